@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build cuda setup setup-tests setup-bench fuzz bench twins soak clean
+.PHONY: run test build cuda setup setup-tests setup-bench setup-reference fuzz bench twins soak clean
 
 run: setup
 	@tools/build $(BUILD) programs
@@ -31,6 +31,10 @@ setup-tests:
 setup-bench:
 	@tools/setup --bench
 
+# The versions that the reference study ran, for the twins: torch 2.2.2 in .deps/reference (5 GB), torchtune 0.5.0 in .deps/reference-torchtune (6 GB).
+setup-reference:
+	@tools/setup --reference
+
 # Fuzzes the front end under ASan and UBSan for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 600
 fuzz:
@@ -54,6 +58,7 @@ bench: cuda setup-bench
 # The same points in PyTorch and DALI beside expc, in the same blocks.
 twins: build setup-bench
 	@for study in experiments/twin_*.exp; do \
+	  grep -q 'preset quick' $$study || { echo "$$study is left out: it needs several GPUs"; continue; }; \
 	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
 	done
 

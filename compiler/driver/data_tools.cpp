@@ -1,4 +1,5 @@
 #include "compiler/driver/commands.h"
+#include "compiler/driver/prepare.h"
 #include "compiler/driver/subcommand.h"
 
 namespace expc::driver {
@@ -52,6 +53,24 @@ void addPack(CLI::App& data, Asked& asked) {
   command.add_flag("--force", options.force, "Replace a packed file that is there");
 }
 
+void addPrepare(CLI::App& data, Asked& asked) {
+  auto [command, options] =
+      addCommand(data, asked, "prepare", "Put downloads into the folders that the studies name", prepareData);
+  command.footer("Exit codes: 0 all is there, 1 an error or something is missing, 2 usage.");
+  command.fallthrough();
+  command.add_option("what", options.what, "What to prepare: reference, the data of the reference study")
+      ->required()
+      ->check(CLI::IsMember({"reference"}))
+      ->type_name("WHAT");
+  command
+      .add_option("--from", options.from, "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_option("--to", options.to, "The folder to fill: data beside the studies")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
 /// A command that looks at a data set that is there.
 void addLook(CLI::App& data, Asked& asked, const char* name, const char* help, const char* footer,
              int (*run)(const DataOptions&, const Console&)) {
@@ -68,11 +87,12 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help, c
 }  // namespace
 
 void addDataTools(CLI::App& app, Asked& asked) {
-  CLI::App& data = *app.add_subcommand("data", "Make, pack, describe and verify the images that studies read");
+  CLI::App& data = *app.add_subcommand("data", "Make, prepare, pack, describe and verify what studies read");
   data.require_subcommand(1);
   data.fallthrough();
   data.footer(kDataExitCodes);
   addMake(data, asked);
+  addPrepare(data, asked);
   addPack(data, asked);
   addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", kDataExitCodes,
           dataInfo);

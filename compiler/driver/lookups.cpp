@@ -22,6 +22,9 @@ using check::EnumValue;
 using check::Rational;
 using check::Value;
 
+/// Of Llama 3: of a model that has them all, bytes are no tokens.
+constexpr int64_t kWholeVocabulary = 128'256;
+
 std::string nameOf(const EnumValue& level) { return level.type->levels[level.level].name; }
 
 int64_t wholeOf(const Value& value) {
@@ -126,16 +129,21 @@ class Files {
     options.vocabulary = *vocabulary;
     options.max_length = wholeOf(arguments[0]);
     if (const std::string& path = options.data.path; !path.empty() && !llvm::sys::fs::exists(path))
-      note(fmt::format("rows are taken to be as long as they may be, {} tokens: {} is not there", options.max_length,
-                       path));
+      note(fmt::format("nothing is expected of the memory of points that read {}, which is not there", path));
     else
       at->second = measured(options);
+    if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
+        options.vocabulary >= kWholeVocabulary)
+      note(
+          fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
+                      "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",
+                      options.data.path, options.vocabulary));
     return at->second;
   }
 
   std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
     const auto drop = [&](llvm::Error error) {
-      note(fmt::format("rows are taken to be as long as they may be, {} tokens: {}", options.max_length,
+      note(fmt::format("nothing is expected of the memory of points whose rows cannot be read: {}",
                        llvm::toString(std::move(error))));
       return std::nullopt;
     };

@@ -47,6 +47,7 @@ def parser(description, data):
     length.add_argument("--steps", type=int, help="timed trial: steps on the clock")
     length.add_argument("--epochs", type=int, help="quality trial: passes over the data")
     result.add_argument("--warmup", type=int, default=0, help="steps before the clock starts")
+    result.add_argument("--profile", type=switch, default=False, help="whether torch's profiler watches the steps on the clock")
     result.add_argument("--allocator", choices=["stock", "keep"], default="stock", help="keep: glibc keeps freed memory")
     return result
 
@@ -63,4 +64,10 @@ def start(options, process_start, module):
     if options.allocator == "keep" and "MALLOC_MMAP_MAX_" not in os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP_MEMORY})
     options.process_start = process_start
-    importlib.import_module(module).run(options)
+    try:
+        importlib.import_module(module).run(options)
+    except Exception as error:  # torch's own class, which is not loaded here; of a rank it is in the text
+        if "OutOfMemoryError" in f"{type(error).__name__} {error}" and "EXPC_OUT_OF_MEMORY" in os.environ:
+            with open(os.environ["EXPC_OUT_OF_MEMORY"], "w", encoding="utf-8") as file:
+                file.write(str(error).strip().splitlines()[-1])
+        raise

@@ -1,7 +1,7 @@
 """MobileNetV2 on PyTorch's own DataLoader, DistributedDataParallel and autocast: what std.image's workload is compared with.
 
 One trial: starts its ranks itself, trains, and writes what it measured as JSON under the names of std.image, by the clock of
-docs/layers/worker.md. On GPUs if CUDA has some, else on the CPU. --steps makes it a timed trial, --epochs one of quality.
+docs/layers/worker.md. On GPUs if CUDA has some, else on the CPU. --steps makes it a timed trial, with --profile one of a profile, --epochs one of quality.
 """
 import time
 

@@ -1,7 +1,7 @@
 """Fine-tuning by torchtune's own recipes: what std.llm's workload is compared with.
 
 One trial: fills in the recipe's configuration, lets it train, and writes what its logger saw as JSON under the names of std.llm. On a GPU
-if CUDA has one, else on the CPU. --steps makes it a timed trial, --epochs one of quality.
+if CUDA has one, else on the CPU. --steps makes it a timed trial, with --profile one of a profile, --epochs one of quality.
 """
 import time
 
@@ -18,6 +18,10 @@ MODELS = {"tiny": (256, 4, 8, 4, 1024, 8192), "llama3_8b": (4096, 32, 32, 8, 143
 FILES = {"instruct": "instruct.jsonl", "grammar": "grammar.csv", "summarize": "summarize.json"}
 
 
+def vocabulary(text):
+    return None if text == "none" else arguments.source("file")(text)[1]
+
+
 def parse(words):
     parser = arguments.parser(__doc__, arguments.source("folder", "file"))
     parser.add_argument("--template", choices=sorted(FILES), default="instruct")
@@ -26,7 +30,9 @@ def parse(words):
     parser.add_argument("--model", choices=sorted(MODELS), default="llama3_8b")
     parser.add_argument("--max-length", type=int, default=512)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="bf16", help="the recipes refuse others")
-    parser.add_argument("--gpus", type=int, choices=[1], default=1, help="ranks: the recipes for one device have one")
+    parser.add_argument("--gpus", type=int, default=1, help="ranks")
+    parser.add_argument("--pin-memory", type=arguments.switch, default=False)
+    parser.add_argument("--tokenizer", type=vocabulary, default=None, help='none or {"file":["FILE"]}')
     parser.add_argument("--batch", type=int, default=2, help="rows, of dpo pairs, of one pass")
     parser.add_argument("--accumulation", type=int, default=1)
     parser.add_argument("--activation-checkpointing", type=arguments.switch, default=False)
@@ -38,7 +44,9 @@ def parse(words):
     parser.add_argument("--alpha", type=float, default=16.0)
     parser.add_argument("--group-size", type=int, default=256)
     options = parser.parse_args(words)
-    arguments.positive(parser, options, "batch", "accumulation", "steps", "epochs", "rank")
+    arguments.positive(parser, options, "batch", "accumulation", "steps", "epochs", "rank", "gpus")
+    if options.method == "qlora" and options.gpus > 1:
+        parser.error("--method qlora is for one device, as torchtune's recipe is")
     kind, options.data = options.data
     if kind == "folder":
         options.data = os.path.join(options.data, FILES[options.template])

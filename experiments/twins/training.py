@@ -1,5 +1,6 @@
 """The ranks of one trial: model, strategy, and the loops on the clock."""
 import contextlib
+import inspect
 import itertools
 import json
 import pathlib
@@ -14,6 +15,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 import images
+import watching
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -46,8 +48,9 @@ def run_rank(rank, options):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = options.precision == "tf32"
         torch.backends.cudnn.benchmark = True
     meeting = pathlib.Path(options.out).resolve().parent / "rendezvous"
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", f"file://{meeting}", rank=rank, world_size=options.world,
-                            device_id=device if device.type == "cuda" else None)
+    # Newer than the reference study's torch, which has no such argument.
+    bound = {"device_id": device} if device.type == "cuda" and "device_id" in inspect.signature(dist.init_process_group).parameters else {}
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", f"file://{meeting}", rank=rank, world_size=options.world, **bound)
     try:
         trial = Trial(options, rank, device)
         measured = trial.timed() if options.steps else trial.quality()
@@ -75,7 +78,8 @@ class Trial:
         self.parallel = replicated(self.model, options, device).train()
         self.optimizer = torch.optim.SGD(self.model.parameters(), options.learning_rate, options.momentum,
                                          weight_decay=options.weight_decay)
-        self.scaler = torch.amp.GradScaler(device.type, enabled=options.precision == "fp16")
+        scaled = options.precision == "fp16"  # torch.amp has scalers since 2.3
+        self.scaler = torch.amp.GradScaler(device.type, enabled=scaled) if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler(enabled=scaled)
         self.waited, self.losses = 0.0, []
         dist.all_reduce(torch.zeros(1, device=device))  # communicators set their paths up at the first use
 
@@ -132,9 +136,12 @@ class Trial:
         startup = time.monotonic() - options.process_start
         first = self.marked_steps(batches, options.warmup)
         begin, self.waited = self.meet(), 0.0
+        watch = watching.Watch() if options.profile else None
         steps = self.marked_steps(batches, options.steps)
         waited = self.waited
         wall = self.meet() - begin
+        if watch:
+            return self.watched(watch.ended())
         own = [startup, (first or steps)()[0], wall, statistics.median(steps()), waited, resident_peak()]
         startup, first_step, wall, step, waited, resident = self.over_ranks(own, dist.ReduceOp.MAX)
         trained = options.batch * options.gpus * options.steps
@@ -142,8 +149,14 @@ class Trial:
                     "startup_time": startup, "first_step_time": first_step, "load_wait_time": waited,
                     "load_wait_share": min(1.0, waited / wall), "host_memory_peak": resident}
         if self.device.type == "cuda":
-            measured["device_memory_peak"], = self.over_ranks([torch.cuda.max_memory_reserved(self.device)], dist.ReduceOp.MAX)
+            held = [torch.cuda.max_memory_reserved(self.device), torch.cuda.max_memory_allocated(self.device)]
+            measured["device_memory_peak"], measured["device_memory_allocated_peak"] = self.over_ranks(held, dist.ReduceOp.MAX)
         return measured
+
+    def watched(self, own):
+        most = dict(zip(own, self.over_ranks(list(own.values()), dist.ReduceOp.MAX)))
+        total = dict(zip(own, self.over_ranks(list(own.values()), dist.ReduceOp.SUM)))
+        return {name: (total if watching.is_sum(name) else most)[name] for name in own}
 
     def marked_steps(self, batches, count):
         """Takes steps and gives a function for their seconds, to be called when the device is idle; nothing for no steps."""

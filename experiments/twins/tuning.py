@@ -5,9 +5,13 @@ on a model that torchao's quantiser prepared, which is what its own recipe for Q
 model with a vocabulary of 8,192 (a checkpoint, a tokenizer of 128,256 tokens) is replaced: random weights and bytes.
 """
 import csv
+import functools
 import importlib.util
+import inspect
 import json
+import os
 import pathlib
+import socket
 import statistics
 import time
 
@@ -17,6 +21,7 @@ import torchtune
 from torchtune.data import AlpacaToMessages, InputOutputToMessages, Message
 from torchtune.models.llama3 import llama3
 
+import watching
 from torchtune_tune import MODELS
 
 RECIPES = {
@@ -25,6 +30,13 @@ RECIPES = {
     "dpo": ("lora_dpo_single_device", "LoRADPORecipeSingleDevice"),
     "full": ("full_finetune_single_device", "FullFinetuneRecipeSingleDevice"),
     "qat": ("full_finetune_single_device", "FullFinetuneRecipeSingleDevice"),
+}
+# Of several ranks: they shard weights, gradients and moments by FSDP.
+DISTRIBUTED = {
+    "lora": ("lora_finetune_distributed", "LoRAFinetuneRecipeDistributed"),
+    "dpo": ("lora_dpo_distributed", "LoRADPORecipeDistributed"),
+    "full": ("full_finetune_distributed", "FullFinetuneRecipeDistributed"),
+    "qat": ("qat_distributed", "QATRecipeDistributed"),
 }
 IGNORED = -100
 
@@ -39,6 +51,7 @@ class Seen:
     marks, losses, extra = [], [], {}  # time and loss of each step
     lengths = []  # of rows, in the order in which they were loaded
     held = []  # rows of the steps so far
+    watch = None
 
 
 def sizes(name):
@@ -84,7 +97,10 @@ class Clock:
             if name in payload:
                 Seen.extra.setdefault(name, []).append(float(payload[name]))
         options = Seen.options
-        if options.steps and len(Seen.marks) == options.warmup + options.steps:
+        before = max(1, options.warmup) if options.profile else options.warmup  # the first step is never watched
+        if options.profile and len(Seen.marks) == before:
+            Seen.watch = watching.Watch()
+        if options.steps and len(Seen.marks) == before + options.steps:
             raise Enough
 
     def close(self):
@@ -190,12 +206,15 @@ def configuration(options, epochs):
     if adapters:
         model.update(_component_="torchtune.models.llama3.lora_llama3", lora_attn_modules=["q_proj", "v_proj", "output_proj"],
                      apply_lora_to_mlp=True, lora_rank=options.rank, lora_alpha=options.alpha, quantize_base=options.method == "qlora")
-    if options.method == "qat":
+    if options.method == "qat" and options.gpus == 1:
         model.update(_component_="tuning.quantised", group_size=options.group_size)
     loss = {"_component_": "torchtune.modules.loss.CEWithChunkedOutputLoss"}
     if options.method == "dpo":
         loss = {"_component_": "torchtune.rlhf.loss.DPOLoss", "beta": options.beta}
     dtype = {"fp32": "float32", "bf16": "bfloat16"}[options.precision]
+    tokenizer = {"_component_": "tuning.Bytes", "max_seq_len": options.max_length}
+    if options.tokenizer:
+        tokenizer.update(_component_="torchtune.models.llama3.llama3_tokenizer", path=options.tokenizer)
     return omegaconf.OmegaConf.create({
         "device": "cuda" if torch.cuda.is_available() else "cpu", "dtype": options.precision, "seed": options.seed,
         "output_dir": str(pathlib.Path(options.out).resolve().parent), "epochs": epochs, "max_steps_per_epoch": None,
@@ -203,7 +222,8 @@ def configuration(options, epochs):
         "optimizer_in_bwd": False, "enable_activation_checkpointing": options.activation_checkpointing, "log_every_n_steps": 1,
         "checkpointer": {"_component_": "tuning.Weights", "name": options.model, "dtype": dtype, "seed": options.seed,
                          "model_type": "LLAMA3"},
-        "metric_logger": {"_component_": "tuning.Clock"}, "tokenizer": {"_component_": "tuning.Bytes", "max_seq_len": options.max_length},
+        "metric_logger": {"_component_": "tuning.Clock"}, "tokenizer": tokenizer,
+        "quantizer": {"_component_": "torchtune.training.quantization.Int8DynActInt4WeightQATQuantizer", "groupsize": options.group_size},
         "model": model, "loss": loss, "shuffle": True, "batch_size": options.batch,
         "optimizer": {"_component_": "torch.optim.AdamW", "fused": True, "lr": options.learning_rate,
                       "weight_decay": options.weight_decay},
@@ -214,37 +234,70 @@ def configuration(options, epochs):
     })
 
 
-def recipe_of(method):
+def recipe_of(options):
     """The class of the recipe, from the file that was installed: torchtune does not let it be imported as a module."""
-    file, name = RECIPES[method]
+    file, name = (DISTRIBUTED if options.gpus > 1 else RECIPES)[options.method]
     path = pathlib.Path(torchtune.__file__).parent.parent / "recipes" / f"{file}.py"
     spec = importlib.util.spec_from_file_location(file, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    for loader in ("DataLoader", "StatefulDataLoader"):  # what the reference study's authors must have changed in it
+        if options.pin_memory and hasattr(module, loader):
+            setattr(module, loader, functools.partial(getattr(module, loader), pin_memory=True))
     recipe = getattr(module, name)
     return type(name, (recipe,), {"save_checkpoint": lambda self, epoch: None})  # no part of what is compared
 
 
 def run(options):
-    Seen.options = options
+    """Runs the trial, in processes of its own where there are several. The first rank alone sees the steps; when it has enough the others
+    wait for it in vain."""
     options.seed %= 2**31  # torchtune takes no larger one
+    if options.gpus == 1:
+        return run_rank(0, options, 0)
+    if torch.cuda.is_available() and torch.cuda.device_count() < options.gpus:
+        raise SystemExit(f"{options.gpus} GPUs are asked for, {torch.cuda.device_count()} are visible")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = torch.multiprocessing.spawn(run_rank, (options, port), options.gpus, join=False)
+    while ranks.processes[0].is_alive():
+        if ranks.join(timeout=1):  # raises what a rank raised
+            return
+    if ranks.processes[0].exitcode:
+        ranks.join(timeout=5)
+        raise SystemExit(f"the first rank ended with {ranks.processes[0].exitcode}")
+    for process in ranks.processes[1:]:
+        process.kill()
+
+
+def run_rank(rank, options, port):
+    Seen.options = options
+    if options.gpus > 1:
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(options.gpus), LOCAL_WORLD_SIZE=str(options.gpus),
+                          MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     rows = len(read(options.data)[:options.row_limit or None])
-    per_epoch = rows // options.batch // options.accumulation
+    per_epoch = rows // options.gpus // options.batch // options.accumulation
     if per_epoch == 0:
-        raise SystemExit(f"a step takes {options.batch * options.accumulation} rows, {options.data} has {rows}")
-    wanted = options.epochs or -(-(options.warmup + options.steps) // per_epoch)
+        raise SystemExit(f"a step takes {options.gpus * options.batch * options.accumulation} rows, {options.data} has {rows}")
+    wanted = options.epochs or -(-(max(1, options.warmup) + options.steps) // per_epoch)
     config = configuration(options, wanted)
-    recipe = recipe_of(options.method)(cfg=config)
+    kind = recipe_of(options)
+    if options.gpus > 1 and "init_process_group" not in inspect.getsource(kind.__mro__[1].__init__):
+        torch.distributed.init_process_group("cuda:nccl,cpu:gloo" if torch.cuda.is_available() else "gloo")
+    recipe = kind(cfg=config)
     recipe.setup(cfg=config)
     startup, begin = time.monotonic() - options.process_start, time.perf_counter()
     try:
         recipe.train()
     except Enough:
         pass
-    measured = timed(options, rows, begin) if options.steps else quality(begin)
+    if rank > 0:
+        return
+    measured = Seen.watch.ended() if options.profile else timed(options, rows, begin) if options.steps else quality(begin)
     measured |= {"startup_time": startup, "host_memory_peak": resident_peak()}
     if torch.cuda.is_available():
         measured["device_memory_peak"] = torch.cuda.max_memory_reserved()
+        measured["device_memory_allocated_peak"] = torch.cuda.max_memory_allocated()
     pathlib.Path(options.out).write_text(json.dumps(measured))
 
 
@@ -254,14 +307,14 @@ def timed(options, rows, begin):
     wall = marks[-1] - marks[options.warmup]
     first = Seen.held[options.warmup - 1] if options.warmup else 0
     lengths = Seen.lengths[first:Seen.held[-1]]
-    tokens = sum(map(sum, lengths))
+    tokens = sum(map(sum, lengths)) * options.gpus  # of the first rank's rows; the others have as many, and about as long
     padded = 0
     for at in range(0, len(lengths), options.batch):
         batch = [length for row in lengths[at:at + options.batch] for length in row]
         padded += max(batch) * len(batch)
-    trained = options.steps * options.batch * options.accumulation
+    trained = options.steps * options.batch * options.accumulation * options.gpus
     return {"iteration_time": statistics.median(steps[options.warmup:]), "tokens_per_s": tokens / wall, "train_time": wall,
-            "epoch_time": rows * wall / trained, "first_step_time": steps[0], "padding_share": 1 - tokens / padded}
+            "epoch_time": rows * wall / trained, "first_step_time": steps[0], "padding_share": 1 - tokens / options.gpus / padded}
 
 
 def quality(begin):

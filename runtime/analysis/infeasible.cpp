@@ -100,6 +100,14 @@ std::string whyOf(Verdict verdict, const plan::Criterion& criterion, const std::
 
 }  // namespace
 
+std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
+  std::set<std::string> claimed;
+  for (const plan::Criterion& criterion : plan.criteria)
+    for (const plan::Cell& cell : criterion.cells)
+      if (criterion.infeasible) claimed.insert(cell.points.front().point);
+  return claimed;
+}
+
 void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion, CriterionResult& result) {
   std::vector<PointFacts> facts;
   std::vector<Evidences> evidences;

@@ -1,9 +1,16 @@
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/judgement.h"
 
 namespace expc::analysis {
+
+/// Ids of the points of which a criterion claims that they run out of memory. They are started whatever is expected of
+/// them, since an estimate decides no claim.
+std::set<std::string> claimedInfeasible(const plan::Plan& plan);
 
 /// The verdict of a criterion that claims that its points run out of memory. A point passes when it did in
 /// kInfeasibleBlocks blocks (in its only block, if the design has no second; the line says how little that shows) and

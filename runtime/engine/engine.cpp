@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/agent_messages.h"
@@ -77,11 +78,14 @@ llvm::Error findWorkers(Setup& setup, const Resources& resources) {
   return llvm::Error::success();
 }
 
-/// Says which points will not be started because their estimated memory does not fit, or lets them be tried.
+/// Says which points will not be started because their estimated memory does not fit, or lets them be tried. Those of
+/// which a criterion claims it always are.
 llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::string>& messages) {
   size_t expected = 0, startable = 0;
   std::string why;
+  const std::set<std::string> claimed = analysis::claimedInfeasible(setup.plan);
   for (plan::Point& point : setup.plan.points) {
+    if (claimed.contains(point.id)) point.expected_infeasible.clear();
     if (point.unavailable.empty() && !point.expected_infeasible.empty()) {
       if (expected++ == 0) why = point.expected_infeasible;
       if (try_them) point.expected_infeasible.clear();

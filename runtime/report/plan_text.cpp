@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/published_time.h"
 #include "runtime/report/rehearsal_text.h"
 #include "runtime/report/resolution.h"
 #include "runtime/report/study_text.h"
@@ -36,7 +40,9 @@ class PlanPrinter : TerminalText {
       : TerminalText(extras.width, extras.colour),
         plan_(plan),
         extras_(extras),
-        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)) {}
+        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)),
+        claimed_(analysis::claimedInfeasible(plan)),
+        published_(publishedTime(plan)) {}
 
   std::string print() {
     printHead();
@@ -81,9 +87,13 @@ class PlanPrinter : TerminalText {
     for (const plan::RemovedGroup& group : plan_.removed) printRemoved(group);
     if (extras_.counts) return printCounted();
     printReasons("not available on this system", [](const plan::Point& point) { return point.unavailable; });
-    printReasons("expected infeasible, started only with --try-infeasible", [](const plan::Point& point) {
-      return point.unavailable.empty() ? point.expected_infeasible : std::string();
-    });
+    const auto expected = [&](bool claimed) {
+      return [this, claimed](const plan::Point& point) {
+        return point.unavailable.empty() && claimed_.contains(point.id) == claimed ? point.expected_infeasible : "";
+      };
+    };
+    printReasons("expected infeasible, started only with --try-infeasible", expected(false));
+    printReasons("expected infeasible, and started since a criterion claims it", expected(true));
     TextTable table(pointHeader(), static_cast<unsigned>(plan_.factors.size()) + 1, true);
     const bool all = extras_.all_points || plan_.points.size() <= kListedPoints;
     const size_t shown = all ? plan_.points.size() : kListedPoints;
@@ -165,7 +175,12 @@ class PlanPrinter : TerminalText {
                  joined(metricsOf(plan_, kind.kind))});
     }
     std::string rest = rangeText(total, most);
-    if (const auto seconds = secondsFromStored()) rest += ", about " + durationText(*seconds) + " (from stored trials)";
+    if (const auto seconds = secondsFromStored())
+      rest += ", about " + durationText(*seconds) + " (from stored trials)";
+    else if (published_)
+      rest += fmt::format(", {} {} and {} of GPUs (from published times)",
+                          published_->known < published_->of ? "at least" : "about", durationText(published_->seconds),
+                          durationText(published_->device_seconds));
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);
@@ -185,8 +200,9 @@ class PlanPrinter : TerminalText {
     if (plan_.design.share > 1)
       line(fmt::format("up to {} blocks at a time, each on devices of its own", plan_.design.share), 2, 4);
     line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
-    if (const auto seconds = secondsFromStored();
-        seconds && plan_.design.budget_seconds && *seconds > *plan_.design.budget_seconds)
+    std::optional<double> seconds = secondsFromStored();
+    if (!seconds && published_) seconds = published_->seconds;
+    if (seconds && plan_.design.budget_seconds && *seconds > *plan_.design.budget_seconds)
       line(paint_.yellow("the estimate exceeds the budget"), 2, 4);
   }
 
@@ -246,6 +262,8 @@ class PlanPrinter : TerminalText {
   const plan::Plan& plan_;
   const PlanExtras& extras_;
   PlanCounts counts_;
+  std::set<std::string> claimed_;
+  std::optional<PublishedTime> published_;
 };
 
 }  // namespace
@@ -256,8 +274,9 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
   counts.available = availablePoints(plan);
+  const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
   for (const plan::Point& point : plan.points)
-    counts.expected_infeasible += point.unavailable.empty() && !point.startable();
+    counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);
   std::set<std::string_view> excluded, none;
   for (const plan::Point& point : plan.points)
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);

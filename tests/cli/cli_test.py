@@ -464,6 +464,19 @@ class LargerPlans(Command):
         self.assertIn("is expected infeasible, not started: needs 120 GiB", " ".join(result.stdout.split()))
         self.assertIn("PASS", self.run_study(path, "--try-infeasible").stdout)
 
+    def test_a_claim_that_memory_runs_out_is_decided_by_trials(self):
+        def change(plan):
+            point = plan["points"][3]
+            point["expected_infeasible"] = "needs 120 GiB"
+            cell = {"kind": "timed", "estimator": "median", "labels": [], "points": [point["id"]], "term": {"constant": 1}}
+            plan["criteria"] = [{"name": "too_large", "text": "forall *: infeasible", "factors": [], "infeasible": True, "unit": "",
+                                 "bound": {"low": 1, "relation": ">=", "text": "infeasible"}, "not_asked": False, "domain": "", "doc": "",
+                                 "cells": [cell], "claim": {"is": "forall", "children": [{"is": "cell", "cell": 0}]}}]
+
+        result = self.run_study(self.plan(change), code=3)
+        self.assertIn("ran well in", " ".join(result.stdout.split()))
+        self.assertNotIn("not started", result.stdout + result.stderr)
+
     def test_a_workload_that_is_not_in_the_worker_is_one_line(self):
         def change(plan):
             plan["workloads"][0]["name"] = "llm.finetune"

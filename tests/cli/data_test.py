@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -40,6 +41,56 @@ class Data(unittest.TestCase):
 
     def shapes(self, *arguments):
         return self.data("make", "shapes", "--size", "24px", "--count", 20, "--classes", 4, "--to", "shapes", *arguments)
+
+    def prepare(self, code=1):
+        return self.data("prepare", "reference", "--from", "downloads", "--to", "data", code=code)
+
+    def written(self, name):
+        return [json.loads(line) for line in (self.folder / "data/llm" / name).read_text().splitlines()]
+
+    def test_downloads_become_what_the_studies_name(self):
+        downloads = self.folder / "downloads/deep"
+        downloads.mkdir(parents=True)
+        for name in DIGITS.iterdir():
+            if "ubyte" in name.name:
+                shutil.copy(name, downloads)
+        rows = [{"instruction": f"say {i}", "input": "", "output": "é" * i, "more": i} for i in range(1, 4)]
+        (downloads / "samsum.csv").write_text('id,dialogue,summary\n1,"A: hello\nB: hi",greeting\n')
+        (downloads / "c4_200m.tsv").write_text("input\toutput\nhe go\the goes\r\n\nshe go\tshe goes\n")
+        for name, text in (("alpaca_data_cleaned.json", json.dumps(rows)), ("alpaca_data_cleaned.jsonl", "\n".join(map(json.dumps, rows)))):
+            file = downloads / name
+            file.write_text(text)
+            said = self.prepare().stdout
+            file.unlink()
+            self.assertIn("MNIST: 1437 training and 360 test images, digest ", said)
+            self.assertIn("alpaca_cleaned: 3 rows, digest ", said)
+            self.assertIn("missing: tokenizer: there is no tokenizer.model or tokenizer.json below downloads", said)
+            self.assertIn("missing: colour images of 300 px: expc data make shapes --size 300px --count 60000 --to data/mnist_300", said)
+            self.assertEqual(self.written("instruct.jsonl"), [{k: r[k] for k in ("input", "instruction", "output")} for r in rows])
+            self.assertEqual(self.written("summarize.jsonl"), [{"dialogue": "A: hello\nB: hi", "summary": "greeting"}])
+            self.assertEqual(self.written("grammar.jsonl"), [{"input": "he go", "output": "he goes"}, {"input": "she go", "output": "she goes"}])
+        self.assertIn("1437 training", self.data("info", "data/mnist").stdout)
+
+    def test_hostile_downloads_are_named_and_leave_nothing(self):
+        downloads = self.folder / "downloads"
+        downloads.mkdir()
+        for name, text, why in (("samsum.json", '[{"dialogue": 3, "summary": "x"}]', "row 1: there is no text in a column called dialogue"),
+                                ("samsum.csv", "dialogue,other\na,b\n", "row 1: there is no text in a column called summary"),
+                                ("samsum.jsonl", '{"dialogue": "x"', "samsum.jsonl"), ("samsum.json", "", "samsum.json"),
+                                ("c4_200m.tsv", "one text\n", "c4_200m.tsv: line 1: not two texts with a tab between them"),
+                                ("c4_200m.tsv", "a\tb\tc\n", "c4_200m.tsv: line 1: not two texts"),
+                                ("c4_200m.tsv", "a\t\udcff\n", "c4_200m.tsv: line 1: not UTF-8"),
+                                ("tokenizer.json", "{}", "tokenizer.json")):
+            (downloads / name).write_bytes(text.encode(errors="surrogateescape"))
+            self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"), name)
+            self.assertEqual([p.name for p in (self.folder / "data/llm").iterdir()], [], name)
+            (downloads / name).unlink()
+        (downloads / "samsum.parquet").write_bytes(b"PAR1")
+        (downloads / "train-images-idx3-ubyte.gz").write_bytes(b"x")
+        said = self.prepare().stdout
+        self.assertIn("missing: samsum: Parquet is not read here; DuckDB turns it into lines: duckdb -c", said)
+        self.assertIn("missing: MNIST: unpack it first: gunzip -k downloads/train-images-idx3-ubyte.gz", said)
+        self.assertIn("nowhere is no folder of downloads", self.refused("prepare", "reference", "--from", "nowhere"))
 
     def test_make_pack_info_verify(self):
         self.assertIn('data = folder("shapes")', self.shapes().stdout)

@@ -307,12 +307,13 @@ study memory {{
         self.write("long.jsonl", rows(500))
         short, _ = self.estimates(data='file("short.jsonl")')
         cut, said = self.estimates(data='file("long.jsonl")')
-        longest, note = self.estimates(data='file("none.jsonl")')
-        self.assertEqual(said, "")
-        self.assertIn("rows are taken to be as long as they may be, 256 tokens: none.jsonl is not there", note)
-        for one, other, most in zip(short, cut, longest):
+        unknown, note = self.estimates(data='file("none.jsonl")')
+        self.assertIn("no tokenizer is named, so each byte of long.jsonl is a token of a model that has 128256", said)
+        self.assertIn("nothing is expected of the memory of points that read none.jsonl, which is not there", note)
+        for one, other in zip(short, cut):
             self.assertLess(one, other)
-            self.assertLess(other, most)  # of which no token is a prompt's
+        self.assertEqual(set(unknown), {None})
+        self.assertEqual(self.estimates("tiny", 'file("short.jsonl")')[1], "")
 
 
 if __name__ == "__main__":

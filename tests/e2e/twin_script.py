@@ -38,6 +38,8 @@ REFUSED_TUNING = [
     (["--data", TEXTS], "one of the arguments --steps --epochs is required"),
     (["--data", TEXTS, "--steps", "3", "--precision", "fp16"], "invalid choice: 'fp16'"),
     (["--data", TEXTS, "--steps", "3", "--model", "llama3_2_1b"], "invalid choice: 'llama3_2_1b'"),
+    (["--data", TEXTS, "--steps", "3", "--method", "qlora", "--gpus", "2"], "--method qlora is for one device"),
+    (["--data", TEXTS, "--steps", "3", "--tokenizer", '{"file":["/nowhere"]}'], "there is no file /nowhere"),
     (["--data", TEXTS, "--steps", "3", "--batch", "0"], "--batch is 0, it must be above 0"),
     (["--data", '{"synthetic":[100]}', "--steps", "3"], "not synthetic"),
     (["--data", '{"file":["/nowhere"]}', "--steps", "3"], "there is no file /nowhere"),
@@ -94,18 +96,38 @@ def filled(template, values):
     return arguments
 
 
+def watched():
+    """What a trace gives, of one as torch's profiler writes it: two copies of 8 bytes to the device, a kernel, a collective."""
+    source = (EXPERIMENTS / "twins/watching.py").read_text().replace("import torch\n", "")
+    module = {}
+    exec(compile(source, "watching.py", "exec"), module)
+    call = lambda name, dur: {"cat": "cuda_runtime", "name": name, "dur": dur}  # noqa: E731
+    copied = {"cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "dur": 5, "args": {"bytes": 8}}
+    found = module["totals"]([call("cudaLaunchKernelExC", 3), call("cudaLaunchKernel", 1), call("cudaMemcpyAsync", 7), copied, copied,
+                              {"cat": "kernel", "name": "sgemm", "dur": 40}, {"cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "dur": 9},
+                              {"cat": "cpu_op", "name": "aten::mm", "dur": 99}, {"ph": "M"}])
+    near = {name: round(value * 1e6) if name.endswith("time") else value for name, value in found.items() if value}
+    assert near == {"api_time": 11, "launch_time": 4, "launch_count": 2, "memcpy_async_time": 7, "memcpy_htod_time": 10, "bytes_htod": 16,
+                    "copies_htod": 2, "kernel_time": 40, "nccl_time": 9, "nccl_all_reduce_time": 9}, near
+    assert module["is_sum"]("bytes_htod") and not module["is_sum"]("nccl_time")
+    return set(found) | {"profiled_time"}
+
+
 def planned(expc, parsers, study):
     """Every point of Python's side with the settings of every kind of trial; how many that were."""
-    result = subprocess.run([expc, "plan", str(study), "--preset", "quick", "--system", "proxima", "--format", "json"], capture_output=True, text=True)
+    preset = "quick" if "preset quick" in study.read_text() else "paper"
+    result = subprocess.run([expc, "plan", str(study), "--preset", preset, "--system", "proxima", "--format", "json"], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     plan = json.loads(result.stdout)
-    settings = {"timed": {"steps": "3", "warmup": "1"}, "quality": {"epochs": "1"}}
+    settings = {"timed": {"steps": "3", "warmup": "1"}, "profile": {"steps": "3", "warmup": "1"}, "quality": {"epochs": "1"}}
     count = 0
     for point in plan["points"]:
         workload = plan["workloads"][point.get("workload", 0)]
         if "command" not in workload:
             continue
         parameters = {name: text(value) for name, value in point["parameters"].items()}
+        if preset == "paper":  # what is not here to be read
+            parameters.update(data=TEXTS, tokenizer="none")
         for kind in plan["design"]["kinds"]:
             values = {**parameters, "trial_folder": "/tmp", "seed": "18446744073709551615", **settings[kind["kind"]]}
             program, path, *arguments = filled(workload["command"]["arguments"], values)
@@ -115,10 +137,11 @@ def planned(expc, parsers, study):
             for name in names.split():
                 if name in parameters and not (name == "batch" and getattr(options, "global_batch", 0)):
                     assert text(getattr(options, name)) == text(type(getattr(options, name))(parameters[name])), (name, parameters)
-            assert (options.steps, options.epochs) == ((3, None) if kind["kind"] == "timed" else (None, 1))
+            assert (options.steps, options.epochs) == ((None, 1) if kind["kind"] == "quality" else (3, None))
+            assert options.profile == (kind["kind"] == "profile"), study
             count += 1
         read = {metric["where"].lstrip("/") for metric in workload["command"]["metrics"]}
-        written = set(re.findall(r'"(\w+)"', (EXPERIMENTS / "twins" / writer).read_text()))
+        written = set(re.findall(r'"(\w+)"', (EXPERIMENTS / "twins" / writer).read_text())) | watched()
         assert read and read <= written, read - written
     assert count, study
     return count

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Compares what `expc plan` expands studies to with what was counted by hand.
-
-What the plans of the project's experiments hold stands in counts/NAME.txt, a file for each study; the findings say it in comments
-of their own (findings/README.md):
-    PLAN --system proxima
-    COUNT criterion fp32_pays 4 = 4 gpus
-Each must also check without a word, as it is and with each of its presets, and every comparison and criterion must be counted.
+"""Compares what `expc plan` expands the project's experiments to with what was counted by hand, in counts/NAME.txt for each study:
+    PLAN --system proxima              more arguments for `expc plan FILE --format json`; the lines below hold for that plan
+    COUNT points 12 = 3 strategies x 4 gpus
+    COUNT cells gain 8 = ...           of a comparison
+    COUNT criterion fp32_pays 4 = ...  instances of a claim
+    COUNT pairs fp32_pays 40 = ...     its cells x the blocks of their kind
+    COUNT trials | product | removed | expected_infeasible | unavailable
+Each must also check without a word, as it is and with each of its presets, and every comparison and criterion must be counted in the first
+plan of its study.
 
 usage: counts.py --expc PATH [PATTERN...]
 """
@@ -18,7 +20,6 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FINDINGS = ROOT / "tests/golden/findings"
 PLAN = re.compile(r"PLAN\b(?P<arguments>.*)$")
 COUNT = re.compile(r"COUNT (?P<what>\w+)(?: (?P<name>[A-Za-z_]\w*))? (?P<number>\d+)(?: = .*)?$")
 NAMED = {"cells", "criterion", "pairs"}
@@ -26,14 +27,12 @@ PLAIN = {"product", "points", "removed", "trials", "expected_infeasible", "unava
 
 
 def studies():
-    found = list((ROOT / "experiments").glob("*.exp"))
-    found += FINDINGS.rglob("*.exp")
-    return sorted(found)
+    return sorted((ROOT / "experiments").glob("*.exp"))
 
 
 def counts_of(study):
     """Where the counts of a study stand."""
-    return study if study.is_relative_to(FINDINGS) else ROOT / "tests/golden/counts" / f"{study.stem}.txt"
+    return ROOT / "tests/golden/counts" / f"{study.stem}.txt"
 
 
 def plans(study):
@@ -43,7 +42,6 @@ def plans(study):
     if not file.exists():
         return found
     for number, line in enumerate(file.read_text().splitlines(), 1):
-        line = line.removeprefix("// ")
         if match := PLAN.match(line):
             found.append((shlex.split(match["arguments"]), {}))
         elif line.startswith("COUNT"):
@@ -58,10 +56,15 @@ def expc(options, *arguments):
     return subprocess.run([options.expc, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
+def place(point):
+    return point if isinstance(point, str) else point["point"]
+
+
 def counted(plan):
     """The same numbers of a plan."""
     repeats = {kind["kind"]: kind["repeat"] for kind in plan["design"]["kinds"]}
-    runnable = [p for p in plan["points"] if not p.get("unavailable") and not p.get("expected_infeasible")]
+    claimed = {place(p) for c in plan["criteria"] if c.get("infeasible") for cell in c["cells"] for p in cell["points"]}
+    runnable = [p for p in plan["points"] if not p.get("unavailable") and (not p.get("expected_infeasible") or p["id"] in claimed)]
     numbers = {
         ("product", None): plan["product"],
         ("points", None): len(plan["points"]),

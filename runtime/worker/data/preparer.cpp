@@ -246,6 +246,24 @@ void prepareColour(const Preparation& preparation, const uint8_t* pixels, void* 
   }
 }
 
+/// Of what was scaled before, only the values change.
+template <typename T>
+void prepareTensor(const Preparation& preparation, const float* values, void* out) {
+  Target<T> target(preparation, out);
+  const int64_t n = preparation.cols, channels = preparation.channels;
+  const rows::Affine<T> map = mapOf<T>(preparation.normalise);
+  for (int64_t y = 0; y < preparation.rows; ++y) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const bool planar = target.planar();
+      const int64_t step = planar ? 1 : channels;
+      const float* in = values + (planar ? (c * preparation.rows + y) * n : y * n * channels + c);
+      T* line = planar ? target.line(y, c) : target.line(y, 0) + c;
+      for (int64_t x = 0; x < n; ++x) line[x * step] = static_cast<T>(in[x * step]) * map.scale[c] + map.shift[c];
+    }
+    target.finish(y);
+  }
+}
+
 }  // namespace
 
 struct Preparer::Tables {
@@ -283,8 +301,12 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
     return failure(fmt::format("an image of {} x {} pixels and {} channels, expected 1 or 3 channels", image.cols,
                                image.rows, image.channels));
   if (image.channels > preparation_.channels) return failure("a colour image where one channel is wanted");
-  const auto shape = tables(image.rows, image.cols);
   const bool wide = preparation_.element == Element::Float64;
+  if (image.tensor) {
+    (wide ? prepareTensor<double> : prepareTensor<float>)(preparation_, image.tensor, out);
+    return llvm::Error::success();
+  }
+  const auto shape = tables(image.rows, image.cols);
   if (image.channels == 1) {
     if (past_caches_ && streamGrey(preparation_, image, shape->across, shape->down, out)) return llvm::Error::success();
     if (wide)

@@ -23,7 +23,7 @@ constexpr char kHelp[] =
 
 usage: expc-worker --serve FD     serve trials on a socket: how expc uses it
        expc-worker --trial FILE   run one rank of one trial in this process ("-": standard input). RANK, WORLD_SIZE, LOCAL_RANK,
-                                  MASTER_ADDR and MASTER_PORT say which, as torchrun and srun-like launchers set them; without them
+                                  MASTER_ADDR and MASTER_PORT say which, as torchrun sets them (srun has SLURM_PROCID); without them
                                   it is the only rank. Events go to standard output, messages to standard error
        expc-worker --describe     print its workloads, parameters, metrics, libraries and build as JSON
        expc-worker --help         this text

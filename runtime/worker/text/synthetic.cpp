@@ -31,8 +31,14 @@ Shape shapeOf(Template kind, bool pairs) {
   return {};
 }
 
-/// Where drawn lengths lie, as parts of the mean.
-constexpr double kShortest = 0.5, kLongest = 1.5;
+/// Where drawn lengths lie, as parts of the mean: most in a body, one in fifty far above it, since memory is taken by
+/// the longest rows of a set. How long those were is not published.
+constexpr double kShortest = 0.5, kBody = 1.4, kLongest = 5.5, kLongShare = 0.02;
+
+double partOfMean(double share) {
+  return share < 1 - kLongShare ? kShortest + (kBody - kShortest) * share / (1 - kLongShare)
+                                : kLongest - (kLongest - kBody) * (1 - share) / kLongShare;
+}
 
 /// The numbers of one row. Not the library's distributions, whose numbers differ between standard libraries.
 class Draw {
@@ -72,8 +78,8 @@ TokenRow SyntheticRows::row(int64_t number) const {
   const Shape shape = shapeOf(kind, pairs);
   Draw draw(seed, number);
   const auto length = [&] {
-    const double mean = shape.mean * (kShortest + (kLongest - kShortest) * draw.share());
-    return longest ? most : std::max<size_t>(4, rounded(mean));
+    const double drawn = shape.mean * partOfMean(draw.share());
+    return longest ? most : std::max<size_t>(4, rounded(drawn));
   };
   std::vector<Token> tokens(length());
   std::generate(tokens.begin(), tokens.end(), [&] { return draw.token(vocabulary); });

@@ -53,7 +53,8 @@ struct TokenRow {
 };
 
 /// Rows of random tokens, in number and share of masked labels like the template's rows of the reference study: from
-/// half to one and a half times their mean (119 tokens of instruct, 57 of grammar, 167 of summarize and plain). Of
+/// half their mean to 1.4 times, and one in fifty up to 5.5 times (119 tokens of instruct, 57 of grammar, 167 of
+/// summarize and plain). Of
 /// instruct all is learnt, of grammar the last half, of summarize and plain the last fifth; of pairs the prompts are
 /// equal and half of instruct is one. Each row is drawn for itself: the same seed and number give the same.
 struct SyntheticRows {

@@ -113,7 +113,7 @@ TEST_CASE("synthetic rows are as long as the reference study's, and each is draw
                                    std::pair(Template::Summarize, 167.1)}) {
     constexpr int64_t kRows = 2000;
     const SyntheticRows rows{kind, kRows, true, 8192, 5, 0, false};
-    double chosen = 0, rejected = 0;
+    double chosen = 0, rejected = 0, largest = 0;
     for (int64_t i = 0; i < kRows; ++i) {
       const TokenRow row = rows.row(i);
       REQUIRE(row.rejected.has_value());
@@ -124,7 +124,11 @@ TEST_CASE("synthetic rows are as long as the reference study's, and each is draw
       }
       chosen += static_cast<double>(row.chosen.size());
       rejected += static_cast<double>(row.rejected->size());
+      largest = std::max(largest, static_cast<double>(row.chosen.size()));
     }
+    // Some are far longer than most.
+    CHECK(largest > 4.5 * mean);
+    CHECK(largest <= 5.5 * mean + 1);
     CHECK(chosen / kRows == doctest::Approx(mean).epsilon(0.03));
     CHECK(rejected / kRows == doctest::Approx(mean).epsilon(0.03));
     // The same, however many there are and whatever was drawn before; another for another number or seed.

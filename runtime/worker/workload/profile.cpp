@@ -92,6 +92,7 @@ std::vector<profile::Measure> measures(const Profile& profile) {
     add(name, Over::Max, [&](Totals totals) { return totals.callsThatBegin(call).seconds; });
   };
   calls("launch_time", "cudaLaunchKernel");
+  add("launch_count", Over::Sum, [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
   calls("stream_synchronize_time", "cudaStreamSynchronize");
   calls("event_synchronize_time", "cudaEventSynchronize");
   calls("event_destroy_time", "cudaEventDestroy");
@@ -102,6 +103,7 @@ std::vector<profile::Measure> measures(const Profile& profile) {
     add(bytes, Over::Sum, [&](Totals totals) { return totals.copies[index].bytes; });
   };
   copies("memcpy_htod_time", "bytes_htod", Direction::HostToDevice);
+  add("copies_htod", Over::Sum, [](Totals totals) { return totals.copies[0].count; });
   copies("memcpy_dtoh_time", "bytes_dtoh", Direction::DeviceToHost);
   copies("memcpy_dtod_time", "bytes_dtod", Direction::DeviceToDevice);
   const auto family = [&](const char* name, Family one) {
@@ -150,6 +152,7 @@ std::vector<Metric> profileMetrics() {
           {"optimizer_time", "Time", "lower", TrialKind::Profile, false},
           {"api_time", "Time", "lower", TrialKind::Profile, false},
           {"launch_time", "Time", "lower", TrialKind::Profile, false},
+          {"launch_count", "float", "lower", TrialKind::Profile, true},
           {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false},
           {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false},
           {"event_destroy_time", "Time", "lower", TrialKind::Profile, false},
@@ -158,6 +161,7 @@ std::vector<Metric> profileMetrics() {
           {"memcpy_dtoh_time", "Time", "lower", TrialKind::Profile, false},
           {"memcpy_dtod_time", "Time", "lower", TrialKind::Profile, false},
           {"bytes_htod", "Bytes", "lower", TrialKind::Profile, true},
+          {"copies_htod", "float", "lower", TrialKind::Profile, true},
           {"bytes_dtoh", "Bytes", "lower", TrialKind::Profile, true},
           {"bytes_dtod", "Bytes", "lower", TrialKind::Profile, true},
           {"kernel_time", "Time", "lower", TrialKind::Profile, false},

@@ -21,6 +21,7 @@ std::vector<Metric> declaredMetrics() {
                                  {"first_step_time", "Time", "lower", TrialKind::Timed, false},
                                  {"load_wait_time", "Time", "lower", TrialKind::Timed, false},
                                  {"load_wait_share", "Share", "lower", TrialKind::Timed, false},
+                                 {"epoch_pause_time", "Time", "lower", TrialKind::Timed, false},
                                  {"images_skipped", "float", "lower", TrialKind::Timed, true},
                                  {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
                                  {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
@@ -30,9 +31,11 @@ std::vector<Metric> declaredMetrics() {
                                  {"accuracy_curve", "Share", "higher", TrialKind::Quality, false, true},
                                  {"train_accuracy", "Share", "higher", TrialKind::Quality, false},
                                  {"loss", "Series", "lower", TrialKind::Quality, false, true},
+                                 {"epoch_loss", "Series", "lower", TrialKind::Quality, false, true},
                                  {"final_loss", "float", "lower", TrialKind::Quality, false},
                                  {"quality_train_time", "Time", "lower", TrialKind::Quality, false},
                                  {"evaluation_time", "Time", "lower", TrialKind::Quality, false},
+                                 {"evaluation_pause_time", "Time", "lower", TrialKind::Quality, false},
                                  {"total_time", "Time", "lower", TrialKind::Quality, false}};
   const std::vector<Metric> profiled = profileMetrics();
   metrics.insert(metrics.end(), profiled.begin(), profiled.end());

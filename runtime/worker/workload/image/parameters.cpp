@@ -65,6 +65,7 @@ std::vector<Param> declaredParameters() {
           {"on_corrupt", "on_corrupt", "fail"},
           {"workers", "int", defaults.loader.workers},
           {"worker_kind", "worker_kind", "threads"},
+          {"preload", "bool", defaults.preload},
           {"prefetch", "int", defaults.loader.prefetch},
           {"pin_memory", "bool", defaults.pin_memory},
           {"transfer_dtype", "transfer_dtype", "as_input"},
@@ -112,6 +113,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   using Loader = feed::LoaderChoice::Kind;
   result.loader.kind = std::array{Loader::DataLoader, Loader::Dali,
                                   Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"})];
+  result.preload = reader.flag("preload", result.preload);
   result.pin_memory = reader.flag("pin_memory", result.pin_memory);
   using feed::Transfer;
   result.transfer = std::array{Transfer::AsInput, Transfer::UInt8,

@@ -46,6 +46,7 @@ struct Parameters {
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderChoice loader;  // workers, worker_kind, prefetch
   bool skip_corrupt = false;
+  bool preload = false;
   bool pin_memory = false;
   feed::Transfer transfer = feed::Transfer::AsInput;
   bool on_device = false;  // preprocessing

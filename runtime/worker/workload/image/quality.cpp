@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/trial_checkpoint.h"
 
@@ -145,8 +146,13 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
     result.metrics["train_accuracy"] = *accuracy;
   }
   const int64_t steps = training.stepsPerEpoch();
-  result.metrics["final_loss"] =
-      std::accumulate(course.losses.end() - steps, course.losses.end(), 0.0) / static_cast<double>(steps);
+  llvm::json::Array epoch_losses;
+  for (auto at = course.losses.begin(); at != course.losses.end(); at += steps)
+    epoch_losses.push_back(std::accumulate(at, at + steps, 0.0) / static_cast<double>(steps));
+  result.metrics["final_loss"] = epoch_losses.back();
+  result.series["epoch_loss"] = std::move(epoch_losses);
+  profile::reduce(context.communicator, {{"evaluation_pause_time", profile::Over::Max, training.evaluationPause()}},
+                  result.metrics);
   const double training_time = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
   const double evaluation_time = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   result.metrics["quality_train_time"] = training_time;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/clock.h"
 #include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/rehearsal.h"
@@ -35,6 +36,8 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["epoch_time"] = static_cast<double>(training.trainImages().count()) * clocked->wall / images;
   result.metrics["startup_time"] = clocked->startup;
   result.metrics["first_step_time"] = clocked->first_step;
+  profile::reduce(context.communicator, {{"epoch_pause_time", profile::Over::Max, training.epochPause()}},
+                  result.metrics);
   result.metrics["load_wait_time"] = clocked->load_wait;
   result.metrics["load_wait_share"] = std::min(1.0, clocked->load_wait / clocked->wall);
   result.metrics["images_skipped"] = skipped;

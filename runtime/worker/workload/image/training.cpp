@@ -5,9 +5,11 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "runtime/worker/data/batch_plan.h"
+#include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/image_sets.h"
@@ -66,6 +68,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   auto sets = openImages(parameters.data, context.spec.root);
   if (!sets) return sets.takeError();
   training->sets_ = std::move(*sets);
+  if (auto error = training->preload()) return error;
   training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
   if (auto error = training->buildModel(first_epoch > 0)) return error;
@@ -89,6 +92,17 @@ feed::FeedOptions Training::feedOptions() const {
   options.on_device = parameters_.on_device;
   options.pinned = parameters_.pin_memory;
   return options;
+}
+
+llvm::Error Training::preload() {
+  if (!parameters_.preload) return llvm::Error::success();
+  for (std::unique_ptr<data::Images>* set : {&sets_.train, &sets_.test}) {
+    const data::Preparation preparation = feed::preparationOf(feedOptions(), (*set)->shape());
+    auto loaded = data::preload(std::move(*set), preparation);
+    if (!loaded) return loaded.takeError();
+    *set = std::move(*loaded);
+  }
+  return llvm::Error::success();
 }
 
 llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
@@ -241,8 +255,12 @@ llvm::Expected<bool> Training::step() {
   auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
+  if (waited_) epoch_pause_ = std::max(epoch_pause_.value_or(0), feed_->waitSeconds() - *waited_);
+  waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
+  if ((*batch)->last)
+    waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
   feed_->ahead();
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
@@ -272,6 +290,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
   options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
   options.batches.epochs = 1;
   if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
+  const auto begin = std::chrono::steady_clock::now();
   auto feed = feed::makeFeed(images, std::move(options), context_.device);
   if (!feed) return feed.takeError();
 
@@ -282,6 +301,9 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
     auto batch = (*feed)->next();
     if (!batch) return batch.takeError();
     if (!*batch) break;
+    if ((*batch)->number == 0)
+      evaluation_pause_ = std::max(evaluation_pause_.value_or(0),
+                                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }

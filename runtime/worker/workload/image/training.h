@@ -54,6 +54,10 @@ class Training : public Stepping {
   /// Training images so far that could not be decoded and were replaced. Every rank calls it.
   int64_t skippedByAll();
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
+  /// The longest that this rank waited for the first batch of an epoch behind another; nothing before a second one.
+  std::optional<double> epochPause() const { return epoch_pause_; }
+  /// The longest from an evaluation's beginning to its first batch.
+  std::optional<double> evaluationPause() const { return evaluation_pause_; }
 
   /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
   /// finite. Waits for the device, talks to the other ranks.
@@ -79,6 +83,8 @@ class Training : public Stepping {
   void rehearse();
   std::vector<ReplicaPlace> replicaPlaces() const;
   void buildOptimizer(int64_t epochs);
+  /// Holds the images as tensors where that is asked for.
+  llvm::Error preload();
   llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
   /// Forward and backward pass; what `update` needs is in the weights' gradients then. Returns the loss.
@@ -101,6 +107,8 @@ class Training : public Stepping {
   std::unique_ptr<precision::GradScaler> scaler_;
   std::vector<at::Tensor> losses_;
   std::optional<profile::Range> epoch_range_;
+  std::optional<double> waited_;  // at the end of the last epoch, until the next one has a batch
+  std::optional<double> epoch_pause_, evaluation_pause_;
   std::vector<std::string> notes_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;

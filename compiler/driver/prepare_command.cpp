@@ -1,0 +1,298 @@
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/prepare.h"
+#include "runtime/engine/data.h"
+#include "runtime/files/files.h"
+#include "runtime/worker/data/open.h"
+#include "runtime/worker/text/rows.h"
+#include "runtime/worker/text/token_rows.h"
+
+namespace expc::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kImages[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                                   "t10k-labels-idx1-ubyte"};
+constexpr int64_t kVocabulary = 128'256;  // of Llama 3
+/// Where the reference study says how many tokens a subset has, it has so many rows.
+constexpr int64_t kSubset = 500;
+
+struct Column {
+  const char* wanted;
+  std::vector<const char*> names;  // in downloads
+  bool needed = true;
+};
+
+/// A set of rows, as downloads call it and as the studies do.
+struct RowSet {
+  const char* title;
+  std::vector<const char*> stems;
+  text::Template kind;
+  std::vector<Column> columns;
+  int64_t most;       // rows that are taken; 0: all
+  int64_t published;  // tokens of the subset
+  const char* origin;
+};
+
+const std::vector<RowSet>& rowSets() {
+  static const std::vector<RowSet> kSets = {
+      {"alpaca_cleaned",
+       {"alpaca_cleaned", "alpaca_data_cleaned"},
+       text::Template::Instruct,
+       {{"instruction", {"instruction"}}, {"input", {"input"}, false}, {"output", {"output"}}},
+       0,
+       59'330,
+       "https://huggingface.co/datasets/yahma/alpaca-cleaned"},
+      {"C4-200M",
+       {"c4_200m", "c4-200m", "C4_200M", "grammar"},
+       text::Template::Grammar,
+       {{"input", {"input", "source"}}, {"output", {"output", "target"}}},
+       100'000,
+       28'683,
+       "https://huggingface.co/datasets/liweili/c4_200m"},
+      {"samsum",
+       {"samsum", "samsum_train", "samsum-train"},
+       text::Template::Summarize,
+       {{"dialogue", {"dialogue"}}, {"summary", {"summary"}}},
+       0,
+       83'544,
+       "https://huggingface.co/datasets/knkarthick/samsum"}};
+  return kSets;
+}
+
+/// What was found, what was made of it and what is missing, line by line.
+struct Account {
+  std::vector<std::string> done, missing;
+};
+
+/// `name` below `folder`, or one folder further down; "": it is nowhere.
+std::string find(const std::string& folder, const std::string& name) {
+  std::error_code ignored;
+  if (fs::path path = fs::path(folder) / name; fs::is_regular_file(path, ignored)) return path.string();
+  std::vector<std::string> found;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
+    if (entry.path().filename() == name && entry.is_regular_file(ignored)) found.push_back(entry.path().string());
+  return found.empty() ? "" : *std::min_element(found.begin(), found.end());
+}
+
+llvm::Expected<std::string> digestOf(const std::string& path) {
+  return engine::digestPath(path, [] { return llvm::Error::success(); });
+}
+
+llvm::Error copy(const std::string& from, const std::string& to) {
+  return files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
+    std::error_code code;
+    fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, code);
+    return code ? files::systemError(from, code.value()) : llvm::Error::success();
+  });
+}
+
+llvm::Error prepareImages(const PrepareOptions& options, Account& account) {
+  const fs::path to = fs::path(options.to) / "mnist";
+  std::vector<std::string> sources;
+  for (const char* name : kImages) {
+    sources.push_back(find(options.from, name));
+    if (!sources.back().empty()) continue;
+    const std::string packed = find(options.from, std::string(name) + ".gz");
+    account.missing.push_back(packed.empty() ? fmt::format("MNIST: there is no {} below {}", name, options.from)
+                                             : fmt::format("MNIST: unpack it first: gunzip -k {}", packed));
+    return llvm::Error::success();
+  }
+  fs::create_directories(to);
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (auto error = copy(sources[i], (to / kImages[i]).string())) return error;
+  auto sets = data::open({.kind = data::Place::Kind::Mnist, .path = to.string(), .count = 0});
+  if (!sets) return sets.takeError();
+  auto digest = digestOf(to.string());
+  if (!digest) return digest.takeError();
+  account.done.push_back(fmt::format("MNIST: {} training and {} test images, digest {}: {}", sets->train->count(),
+                                     sets->test->count(), *digest, to.string()));
+  return llvm::Error::success();
+}
+
+/// The file of a set, whatever its format; "": there is none.
+std::string fileOf(const RowSet& set, const std::string& from, Account& account) {
+  for (const char* stem : set.stems)
+    for (const char* ending : {".json", ".jsonl", ".csv", ".tsv"})
+      if (std::string path = find(from, std::string(stem) + ending); !path.empty()) return path;
+  for (const char* stem : set.stems)
+    if (const std::string path = find(from, std::string(stem) + ".parquet"); !path.empty()) {
+      account.missing.push_back(
+          fmt::format("{}: Parquet is not read here; DuckDB turns it into lines: duckdb -c \"copy '{}' to '{}.jsonl'\"",
+                      set.title, path, llvm::StringRef(path).drop_back(8).str()));
+      return "";
+    }
+  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv or .tsv below {}; it is at {}",
+                                        set.title, set.stems.front(), from, set.origin));
+  return "";
+}
+
+/// Lines of two texts with a tab between them, as C4-200M comes. No quotes, no names of columns unless these are ours.
+class TabRows {
+ public:
+  TabRows(llvm::StringRef bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
+
+  llvm::Expected<bool> next(llvm::json::Object& row) {
+    while (!rest_.empty()) {
+      auto [line, rest] = rest_.split('\n');
+      rest_ = rest;
+      ++number_;
+      line.consume_back("\r");
+      const auto [input, output] = line.split('\t');
+      if (line.empty() || (number_ == 1 && input == "input" && output == "output")) continue;
+      if (!line.contains('\t') || output.contains('\t'))
+        return llvm::createStringError(
+            fmt::format("{}: line {}: not two texts with a tab between them", name_, number_));
+      if (!llvm::json::isUTF8(line))
+        return llvm::createStringError(fmt::format("{}: line {}: not UTF-8", name_, number_));
+      row = llvm::json::Object{{"input", input}, {"output", output}};
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  llvm::StringRef rest_;
+  std::string name_;
+  size_t number_ = 0;
+};
+
+/// The columns that a study reads, by their names there.
+llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::Object& row, const std::string& place) {
+  llvm::json::Object result;
+  for (const Column& column : set.columns) {
+    const llvm::json::Value* value = nullptr;
+    for (const char* name : column.names) value = value ? value : row.get(name);
+    if (const auto text = value ? value->getAsString() : std::nullopt)
+      result[column.wanted] = *text;
+    else if (column.needed)
+      return llvm::createStringError(
+          fmt::format("{}: there is no text in a column called {}", place, fmt::join(column.names, " or ")));
+  }
+  return result;
+}
+
+/// Writes the rows of a set as the studies read them; how many.
+llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
+  int64_t count = 0;
+  auto error = files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
+    std::error_code code;
+    llvm::raw_fd_ostream out(temporary, code);
+    if (code) return files::systemError(temporary, code.value());
+    const auto take = [&](auto& rows, auto place) -> llvm::Error {
+      llvm::json::Object row;
+      while (set.most == 0 || count < set.most) {
+        auto more = rows.next(row);
+        if (!more) return more.takeError();
+        if (!*more) break;
+        auto named = renamed(set, row, place());
+        if (!named) return named.takeError();
+        out << llvm::json::Value(std::move(*named)) << '\n';
+        ++count;
+      }
+      out.close();
+      if (!out.has_error()) return llvm::Error::success();
+      const int number = out.error().value();
+      out.clear_error();
+      return files::systemError(to, number);
+    };
+    if (llvm::StringRef(from).ends_with(".tsv")) {
+      auto bytes = files::map(from);
+      if (!bytes) return bytes.takeError();
+      TabRows rows((*bytes)->getBuffer(), from);
+      return take(rows, [&] { return from; });
+    }
+    auto rows = text::RowReader::open(from);
+    if (!rows) return rows.takeError();
+    return take(**rows, [&] { return (*rows)->place(); });
+  });
+  if (error) return error;
+  return count;
+}
+
+/// Tokens of the first rows beside what the reference study has of its subset, and the longest of all.
+std::string tokensText(const RowSet& set, const std::string& path, const std::string& tokenizer) {
+  if (tokenizer.empty()) return "tokens not counted without a tokenizer";
+  text::TokenRowsOptions options;
+  options.data = {.path = path, .kind = set.kind, .pairs = false, .row_limit = kSubset};
+  options.tokenizer = tokenizer;
+  options.vocabulary = kVocabulary;
+  auto rows = text::TokenRows::open(options);
+  if (!rows) return llvm::toString(rows.takeError());
+  auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
+  if (!lengths) return llvm::toString(lengths.takeError());
+  return fmt::format("the first {} have {} tokens, the longest {}; the reference study's subset of {} has {}",
+                     lengths->count(), lengths->sum(), lengths->longest(), kSubset, set.published);
+}
+
+llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const std::string& tokenizer,
+                        Account& account) {
+  const std::string from = fileOf(set, options.from, account);
+  if (from.empty()) return llvm::Error::success();
+  const std::string to = (fs::path(options.to) / "llm" / (std::string(text::nameOf(set.kind)) + ".jsonl")).string();
+  auto count = writeRows(set, from, to);
+  if (!count) return count.takeError();
+  auto digest = digestOf(to);
+  if (!digest) return digest.takeError();
+  account.done.push_back(fmt::format("{}: {} rows{}, digest {}: {}\n    {}", set.title, *count,
+                                     *count == set.most ? ", no more are taken" : "", *digest, to,
+                                     tokensText(set, to, tokenizer)));
+  return llvm::Error::success();
+}
+
+/// The vocabulary of Llama 3, whichever way the model came. Weights are not read: the studies draw them, since they
+/// cost the same time, and Meta's shards are pickles, which are programs.
+llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, Account& account) {
+  for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
+    const std::string from = find(options.from, name);
+    if (from.empty()) continue;
+    auto tokenizer = text::Tokenizer::open(from);
+    if (!tokenizer) return tokenizer.takeError();
+    const std::string to = (fs::path(options.to) / "llm" / "tokenizer.model").string();
+    if (auto error = copy(from, to)) return error;
+    account.done.push_back(fmt::format("tokenizer: {} tokens, of {}: {}", tokenizer->rows(), from, to));
+    return to;
+  }
+  account.missing.push_back(fmt::format(
+      "tokenizer: there is no tokenizer.model or tokenizer.json below {}; it comes with Llama 3", options.from));
+  return "";
+}
+
+}  // namespace
+
+int prepareData(const PrepareOptions& options, const Console& console) {
+  std::error_code code;
+  if (!fs::is_directory(options.from, code))
+    return console.error(fmt::format("{} is no folder of downloads", options.from));
+  fs::create_directories(fs::path(options.to) / "llm", code);
+  if (code) return console.error(files::systemError(options.to, code.value()));
+  Account account;
+  if (auto error = prepareImages(options, account)) return console.error(std::move(error));
+  auto tokenizer = prepareTokenizer(options, account);
+  if (!tokenizer) return console.error(tokenizer.takeError());
+  for (const RowSet& set : rowSets())
+    if (auto error = prepareRows(set, options, *tokenizer, account)) return console.error(std::move(error));
+  for (const char* size : {"300", "500"})
+    if (const std::string folder = (fs::path(options.to) / ("mnist_" + std::string(size))).string();
+        !fs::is_directory(folder, code))
+      account.missing.push_back(fmt::format(
+          "colour images of {0} px: expc data make shapes --size {0}px --count 60000 --to {1}", size, folder));
+  std::string text;
+  for (const std::string& line : account.done) text += line + "\n";
+  for (const std::string& line : account.missing) text += "missing: " + line + "\n";
+  return console.print(text) && account.missing.empty() ? kSuccess : kError;
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,75 @@
+#include "runtime/worker/data/preloaded.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/worker/data/preparer.h"
+
+namespace expc::data {
+namespace {
+
+class Preloaded : public Images {
+ public:
+  Preloaded(std::unique_ptr<Images> source, const Preparation& preparation)
+      : source_(std::move(source)),
+        shape_{preparation.rows, preparation.cols, preparation.channels},
+        values_of_one_(preparation.rows * preparation.cols * preparation.channels),
+        values_(new float[static_cast<size_t>(source_->count() * values_of_one_)]) {}
+
+  int64_t count() const override { return source_->count(); }
+  int64_t classes() const override { return source_->classes(); }
+  const std::string& origin() const override { return source_->origin(); }
+  std::optional<Shape> shape() const override { return shape_; }
+  int64_t label(int64_t index) const override { return source_->label(index); }
+  std::string className(int64_t label) const override { return source_->className(label); }
+  std::string file(int64_t index) const override { return source_->file(index); }
+  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+    return Pixels{nullptr, shape_.rows, shape_.cols, shape_.channels, place(index)};
+  }
+
+  /// Reads all of them on every core that the rank has.
+  llvm::Error load(const Preparer& preparer) {
+    std::atomic<int64_t> next{0};
+    std::mutex mutex;
+    std::string failure;
+    const auto work = [&] {
+      std::vector<uint8_t> scratch;
+      for (int64_t i = next++; i < count(); i = next++) {
+        auto error = preparer.fill(*source_, i, place(i), scratch);
+        if (!error) continue;
+        next = count();
+        const std::lock_guard lock(mutex);
+        failure = llvm::toString(std::move(error));
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(work);
+    work();
+    threads.clear();
+    return failure.empty() ? llvm::Error::success() : llvm::createStringError(failure);
+  }
+
+ private:
+  float* place(int64_t index) const { return values_.get() + index * values_of_one_; }
+
+  std::unique_ptr<Images> source_;
+  Shape shape_;
+  int64_t values_of_one_;
+  std::unique_ptr<float[]> values_;  // not initialised before an image is there
+};
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
+  preparation.element = Element::Float32;
+  preparation.normalise = false;
+  auto loaded = std::make_unique<Preloaded>(std::move(images), preparation);
+  if (auto error = loaded->load(Preparer(preparation))) return error;
+  return loaded;
+}
+
+}  // namespace expc::data
