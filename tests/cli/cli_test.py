@@ -114,6 +114,16 @@ class Surroundings(Command):
         self.assertIn("a pipe that nobody reads", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
         self.assertTrue((self.folder / "pipe").is_fifo())
 
+    def test_a_link_in_a_results_folder_leads_no_page_elsewhere(self):
+        self.run_command(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        mine = self.write("mine", "mine")
+        page = next((self.folder / "results").glob("*.html"))
+        page.unlink()
+        page.symlink_to(mine)
+        self.expc("report", "s.exp", "--devices", "cpu:1", code=6)
+        self.assertEqual(mine.read_text(), "mine")
+        self.assertTrue(page.is_file() and not page.is_symlink())
+
     def test_what_is_no_regular_file_is_no_module(self):
         os.mkfifo(self.folder / "mod.exp")
         for path in ("/dev/zero", "mod.exp"):
