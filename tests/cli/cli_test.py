@@ -245,8 +245,8 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
     def test_no_word_of_a_stranger_steers_a_terminal(self):
         evil = "\x1b[2Jx\x9by\nPASS forged"
         self.write("c.exp", f"""/// doc \x1b[31m\x9b
-workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1"] {{ metric wall : Time lower }}
-study s {{ workload w  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
+workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1", "${{t}}"] {{ param t : string = "a"  metric wall : Time lower }}
+study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
 """)
         folder = self.folder / "set/train" / "a\x1b[2J\x9bb"
         folder.mkdir(parents=True)
@@ -271,6 +271,12 @@ study s {{ workload w  measure wall  criterion right: forall *: wall <= 6min  de
                 shown = text.decode()
                 self.assertFalse([c for c in shown if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], f"{words}: {shown!r}")
                 self.assertNotIn("\nPASS forged", shown)
+                if "json" in words:
+                    json.loads(done.stdout)
+        for words in ("fmt --diff c.exp", "export c.exp --results rc", "plan c.exp --format jsonl"):  # byte by byte elsewhere
+            done = subprocess.run(["script", "-qec", f"{OPTIONS.expc} {words}", "/dev/null"], cwd=self.folder, capture_output=True, timeout=60,
+                                  stdin=subprocess.DEVNULL)
+            self.assertFalse([c for c in done.stdout.decode() if (c < " " and c not in "\r\n") or "\x7f" <= c < "\xa0"], words)
         for file in self.folder.glob("out.*"):
             self.assertFalse([c for c in file.read_text() if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], file.name)
 
