@@ -241,6 +241,12 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         many = self.write("many.exp", "enum e { " + ", ".join(["l"] * 8000) + " }\n")
         said = self.expc("check", many, code=1, timeout=60).stderr
         self.assertLess(said.count("error["), 400)
+        unknown = self.write("unknown.exp", "".join(f"let a{i} = b{i}\n" for i in range(20000)))
+        self.assertIn("unknown name 'b7'", self.expc("check", unknown, code=1, timeout=60).stderr)
+        levels = ", ".join(f"l{i}" for i in range(4000))
+        text = f"enum e {{ {levels} }}\nworkload w {{ param p : e = l1  metric wall : Time lower }}\n" \
+               f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design full {{ repeat 7 }} }}\n"
+        self.assertLess(len(self.expc("check", self.write("levels.exp", text), code=1, timeout=60).stderr), 10**6)
 
     def test_no_word_of_a_stranger_steers_a_terminal(self):
         evil = "\x1b[2Jx\x9by\nPASS forged"
