@@ -1,7 +1,6 @@
 #include "runtime/worker/io/durable_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Path.h>
@@ -9,15 +8,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "runtime/files/files.h"
 
 namespace expc::io {
-
-llvm::Error systemError(const std::string& path, int code) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format("{}: {}", path, std::strerror(code)));
-}
 
 int synchronise(int file) { return ::fsync(file) == 0 || errno == EINVAL ? 0 : errno; }
 
@@ -35,8 +29,8 @@ int synchroniseFolderOf(const std::string& path) {
 }  // namespace
 
 llvm::Error moveDurably(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return systemError(to, errno);
-  if (const int code = synchroniseFolderOf(to)) return systemError(to, code);
+  if (std::rename(from.c_str(), to.c_str()) != 0) return files::systemError(to, errno);
+  if (const int code = synchroniseFolderOf(to)) return files::systemError(to, code);
   return llvm::Error::success();
 }
 
@@ -47,7 +41,7 @@ llvm::Error writeDurably(const std::string& path, const std::vector<llvm::ArrayR
     for (const auto& part : parts)
       if (code == 0) code = files::writeAll(file, llvm::toStringRef(part));
     if (file >= 0 && ::close(file) != 0 && code == 0) code = errno;
-    return code == 0 ? llvm::Error::success() : systemError(path, code);
+    return code == 0 ? llvm::Error::success() : files::systemError(path, code);
   });
 }
 
