@@ -212,6 +212,14 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         os.mkfifo(record)
         self.assertIn("no file of a job", self.expc("status", "--results", "r", code=1, timeout=20).stderr)
 
+    def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
+        self.write("a\ntouch pwned #.exp", COMMAND)
+        self.assertIn("holds a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
+        self.write("s.exp", COMMAND)
+        script = self.expc("run", "s.exp", "--results", "a%20b", "--on", "slurm", "--dry-run").stdout
+        self.assertIn("/a%%20b/jobs/slurm-%j.log", script)
+        self.assertIn("/a%20b/jobs/slurm-$SLURM_JOB_ID.code", script)
+
     def test_pipes_in_a_results_folder_are_not_waited_for(self):
         self.run_study(self.study)
         results = self.folder / "results"
