@@ -34,9 +34,8 @@ std::string header(const Site& site, const Job& job) {
   line("--requeue");
   line("--open-mode=append");
   line(fmt::format("--signal=B:USR1@{}", kToldBefore));
-  std::string folder;  // where Slurm looks for words of its own behind each %
-  for (const char c : job.jobs) folder.append(c == '%' ? 2 : 1, c);
-  line("--output=" + quoted(folder + "/slurm-%j.log"));
+  // Behind a % Slurm looks for words of its own.
+  line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
   line("--chdir=" + quoted(job.folder));
   line("--export=" + names(site));
   return text;

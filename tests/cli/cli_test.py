@@ -291,6 +291,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
             done = subprocess.run(["script", "-qec", f"{OPTIONS.expc} {words}", "/dev/null"], cwd=self.folder, capture_output=True, timeout=60,
                                   stdin=subprocess.DEVNULL)
             self.assertFalse([c for c in done.stdout.decode() if (c < " " and c not in "\r\n") or "\x7f" <= c < "\xa0"], words)
+        self.assertNotRegex(next((self.folder / "rc").glob("*.html")).read_text(), "[\x7f-\x9f]")
         for file in self.folder.glob("out.*"):
             self.assertFalse([c for c in file.read_text() if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], file.name)
 
