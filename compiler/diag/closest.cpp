@@ -21,8 +21,9 @@ bool isSwapped(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
-  constexpr size_t kLongest = 64;  // the distance costs the product of the lengths
-  if (name.empty() || name.size() > kLongest) return std::nullopt;
+  // The distance costs the product of the lengths, and among thousands one is near by chance.
+  constexpr size_t kLongest = 64, kMost = 1000;
+  if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
   std::string lower = llvm::StringRef(name.data(), name.size()).lower();
   unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
   unsigned best = limit + 1;

@@ -11,17 +11,20 @@ static std::string shortened(std::string_view name) {
 }
 
 std::string list(const std::vector<std::string>& names, std::string_view last) {
+  constexpr size_t kMost = 100;
   std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) {
     if (i > 0) text += i + 1 == names.size() ? fmt::format(" {} ", last) : std::string(", ");
     text += names[i];
   }
-  return text;
+  return names.size() <= kMost ? text : fmt::format("{} {} {} more", text, last, names.size() - kMost);
 }
 
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates, std::string_view of) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
+  constexpr size_t kMostTold = 300;  // as of all diagnostics: what is not told needs no guess
+  if (emitter.errors() > kMostTold) return builder.emit();
   if (auto best = closest(name, candidates)) {
     builder.guess(range, *best);
   } else if (candidates.empty()) {

@@ -74,7 +74,8 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
   Compilation compilation;
   open(options, noting, console, compilation);
   const std::string lock = lockPath(options.file);
-  if (fs::exists(lock)) llvm::consumeError(noting.read(lock).takeError());
+  std::error_code none;
+  if (fs::exists(lock, none)) llvm::consumeError(noting.read(lock).takeError());
   for (const auto& [name, text] : sources) {
     if (!llvm::StringRef(name).starts_with("..")) continue;
     return llvm::createStringError(fmt::format(

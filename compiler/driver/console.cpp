@@ -44,14 +44,18 @@ std::string shown(std::string_view text, bool coloured) {
   return out;
 }
 
+bool put(std::string_view text, bool& gone, const Console& console) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  if (!std::exchange(gone, true)) console.error("standard output took no more (closed pipe or full disk)");
+  return false;
+}
+
 }  // namespace
 
-bool Console::print(std::string_view text) const { return printRaw(shown(text, colourOut())); }
+bool Console::print(std::string_view text) const { return put(shown(text, colourOut()), gone_, *this); }
 
 bool Console::printRaw(std::string_view text) const {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
-  if (!std::exchange(gone_, true)) error("standard output took no more (closed pipe or full disk)");
-  return false;
+  return isatty(STDOUT_FILENO) == 1 ? put(shown(text, false), gone_, *this) : put(text, gone_, *this);
 }
 
 void Console::message(std::string_view text) const { rendered(plan::printableLines(text)); }

@@ -157,7 +157,7 @@ int printJson(llvm::json::Object object, const Console& console) {
 /// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
 std::optional<std::string> taken(const PackOptions& options) {
   std::error_code code;
-  const auto type = std::filesystem::status(options.to, code).type();
+  const auto type = std::filesystem::symlink_status(options.to, code).type();
   if (type == std::filesystem::file_type::not_found) return std::nullopt;
   if (type != std::filesystem::file_type::regular)
     return fmt::format("{} is there already, and is no file; choose another name", options.to);

@@ -1,9 +1,5 @@
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -59,32 +55,10 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   }
 }
 
-llvm::Error writeInto(int file, const std::string& name, const ExportOptions& options,
-                      const std::vector<exports::Source>& sources) {
-  llvm::raw_fd_ostream out(file, /*shouldClose=*/false);
-  write(options, sources, out);
-  out.flush();
-  const std::error_code failed = out.error();
-  out.clear_error();  // LLVM ends a program that leaves one
-  return failed ? files::systemError(name, failed.value()) : llvm::Error::success();
-}
-
-llvm::Error writeText(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.to == "-") return writeInto(STDOUT_FILENO, "standard output", options, sources);
-  return files::writeBy(options.to, [&](const std::string& temporary) -> llvm::Error {
-    int file = -1;
-    if (const auto failed = llvm::sys::fs::openFileForWrite(temporary, file))
-      return files::systemError(options.to, failed.value());
-    llvm::Error error = writeInto(file, options.to, options, sources);
-    llvm::sys::fs::closeFile(file);
-    return error;
-  });
-}
-
-llvm::Error writeAll(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::StringRef text) {
   if (options.format == ExportFormat::Parquet)
     return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
-  llvm::Error error = writeText(options, sources);
+  llvm::Error error = files::write(options.to, text);
   if (!error) return error;
   return llvm::createStringError(
       fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
@@ -116,7 +90,11 @@ int exportResults(const ExportOptions& options, const Console& console) {
     if (!source) return console.error(source.takeError());
     sources.push_back(std::move(*source));
   }
-  if (llvm::Error error = writeAll(options, sources)) return console.error(std::move(error));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  write(options, sources, out);
+  if (options.to == "-") return console.printRaw(text) ? kSuccess : kError;
+  if (auto error = writeFile(options, sources, text)) return console.error(std::move(error));
   return kSuccess;
 }
 

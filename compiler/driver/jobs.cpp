@@ -23,6 +23,7 @@
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::driver {
 
@@ -157,6 +158,9 @@ int submitRun(const RunOptions& options, const Console& console) {
   const std::string folder = cluster::jobsFolder(options.results);
   const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
                          fs::current_path().string(), folder};
+  for (const std::string& name : {job.name, job.folder, job.jobs})
+    if (plan::printable(name) != name)
+      return console.error(name + ": holds a control character or is no UTF-8, so a script for Slurm cannot name it");
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
   auto submitted = submitScript(options, folder, script);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -26,7 +27,8 @@ constexpr size_t kShownBeforeRun = 10;
 /// The lock beside the study, if there is one. The error says that it is stale or unreadable.
 llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code none;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, none))) return std::nullopt;
   llvm::Expected<llvm::json::Value> found = readLock(path);
   if (!found) return found.takeError();
   Compilation compilation;

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/version.h"
@@ -123,6 +124,9 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
+  // Of a stranger's folder a link in its place would lead elsewhere.
+  std::error_code none;
+  if (options.html.empty() && std::filesystem::is_symlink(page, none)) std::filesystem::remove(page, none);
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts

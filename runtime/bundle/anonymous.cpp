@@ -47,11 +47,13 @@ bool isKind(StringRef key) {
   return isAmong(kKeys, key);
 }
 
-bool isAddress(StringRef text) {
-  const std::string whole = text.trim("[]").str(), front = text.split(':').first.str();
+/// The address that a text is, without the port behind it; "" where it is none.
+StringRef addressOf(StringRef text) {
+  const StringRef whole = text.trim("[]"), front = text.split(':').first;
   in6_addr six{};
   in_addr four{};
-  return inet_pton(AF_INET, front.c_str(), &four) == 1 || inet_pton(AF_INET6, whole.c_str(), &six) == 1;
+  if (inet_pton(AF_INET, front.str().c_str(), &four) == 1) return front;
+  return inet_pton(AF_INET6, whole.str().c_str(), &six) == 1 ? whole : "";
 }
 
 Value parsed(const std::string& text) {
@@ -101,15 +103,17 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
       own_.addKeys(value);
       collect(value, "");
     }
-    for (const std::string* text : {&trial.reason, &trial.log_tail}) addHomes(*text);
-    for (const std::string& note : trial.notes) addHomes(note);
+    std::vector<std::string> texts = trial.notes;
+    texts.insert(texts.end(), {trial.reason, trial.log_tail});
+    for (const std::string& text : texts) addHomes(text), addAddresses(text);
   }
 }
 
 void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
   // Nobody is told from others by these.
-  constexpr StringRef kNobody[] = {"root", "localhost", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
-  if (text.size() > 1 && !isAmong(kNobody, text)) names_.try_emplace(text.lower(), Name{std::move(stand_in), what});
+  constexpr StringRef kNobody[] = {"root", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
+  if (!text.empty() && text != "localhost" && (what == kHost || !isAmong(kNobody, text)))
+    names_.try_emplace(text.lower(), Name{std::move(stand_in), what});
 }
 
 /// A program may call it by the first part of its name.
@@ -118,8 +122,9 @@ void Anonymous::addHost(StringRef name) {
   std::string stand_in;
   do stand_in = fmt::format("host{}", ++hosts_);
   while (name.equals_insensitive(stand_in));
-  add(name, stand_in, isAddress(name) ? kAddress : kHost);
-  if (!isAddress(name)) add(name.split('.').first, stand_in, kHost);
+  const bool is_address = !addressOf(name).empty();
+  add(name, stand_in, is_address ? kAddress : kHost);
+  if (!is_address) add(name.split('.').first, stand_in, kHost);
 }
 
 void Anonymous::addBoot(StringRef id) {
@@ -149,6 +154,16 @@ void Anonymous::addHomes(StringRef text) {
     }
 }
 
+/// What is said elsewhere may be a version; a text names the addresses that its program talked to.
+void Anonymous::addAddresses(StringRef text) {
+  while (!text.empty()) {
+    const StringRef word = text.take_while([](char c) { return isLetter(c) || c == '.' || c == ':'; });
+    const StringRef address = addressOf(word.trim(".:"));
+    if (!address.starts_with("127.") && address != "0.0.0.0") add(address, "address", kAddress);
+    text = text.drop_front(std::max<size_t>(word.size(), 1));
+  }
+}
+
 void Anonymous::collect(const Value& value, StringRef key) {
   if (const auto* array = value.getAsArray())
     for (const Value& element : *array) collect(element, key);
@@ -160,7 +175,7 @@ void Anonymous::collect(const Value& value, StringRef key) {
   if (key == "boot_id") return addBoot(*text);
   if (key == "uuid" && !names_.count(text->lower())) return add(*text, fmt::format("GPU-{}", ++cards_), kCard);
   addHomes(*text);
-  if (key.contains_insensitive("addr") && isAddress(*text)) add(text->split(':').first, "address", kAddress);
+  if (key.contains_insensitive("addr")) add(addressOf(*text), "address", kAddress);
 }
 
 const std::pair<const std::string, Anonymous::Name>* Anonymous::nameAt(std::string_view text, size_t at) const {

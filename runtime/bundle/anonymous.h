@@ -56,6 +56,7 @@ class Anonymous {
   void addOwn();
   /// Home folders that a path or a text names, and with them their users.
   void addHomes(llvm::StringRef text);
+  void addAddresses(llvm::StringRef text);
   void collect(const llvm::json::Value& value, llvm::StringRef key);
   /// The longest name that is a word, or begins a path, at `at` of a text in small letters.
   const std::pair<const std::string, Name>* nameAt(std::string_view text, size_t at) const;

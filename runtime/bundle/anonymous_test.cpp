@@ -77,6 +77,24 @@ TEST_CASE("a host that is called as a word of the records changes none of them")
   CHECK(trial.log_tail == "2 x CPU at /home/someone/data.txt");
 }
 
+TEST_CASE(
+    "a host called as who is nobody, and addresses that programs talked to, are hidden; versions and times are not") {
+  for (const char* host : {"root", "s", "10.0.0.5", "fe80::1"}) {
+    CAPTURE(host);
+    store::Results results = measured(host);
+    store::Trial trial = results.trials[0];
+    trial.reason = "connect to 10.1.2.3:29500, [fe80::7]:80 and 127.0.0.1: no c10::Error at 12:30:45.";
+    trial.environment_json = R"({"cudnn": "9.1.0.70", "master_addr": "fe80::9", "node": ")" + std::string(host) + "\"}";
+    results.trials[0] = trial;
+    const Anonymous hidden(results, "/work/study", "/work/study/results", words("cpu time a s root no"));
+    hidden.apply(trial);
+    CHECK(trial.reason == "connect to address:29500, [address]:80 and 127.0.0.1: no c10::Error at 12:30:45.");
+    CHECK(trial.environment_json.find("9.1.0.70") != std::string::npos);
+    CHECK(trial.environment_json.find("fe80") == std::string::npos);
+    CHECK(trial.environment_json.find("\"node\":\"host") != std::string::npos);
+  }
+}
+
 TEST_CASE("whatever was written is searched, and one name that is left is an error that says where") {
   std::string folder = (std::filesystem::temp_directory_path() / "expc-anonymous-XXXXXX").string();
   REQUIRE(mkdtemp(folder.data()) != nullptr);

@@ -89,7 +89,8 @@ llvm::Expected<std::string> askSlurm(const std::string& folder, const std::strin
     text = std::move(*past);
   else
     llvm::consumeError(past.takeError());
-  text += *queue;  // what it says is newer
+  text += *queue;           // what it says is newer
+  fs::remove(kept, error);  // a link there would lead elsewhere
   if (auto failed = files::write(kept, text)) return failed;
   return text;
 }

@@ -34,7 +34,8 @@ std::string header(const Site& site, const Job& job) {
   line("--requeue");
   line("--open-mode=append");
   line(fmt::format("--signal=B:USR1@{}", kToldBefore));
-  line("--output=" + quoted(job.jobs + "/slurm-%j.log"));
+  // Behind a % Slurm looks for words of its own.
+  line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
   line("--chdir=" + quoted(job.folder));
   line("--export=" + names(site));
   return text;
@@ -64,6 +65,7 @@ std::string body(const Site& site, const Job& job) {
   return fmt::format(R"(
 # The engine ends cleanly when it is told. Before the end of its time the job asks to be queued again; ended from outside
 # (cancelled, preempted) it does not ask, since Slurm knows by itself whether it is to run again.
+rm -f {}/slurm-$SLURM_JOB_ID.code
 {}&
 engine=$!
 outside=
@@ -75,7 +77,7 @@ while told=; wait "$engine"; code=$?; [ -n "$told" ]; do :; done
 echo "$code" >{}/slurm-$SLURM_JOB_ID.code
 exit "$code"
 )",
-                     command, quoted(job.jobs));
+                     quoted(job.jobs), command, quoted(job.jobs));
 }
 
 }  // namespace

@@ -19,8 +19,6 @@ namespace {
 
 constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answer
 
-std::string contents(llvm::StringRef path) { return files::tail(path.str(), files::kMostByHand); }
-
 }  // namespace
 
 llvm::Expected<std::string> output(const std::vector<std::string>& command) {
@@ -35,7 +33,8 @@ llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   std::vector<llvm::StringRef> words(command.begin(), command.end());
   std::string failure;
   const int code = llvm::sys::ExecuteAndWait(*program, words, std::nullopt, redirects, kPatienceSeconds, 0, &failure);
-  const std::string text = contents(out), complaint = llvm::StringRef(contents(err)).trim().str();
+  const std::string text = files::tail(out.str().str(), files::kMostByHand);
+  const std::string complaint = llvm::StringRef(files::tail(err.str().str(), files::kMostByHand)).trim().str();
   llvm::sys::fs::remove(out);
   llvm::sys::fs::remove(err);
   if (code == 0) return text;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/io/durable_file.h"
 
 namespace expc::dataset {
@@ -50,7 +51,7 @@ llvm::Expected<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::st
 
   writer->partial_ = fmt::format("{}.partial-{}", path, ::getpid());
   writer->file_ = ::open(writer->partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (writer->file_ < 0) return io::systemError(path, errno);
+  if (writer->file_ < 0) return files::systemError(path, errno);
   // A disk that is too small says so now, where the file system can; else when it is full.
   const auto bytes = static_cast<off_t>(header.file_bytes);
   if (::fallocate(writer->file_, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
@@ -71,7 +72,7 @@ llvm::Error PackedWriter::put(const void* bytes, uint64_t size, uint64_t at) {
   while (size > 0) {
     const ssize_t written = ::pwrite(file_, from, size, static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return io::systemError(path_, written < 0 ? errno : ENOSPC);
+    if (written <= 0) return files::systemError(path_, written < 0 ? errno : ENOSPC);
     from += written;
     at += static_cast<uint64_t>(written);
     size -= static_cast<uint64_t>(written);
@@ -109,7 +110,7 @@ llvm::Expected<data::PackedHeader> PackedWriter::finish() {
   int code = io::synchronise(file_);
   if (::close(file_) != 0 && code == 0) code = errno;
   file_ = -1;
-  llvm::Error error = code == 0 ? io::moveDurably(partial_, path_) : io::systemError(path_, code);
+  llvm::Error error = code == 0 ? io::moveDurably(partial_, path_) : files::systemError(path_, code);
   if (!error) return header_;
   ::unlink(partial_.c_str());
   return error;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Errno.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/dataset/encode.h"
 #include "runtime/dataset/shapes.h"
+#include "runtime/files/files.h"
 #include "runtime/worker/io/durable_file.h"
 
 namespace expc::dataset {
@@ -30,14 +32,7 @@ constexpr const char* kMark = "shapes.json";
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failure("{}: {}", path.string(), llvm::sys::StrError(errno));
-  int code = 0;
-  while (!bytes.empty() && code == 0) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written > 0)
-      bytes = bytes.drop_front(static_cast<size_t>(written));
-    else if (written == 0 || errno != EINTR)
-      code = written == 0 ? ENOSPC : errno;
-  }
+  int code = files::writeAll(file, llvm::toStringRef(bytes));
   if (::close(file) != 0 && code == 0) code = errno;
   return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
 }

@@ -62,11 +62,12 @@ class Finder {
 llvm::Error Finder::program(const std::string& name) {
   const std::string path = plan::programPath(name, plan_.root);
   std::string file = path;
+  std::error_code failed;
   if (path.find('/') == std::string::npos) {
     const auto found = llvm::sys::findProgramByName(path);
     if (!found) {
       const char* search = std::getenv("PATH");
-      const bool here = fs::exists(fs::path(plan_.root) / name);
+      const bool here = fs::exists(fs::path(plan_.root) / name, failed);
       return fail(fmt::format(
           "the program '{}' is not in PATH: {} (PATH is {})", name,
           here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
@@ -74,7 +75,6 @@ llvm::Error Finder::program(const std::string& name) {
     }
     file = *found;
   }
-  std::error_code failed;
   if (!fs::exists(file, failed))
     return fail(fmt::format("the program '{}' does not exist (looked for {})", name, file));
   if (fs::is_directory(file, failed)) return fail(fmt::format("the program '{}' is a folder ({})", name, file));

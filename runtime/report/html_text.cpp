@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::report {
 
 std::string html(std::string_view text) {
-  const std::string safe = llvm::json::isUTF8(text) ? std::string(text) : llvm::json::fixUTF8(text);
   std::string out;
-  out.reserve(safe.size());
-  for (size_t i = 0; i < safe.size(); ++i) {
-    const char c = safe[i];
+  out.reserve(text.size());
+  for (const char c : plan::printableLines(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -28,18 +27,8 @@ std::string html(std::string_view text) {
       case '\'':
         out += "&#39;";
         break;
-      case '\n':
-      case '\t':
-        out += c;
-        break;
       default:
-        // A page may not hold control characters, nor those of two bytes.
-        const bool two = c == '\xc2' && i + 1 < safe.size() && static_cast<unsigned char>(safe[i + 1]) < 0xa0;
-        i += two;
-        if (two || static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-          out += "\xef\xbf\xbd";
-        else
-          out += c;
+        out += c;
     }
   }
   return out;
@@ -80,7 +69,7 @@ std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan:
 std::string scriptSafe(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : plan::printableLines(text)) {  // what JSON lets pass
     switch (c) {
       case '<':
         out += "\\u003c";

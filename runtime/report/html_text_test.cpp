@@ -12,7 +12,8 @@ using llvm::json::Value;
 TEST_CASE("markup in text stays text") {
   CHECK(html("<script>alert('1') & \"2\"</script>") ==
         "&lt;script&gt;alert(&#39;1&#39;) &amp; &quot;2&quot;&lt;/script&gt;");
-  CHECK(html("a\nb\t\033[31m\xff") == "a\nb\t\xef\xbf\xbd[31m\xef\xbf\xbd");
+  CHECK(html("a\nb\t\033[31m\xff") == "a\nb \\x1b[31m\xef\xbf\xbd");
+  CHECK(scriptSafe("[\"\xc2\x9b<\u202e\"]") == "[\"\\u009b\\u003c\\u202e\"]");
 }
 
 TEST_CASE("backticks are code, alone they are themselves") {

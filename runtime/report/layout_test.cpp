@@ -15,8 +15,9 @@ TEST_CASE("text from outside cannot steer the terminal") {
   CHECK(printable("a\033[31mb\nc\td") == "a\\x1b[31mb c d");
   CHECK(printable("bad \xff") == "bad \xef\xbf\xbd");
   CHECK(printable("\xc2\x9b"
-                  "2J") == "\\x9b2J");
-  CHECK(printable("µs 中") == "µs 中");
+                  "2J\x7f") == "\\u009b2J\\u007f");
+  CHECK(printable("\u202eSSAP\u2066\u2028") == "\\u202eSSAP\\u2066\\u2028");
+  CHECK(printable("µs 中 … – “a”") == "µs 中 … – “a”");
 }
 
 TEST_CASE("paragraphs keep to the width") {

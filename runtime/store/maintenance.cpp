@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <system_error>
 
+#include "runtime/files/files.h"
 #include "runtime/store/files.h"
 #include "runtime/store/rows.h"
 #include "runtime/store/store.h"
@@ -75,13 +77,16 @@ llvm::Expected<Verified> verify(const std::string& folder) {
 }
 
 llvm::Error exportIndex(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (std::filesystem::exists(file))
+  std::error_code none;
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)))
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
-  Statement copy(store->database().handle(), file, "VACUUM INTO ?1");
-  copy.bind({file}).step();
-  return copy.take();
+  return files::writeBy(file, [&](const std::string& temporary) {
+    Statement copy(store->database().handle(), file, "VACUUM INTO ?1");
+    copy.bind({temporary}).step();
+    return copy.take();
+  });
 }
 
 llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages) {

@@ -83,9 +83,11 @@ std::optional<uint32_t> pagesBeforeChange(const std::string& path) {
   // The header of SQLite's rollback journal: eight bytes that name it, two numbers, and the pages. SQLite writes zeros
   // over one that is done with, or cuts it.
   uint8_t header[20] = {};
-  const ssize_t size = read(fd, header, sizeof header);
+  struct stat state{};
+  const bool regular = fstat(fd, &state) == 0 && S_ISREG(state.st_mode);  // SQLite would wait for a pipe
+  const ssize_t size = regular ? read(fd, header, sizeof header) : 1;
   close(fd);
-  if (size == 0 || (size > 0 && header[0] == 0)) return std::nullopt;
+  if (size == 0 || (regular && size > 0 && header[0] == 0)) return std::nullopt;
   return size < ssize_t(sizeof header) ? 1 : llvm::support::endian::read32be(header + 16);
 }
 

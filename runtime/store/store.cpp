@@ -19,7 +19,7 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 /// As SQLite names what lies beside a database while it changes.
 void removeDatabase(const std::string& path) {
-  for (const char* suffix : {"", "-journal"}) unlink((path + suffix).c_str());
+  for (const char* suffix : {"", "-journal", "-wal"}) unlink((path + suffix).c_str());
 }
 
 llvm::Error damagedError(const std::string& path) {

@@ -1,6 +1,7 @@
 // What stands in a results folder that somebody else made, or that a kill left, can be wrong, and can do nothing.
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -112,6 +113,20 @@ TEST_CASE("a link in the place of a database is refused, one in the folders befo
   CHECK(run(folder.index, "INSERT INTO a VALUES(1)") != "");
   std::filesystem::create_directory_symlink(other.path, folder.path + "/link");
   CHECK(run(folder.path + "/link/expc.sqlite", "INSERT INTO a VALUES(1)") == "");
+}
+
+TEST_CASE("a pipe beside an index is not waited for, and goes") {
+  for (const char* beside : {"-journal", "-wal"}) {
+    CAPTURE(beside);
+    TestFolder folder;
+    fill(folder);
+    REQUIRE(mkfifo((folder.index + beside).c_str(), 0600) == 0);
+    std::vector<std::string> messages;
+    llvm::cantFail(Store::openForReading(folder.path, messages).takeError());
+    openAgain(folder);
+    CHECK(count(folder.index, "SELECT count(*) FROM session") == 1);
+    CHECK_FALSE(std::filesystem::is_fifo(folder.index + beside));
+  }
 }
 
 TEST_CASE("what lies beside an index removes no file that it names") {

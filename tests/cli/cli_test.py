@@ -114,6 +114,16 @@ class Surroundings(Command):
         self.assertIn("a pipe that nobody reads", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
         self.assertTrue((self.folder / "pipe").is_fifo())
 
+    def test_a_link_in_a_results_folder_leads_no_page_elsewhere(self):
+        self.run_command(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        mine = self.write("mine", "mine")
+        page = next((self.folder / "results").glob("*.html"))
+        page.unlink()
+        page.symlink_to(mine)
+        self.expc("report", "s.exp", "--devices", "cpu:1", code=6)
+        self.assertEqual(mine.read_text(), "mine")
+        self.assertTrue(page.is_file() and not page.is_symlink())
+
     def test_what_is_no_regular_file_is_no_module(self):
         os.mkfifo(self.folder / "mod.exp")
         for path in ("/dev/zero", "mod.exp"):
@@ -202,6 +212,14 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         os.mkfifo(record)
         self.assertIn("no file of a job", self.expc("status", "--results", "r", code=1, timeout=20).stderr)
 
+    def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
+        self.write("a\ntouch pwned #.exp", COMMAND)
+        self.assertIn("holds a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
+        self.write("s.exp", COMMAND)
+        script = self.expc("run", "s.exp", "--results", "a%20b", "--on", "slurm", "--dry-run").stdout
+        self.assertIn("/a%%20b/jobs/slurm-%j.log", script)
+        self.assertIn("/a%20b/jobs/slurm-$SLURM_JOB_ID.code", script)
+
     def test_pipes_in_a_results_folder_are_not_waited_for(self):
         self.run_study(self.study)
         results = self.folder / "results"
@@ -231,12 +249,18 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         many = self.write("many.exp", "enum e { " + ", ".join(["l"] * 8000) + " }\n")
         said = self.expc("check", many, code=1, timeout=60).stderr
         self.assertLess(said.count("error["), 400)
+        unknown = self.write("unknown.exp", "".join(f"let a{i} = b{i}\n" for i in range(20000)))
+        self.assertIn("unknown name 'b7'", self.expc("check", unknown, code=1, timeout=60).stderr)
+        levels = ", ".join(f"l{i}" for i in range(4000))
+        text = f"enum e {{ {levels} }}\nworkload w {{ param p : e = l1  metric wall : Time lower }}\n" \
+               f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design full {{ repeat 7 }} }}\n"
+        self.assertLess(len(self.expc("check", self.write("levels.exp", text), code=1, timeout=60).stderr), 10**6)
 
     def test_no_word_of_a_stranger_steers_a_terminal(self):
         evil = "\x1b[2Jx\x9by\nPASS forged"
         self.write("c.exp", f"""/// doc \x1b[31m\x9b
-workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1"] {{ metric wall : Time lower }}
-study s {{ workload w  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
+workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1", "${{t}}"] {{ param t : string = "a"  metric wall : Time lower }}
+study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
 """)
         folder = self.folder / "set/train" / "a\x1b[2J\x9bb"
         folder.mkdir(parents=True)
@@ -261,6 +285,13 @@ study s {{ workload w  measure wall  criterion right: forall *: wall <= 6min  de
                 shown = text.decode()
                 self.assertFalse([c for c in shown if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], f"{words}: {shown!r}")
                 self.assertNotIn("\nPASS forged", shown)
+                if "json" in words:
+                    json.loads(done.stdout)
+        for words in ("fmt --diff c.exp", "export c.exp --results rc", "plan c.exp --format jsonl"):  # byte by byte elsewhere
+            done = subprocess.run(["script", "-qec", f"{OPTIONS.expc} {words}", "/dev/null"], cwd=self.folder, capture_output=True, timeout=60,
+                                  stdin=subprocess.DEVNULL)
+            self.assertFalse([c for c in done.stdout.decode() if (c < " " and c not in "\r\n") or "\x7f" <= c < "\xa0"], words)
+        self.assertNotRegex(next((self.folder / "rc").glob("*.html")).read_text(), "[\x7f-\x9f]")
         for file in self.folder.glob("out.*"):
             self.assertFalse([c for c in file.read_text() if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], file.name)
 

@@ -9,7 +9,9 @@
 #include <ios>
 #include <sstream>
 
+#include "tests/fuzz/agents.h"
 #include "tests/fuzz/archives.h"
+#include "tests/fuzz/completion.h"
 #include "tests/fuzz/documents.h"
 #include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
@@ -46,6 +48,9 @@ int main(int argc, char** argv) {
       expc::fuzz::readDescription(text.str());
       expc::fuzz::readSite(text.str());
       expc::fuzz::readJob(text.str());
+      expc::fuzz::completeWords(text.str());
+      if (entry.path().parent_path().filename() == "greeting") expc::fuzz::greet(text.str());
+      expc::fuzz::readAgentWords(text.str());
       expc::fuzz::readBundle(text.str());
       expc::fuzz::readOutput(text.str());
       expc::fuzz::readWords(text.str());

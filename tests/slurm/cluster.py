@@ -36,6 +36,7 @@ MpiDefault=none
 ReturnToService=2
 SlurmdParameters=config_overrides
 KillWait=5
+SlurmdTimeout=15
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port={first}-{last} CPUs={cores} RealMemory=1000 State=UNKNOWN

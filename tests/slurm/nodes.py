@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fault"))
 import cluster  # noqa: E402
 import harness  # noqa: E402
-from harness import MARK, Folder, expect, expect_no_orphans, main, marked_processes, parse_options, wait_for  # noqa: E402
+from harness import MARK, Folder, expect, expect_no_orphans, main, marked_processes, parent, parse_options, wait_for  # noqa: E402
 
 NODES = 4
 SITE = """\
@@ -65,6 +65,22 @@ def runs_on(node, pid):
     with contextlib.suppress(OSError):  # it has ended meanwhile
         return f"SLURMD_NODENAME={node}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
     return False
+
+
+def lose(node):
+    """As a node that loses its power: all that runs there is gone at once, with the daemons that Slurm has there."""
+    on_node = [pid for pid in marked_processes() if runs_on(node, pid)]
+    expect(on_node, f"something runs on {node}")
+    steps = {parent(pid) for pid in on_node}
+    steps = {pid for pid in steps if pid and pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("slurmstepd")}
+    for pid in [int((slurm.folder / f"{node}.pid").read_text()), *steps, *on_node]:
+        with contextlib.suppress(ProcessLookupError):  # the death of one may be another's
+            os.kill(pid, signal.SIGKILL)
+
+
+def revive(node):
+    slurm.call("slurmd", "-N", node, "-f", os.environ["SLURM_CONF"])
+    slurm.until(lambda: set(slurm.call("sinfo", "-h", "-N", "-o", "%t").split()) == {"idle"}, "all nodes are idle again")
 
 
 def said(study):
@@ -248,19 +264,41 @@ def a_node_that_is_lost_takes_only_its_trial_with_it():
     with Study(duration="300ms", timed=8) as study:
         run = study.in_allocation(NODES)
         wait_for(lambda: list(study.results.glob("journal/*.jsonl")) and study.valid() >= 4, "trials are measured", 60)
-        # A node that loses its power: all that runs there is gone at once.
-        daemon = int((slurm.folder / "n2.pid").read_text())
-        on_node = [pid for pid in marked_processes() if runs_on("n2", pid)]
-        expect(on_node, "something runs there")
-        for pid in [daemon, *on_node]:
-            with contextlib.suppress(ProcessLookupError):  # the death of one may be another's
-                os.kill(pid, signal.SIGKILL)
+        lose("n2")
         out, err = run.communicate(timeout=120)
         expect("node n2 was lost" in err, f"it is named\n{err}")
         expect(run.returncode == 0, f"and the others go on\n{err}")
         study.check_store()
         study.check_complete(8, 1)
         expect_no_orphans()
+    revive("n2")
+
+
+def a_job_that_loses_the_node_of_its_batch_script_is_queued_again_and_goes_on():
+    with Study(duration="300ms", timed=8) as study:
+        taken = study.on_slurm(2, "cpu:1", "--detach")
+        expect(taken.returncode == 0, f"the job is taken\n{taken.stderr}")
+        job = taken.stderr.split("slurm-")[1].split(":")[0]
+        slurm.until(lambda: list(study.results.glob("journal/*.jsonl")) and study.valid() > 2, "trials are measured")
+        before = study.valid()
+        node = slurm.call("scontrol", "show", "job", job).split("BatchHost=")[1].split()[0]
+        lose(node)
+        slurm.until(lambda: slurm.state(job) == "PENDING", "Slurm ends it on the other node too, and queues it again")
+        (study.results / "jobs/slurm.states").unlink(missing_ok=True)
+        status = subprocess.run([harness.options.expc, "status", "--results", str(study.results)], capture_output=True, text=True, timeout=60)
+        expect("pending" in status.stdout, f"status does not say that it runs\n{status.stdout}{status.stderr}")
+        expect_no_orphans()
+        slurm.start_again(job)
+        code = study.results / "jobs" / f"slurm-{job}.code"
+        log = lambda: (study.results / "jobs" / f"slurm-{job}.log").read_text()
+        slurm.until(lambda: code.exists() and code.read_text().strip(), "the run ends", 240)
+        expect(code.read_text().strip() in ("0", "4"), f"and judges what is measured\n{log()}")
+        expect(study.valid() >= before, f"nothing that was measured is lost\n{log()}")
+        study.check_store()
+        study.check_complete(8, 1)
+        expect(study.query("SELECT reason FROM trial WHERE status = 'failed'") == [], f"no trial failed\n{log()}")
+        expect_no_orphans()
+    revive(node)
 
 
 if __name__ == "__main__":
@@ -272,4 +310,5 @@ if __name__ == "__main__":
                        ranks_on_two_nodes_train_together_by_gloo, data_are_copied_to_the_scratch_folder_of_the_site_file,
                        a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place,
                        the_nodes_of_an_interactive_allocation_are_used,
-                       a_node_that_is_lost_takes_only_its_trial_with_it]))
+                       a_node_that_is_lost_takes_only_its_trial_with_it,
+                       a_job_that_loses_the_node_of_its_batch_script_is_queued_again_and_goes_on]))

@@ -19,9 +19,6 @@ llvm::Error writeDurably(const std::string& path, const std::vector<llvm::ArrayR
 /// Moves a file or folder within a file system, over a file that may be there, and has the system put that on the disk.
 llvm::Error moveDurably(const std::string& from, const std::string& to);
 
-/// What the system said about a file: "PATH: No space left on device".
-llvm::Error systemError(const std::string& path, int code);
-
 /// Has the system put an open file on the disk: 0, or its error. A file system that cannot (EINVAL) does no worse than
 /// without.
 int synchronise(int file);
