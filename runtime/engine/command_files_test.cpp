@@ -125,6 +125,8 @@ TEST_CASE("a command's program is looked for before the first trial") {
     folder.write("bench", first, true);
     CHECK(has(refusal(planOf(folder, {"./bench"})), "ends with a carriage return"));
   }
+  folder.write("bench", "#!/no/such/interpreter -x\n", true);
+  CHECK(has(refusal(planOf(folder, {"./bench"})), "does not exist (/no/such/interpreter)"));
   folder.write("bench", "#!/bin/sh -e\necho\r\n", true);
   CHECK(found(planOf(folder, {"./bench"})).programs.size() == 1);
   CHECK(has(refusal(planOf(folder, {"."})), "not in PATH"));

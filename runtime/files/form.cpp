@@ -13,7 +13,7 @@ std::string_view formOf(llvm::StringRef bytes) {
       {"\xfd\x37zXZ", "xz data: unpack it with unxz"},
       {"version https://git-lfs", "a Git LFS pointer in place of the file: git lfs pull brings it"},
       {"PK\3\4", "a zip archive; one of torch.save holds a pickle: save with safetensors.torch.save_file"},
-      {"PAR1", "a Parquet file: write its rows as CSV or JSONL"},
+      {"PAR1\x15", "a Parquet file: write its rows as CSV or JSONL"},
       {"\xff\xfe", kUtf16},
       {"\xfe\xff", kUtf16},
       {"<!DOCTYPE", kPage},

@@ -4,7 +4,7 @@
 usage: reading_test.py --expc PATH
 """
 import argparse
-import gzip
+import csv
 import json
 import os
 import pathlib
@@ -25,9 +25,9 @@ class Reading(unittest.TestCase):
     def write(self, text, name="s.exp"):
         (self.folder / name).write_text(text, encoding="utf-8")
 
-    def expc(self, command, *more, code=None):
+    def expc(self, command, *more, code=None, devices="cpu:1"):
         heat_up = ["--heat-up", "0"] if command == "run" else []
-        result = subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", "cpu:1", *heat_up, *more], cwd=self.folder,
+        result = subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", devices, *heat_up, *more], cwd=self.folder,
                                 capture_output=True, text=True, timeout=120)
         if code is not None:
             self.assertEqual(result.returncode, code, result.stderr + result.stdout)
@@ -83,6 +83,16 @@ study s {
         rows = self.expc("export", code=0).stdout
         self.assertIn(",rate,row/s,higher,true,128,", rows)
         self.assertIn(",each,s,lower,true,0.0625,", rows)
+
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one core")
+    def test_devices_are_the_cores_that_a_command_had(self):
+        self.write('workload w command ["nproc"] { metric n : float higher  from stdout }\n'
+                   "study s { workload w  measure n  design full { repeat 1 } }\n")
+        self.expc("run", devices="cpu:2", code=0)
+        header, row = csv.reader(self.expc("export", code=0).stdout.splitlines())
+        trial = dict(zip(header, row))
+        cores = {core for slot in json.loads(trial["devices"]) for core in slot["cores"]}
+        self.assertEqual(float(trial["value"]), len(cores))
 
     def test_what_is_true_of_all_rows_stands_once(self):
         self.write("""workload w command ["echo", "${n}"] {

@@ -205,6 +205,13 @@ TEST_CASE("a folder has a file for each template") {
   has(messageOf(readDataset(options)), "are both rows of template grammar");
   options.path += "/grammar.txt";
   has(messageOf(readDataset(options)), "grammar.txt: rows are read from .json, .jsonl and .csv");
+  for (const auto& [text, form] :
+       {std::pair("\x1f\x8b\x08", "it is gzip data"), std::pair("\xff\xfe{", "it is UTF-16 text"),
+        std::pair("<!DOCTYPE html>", "it is an HTML page")}) {
+    write("packed.jsonl", text);
+    options.path = folder.str().str() + "/packed.jsonl";
+    has(messageOf(readDataset(options)), form);
+  }
   options.path = "/dev/zero.csv";
   has(messageOf(readDataset(options)), "/dev/zero.csv: ");
   llvm::sys::fs::remove_directories(folder);
