@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,7 +48,9 @@ std::string shown(std::string_view text, bool coloured) {
 
 bool put(std::string_view text, bool& gone, const Console& console) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
-  if (!std::exchange(gone, true)) console.error("standard output took no more (closed pipe or full disk)");
+  const int why = errno;
+  if (why == EPIPE) return true;  // who reads by `head` has seen enough
+  if (!std::exchange(gone, true)) console.error(std::string("standard output: ") + std::strerror(why));
   return false;
 }
 

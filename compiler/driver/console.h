@@ -15,8 +15,8 @@ class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}
 
-  /// Text for people, in colours of ours. False when the reader has gone (a closed pipe, a full disk behind a
-  /// redirection), which is said once.
+  /// Text for people, in colours of ours. False when it could not be written (a full disk behind a redirection), which is
+  /// said once; a reader that has gone has seen enough.
   bool print(std::string_view text) const;
   /// For programs, byte by byte.
   bool printRaw(std::string_view text) const;
