@@ -178,8 +178,20 @@ struct Step {
   std::string text;
 };
 
+/// The coarsest decimal clock that can have shown the readings: the largest power of ten that all are multiples of.
+double decimalStep(const std::set<double>& readings) {
+  double step = std::pow(10, std::floor(std::log10(*readings.rbegin())));
+  const auto isMultiple = [&](double reading) {
+    const double steps = reading / step;
+    return std::abs(steps - std::round(steps)) <= 1e-9 * std::max(1.0, std::abs(steps));
+  };
+  while (step > 1e-12 && !std::all_of(readings.begin(), readings.end(), isMultiple)) step /= 10;
+  return step;
+}
+
 /// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
-/// readings cannot be told apart. Readings that differ are at least a step apart.
+/// readings cannot be told apart. Different readings of one place are at least a step apart; where each place gave one
+/// alone, what they lie apart is what is asked about, and the digits tell.
 Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
   constexpr size_t kFew = 3;
   Step largest;
@@ -191,16 +203,16 @@ Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Re
     for (const Readings& one : readings)
       if (one.of->metric == coarse.of->metric) all.insert(one.values.begin(), one.values.end());
     if (isTimed(*metric)) all.insert(0);
+    if (all.size() < 2 || *all.rbegin() <= 0) continue;
     double step = INFINITY;
-    for (auto at = all.begin(); at != all.end() && std::next(at) != all.end(); ++at)
-      step = std::min(step, *std::next(at) - *at);
+    for (auto at = all.begin(); std::next(at) != all.end(); ++at) step = std::min(step, *std::next(at) - *at);
+    if (own.size() == 1) step = std::min(step, decimalStep(all));
     const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
     const std::string size = formatQuantity(step, metric->unit, metric->dimension);
     largest = {
         reach,
-        fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side, however many there are",
-                    metric->name,
+        fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
                     own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()), size)};
   }
   return largest;

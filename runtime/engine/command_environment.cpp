@@ -23,7 +23,9 @@ constexpr StringRef kAgree[] = {"PATH",       "LD_LIBRARY_PATH", "LANG",        
 constexpr StringRef kPassed[] = {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR"};
 
 /// Set by expc for each trial, so that what is passed would be lost.
-constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "TMPDIR"};
+constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS",   "TMPDIR",
+                              "EXPC_OUT_OF_MEMORY",   "EXPC_TRIAL",        "EXPC_TRIAL_FOLDER", "EXPC_STUDY_FOLDER",
+                              "EXPC_PREPARED",        "EXPC_SEED"};
 
 template <typename Names>
 bool isAmong(const Names& names, StringRef name) {
@@ -51,7 +53,7 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
     if (name.find('=') != std::string::npos)
       return llvm::createStringError(
           fmt::format("--pass-env takes a name alone, not '{}': set the variable before `expc`", name));
-    if (isAmong(kSet, name) || StringRef(name).starts_with("EXPC_"))
+    if (isAmong(kSet, name))
       return llvm::createStringError(fmt::format(
           "--pass-env {}: expc sets that variable itself for each trial; where it is to be another, let the "
           "command set it, as in command [\"env\", \"{}=${{value}}\", …]",

@@ -2,8 +2,9 @@
 """Whole studies of a known truth through the binary: how often they pass, fail and cover, beside what `expc diagnose` says.
 
 Each study runs a program that draws its time (studies/draw.c), has a results folder of its own and is reported on as any other. Designs:
-one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, and a second look that nobody planned. At
-the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
+one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, looks that nobody planned (more pairs,
+--fresh, a smaller design), sessions that treat the sides differently, and levels over time, whose noise goes on from trial to trial.
+At the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
 most; beyond it the share that passes is compared with the one that `diagnose` foretells. Prints a table, then one JSON line.
 
 usage: studies.py --expc PATH [--studies N] [--jobs N] [--only DESIGN]
@@ -24,23 +25,41 @@ STUDY = """workload job command ["{draw}", "${{seed}}", "${{side}}", "{shape}", 
 }}
 study s {{
   workload job
-  factor side in 0..1 baseline 0
-  compare gain = speedup(t) over side
-  criterion faster: forall *: gain > 1x with confidence 95%
-  criterion keeps:  forall *: gain >= 1x with confidence 95%
-  {control}
-  design full {{ repeat {repeat}  seed 1 }}
+  {claims}
+  design full {{ repeat {repeat}  seed {seed} }}
 }}
 """
+PAIRS = """factor side in 0..1 baseline 0
+  compare gain = speedup(t) over side
+  criterion faster: forall *: gain > 1x with confidence 95%
+  criterion keeps:  forall *: gain >= 1x with confidence 95%"""
+LEVEL = """criterion faster: t > 1s with confidence 95%
+  criterion keeps:  t >= 1s with confidence 95%"""
+GROWING = [["-D", f"design.timed.repeat={n}"] for n in (4, 8, 12)]
 
-# name: repetitions, shape, a control, repetitions before (a look that was not planned)
+
+class Design:
+    """What a study claims and how often it runs: `runs` gives the words of each run, the last of which is judged. Only what `diagnose` can be
+    told, one run of noise that is the same on both sides, has `foretold`."""
+
+    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False):
+        self.repeat, self.shape, self.claims, self.runs, self.foretold = repeat, shape, claims, runs, foretold
+
+
 DESIGNS = {
-    "one look, 10 pairs": ("10", "normal", "", None),
-    "planned looks at 8 and 14 of 20": ("20 looks at 8, 14", "normal", "", None),
-    "10 to 20 pairs until narrow": ("10..20 until half_width(gain) <= 1.8%", "normal", "", None),
-    "unequal shapes, 20 pairs": ("20", "unequal", "", None),
-    "a control, 10 pairs": ("10", "normal", "control again = [side = 0]", None),
-    "10 pairs, then 10 more": ("20", "normal", "", "10"),
+    "one look, 10 pairs": Design("10", foretold=True),
+    "planned looks at 8 and 14 of 20": Design("20 looks at 8, 14", foretold=True),
+    "10 to 20 pairs until narrow": Design("10..20 until half_width(gain) <= 1.8%", foretold=True),
+    "unequal shapes, 20 pairs": Design("20", "unequal"),
+    "a control, 10 pairs": Design("10", claims=PAIRS + "\n  control again = [side = 0]", foretold=True),
+    "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
+    "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
+    "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
+    "3 sessions, offsets of 2 % by side": Design("12", "arms:0.02", runs=GROWING),
+    "a level, 20 trials": Design("20", claims=LEVEL),
+    "a level, what is kept 0.5": Design("20", "drift:0.5", claims=LEVEL),
+    "a level, what is kept 0.8": Design("20", "drift:0.8", claims=LEVEL),
+    "a level, what is kept 0.95": Design("20", "drift:0.95", claims=LEVEL),
 }
 EFFECTS = (1.0, 1.025, 1.1)
 
@@ -64,17 +83,13 @@ class Bench:
         self.draw = folder / "draw"
         subprocess.run(["cc", "-O2", "-o", self.draw, HERE / "draw.c", "-lm"], check=True)
         # Where the centre of the ratios is not the ratio of the centres, the effect is stated of the former.
-        self.shift = {"normal": 1.0, "unequal": centre_of_unequal()}
+        self.shift = {"unequal": centre_of_unequal()}
 
-    def write(self, design, effect):
-        repeat, shape, control, before = DESIGNS[design]
-        files = []
-        for n, repetitions in enumerate([before, repeat] if before else [repeat]):
-            path = self.folder / f"{abs(hash((design, effect)))}.{n}.exp"
-            path.write_text(STUDY.format(draw=self.draw, shape=shape, effect=effect / self.shift[shape], control=control,
-                                         repeat=repetitions), encoding="utf-8")
-            files.append(path)
-        return files
+    def write(self, folder, design, effect, seed):
+        file = folder / "study.exp"
+        file.write_text(STUDY.format(draw=self.draw, shape=design.shape, effect=effect / self.shift.get(design.shape, 1), claims=design.claims,
+                                     repeat=design.repeat, seed=seed), encoding="utf-8")
+        return file
 
     def expc(self, *words):
         result = subprocess.run([self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600)
@@ -82,12 +97,14 @@ class Bench:
             raise SystemExit(f"{words}: {result.returncode}\n{result.stderr}")
         return result
 
-    def study(self, files, seed):
-        """What one study says: of each criterion its verdict, and the interval and pairs of its cell."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as results:
-            for path in files:
-                said = self.expc("run", path, "-D", f"design.seed={seed}", "--results", results, "--heat-up", 0, "--devices",
-                                 "cpu:1", "--no-device-lease", "--format", "json")
+    def study(self, design, effect, seed):
+        """What one study says: of each criterion its verdict, and the interval and trials of its cell."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            file = self.write(pathlib.Path(folder), design, effect, seed)
+            for session, words in enumerate(design.runs):
+                (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
+                said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
+                                 "--no-device-lease", "--format", "json")
         found = {}
         for criterion in json.loads(said.stdout)["criteria"]:
             cell, = criterion["cells"]
@@ -101,25 +118,36 @@ class Bench:
                          f"keeps={effect}x", "--format", "json", "--results", self.folder / "none")
         return json.loads(said.stdout)["design"]
 
-    def row(self, design, effect):
-        files = self.write(design, effect)
+    def row(self, name, effect):
+        design = DESIGNS[name]
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            studies = list(pool.map(lambda seed: self.study(files, seed), range(1, self.options.studies + 1)))
+            studies = list(pool.map(lambda seed: self.study(design, effect, seed), range(1, self.options.studies + 1)))
         n = len(studies)
         share = lambda criterion, verdict: sum(one[criterion][0] == verdict for one in studies) / n
-        ends = [one["keeps"][1] for one in studies]
-        row = {"design": design, "effect": effect, "studies": n,
-               "covered": sum(end["low"] <= effect <= end["high"] for end in ends) / n,
+        ends = [one["keeps"][1] for one in studies if one["keeps"][1]]
+        row = {"design": name, "effect": effect, "studies": n, "judged": len(ends) / n,
+               "covered": sum(end["low"] <= effect <= end["high"] for end in ends) / max(len(ends), 1),
                "passes": share("faster", "pass"), "fails": share("keeps", "fail"),
-               "pairs": sum(one["keeps"][2] for one in studies) / n}
-        # Unequal shapes are no noise that --noise can state; a second look that nobody planned is no design.
-        if design not in ("unequal shapes, 20 pairs", "10 pairs, then 10 more"):
-            told = self.foretold(files[-1], effect)
+               "blocks": sum(one["keeps"][2] for one in studies) / n}
+        if design.foretold:
+            told = self.foretold(self.write(self.folder, design, effect, 1), effect)
             criteria = {one["name"]: one for one in told["criteria"]}
             row["foretold"] = {"passes": criteria["faster"]["chances"]["pass"], "fails": criteria["keeps"]["chances"]["fail"],
-                               "pairs": told["blocks"]["timed"]}
+                               "blocks": told["blocks"]["timed"]}
         return row
 
+    def moved(self):
+        """How many of the comparisons of a folder with another, of one session each and of the same program, say that something moved."""
+        def one(seed):
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                for side, name in enumerate("ab"):
+                    file = self.write(pathlib.Path(folder), Design("10", "arms:0.02"), 1.0, 2 * seed + side)
+                    (file.parent / "session").write_text(f"{2 * seed + side} 0", encoding="utf-8")
+                    self.expc("run", file, "--results", file.parent / name, "--heat-up", 0, "--devices", "cpu:1", "--no-device-lease")
+                return self.expc("compare", file, file.parent / "a", file.parent / "b").returncode
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            codes = list(pool.map(one, range(1, self.options.studies + 1)))
+        return {"comparisons": len(codes), "exit codes": {code: codes.count(code) for code in sorted(set(codes))}}
 
 def agrees(row, studies_foretold=1000):
     """Whether what was seen and what was foretold differ by less than four standard errors."""
@@ -144,16 +172,16 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory(prefix="expc-studies-") as folder:
         bench = Bench(options, pathlib.Path(folder))
-        print(f"{'design':<34}{'true':>7}{'studies':>9}{'covered':>10}{'passes':>9}{'fails':>8}{'pairs':>7}   foretold passes, fails, pairs")
+        print(f"{'design':<35}{'true':>7}{'studies':>9}{'judged':>9}{'covered':>9}{'passes':>9}{'fails':>8}{'blocks':>8}   foretold passes, fails, blocks")
         for design in options.only or DESIGNS:
-            for effect in options.effects:
+            for effect in options.effects if DESIGNS[design].claims != LEVEL else [1.0]:
                 row = bench.row(design, effect)
                 rows.append(row)
                 told = row.get("foretold")
-                said = f"{told['passes']:8.1%}{told['fails']:8.1%}{told['pairs']:7.1f}{'' if agrees(row) else '  DISAGREES'}" if told else ""
-                print(f"{design:<34}{effect:>6}x{row['studies']:>9}{row['covered']:>10.1%}{row['passes']:>9.1%}{row['fails']:>8.1%}"
-                      f"{row['pairs']:>7.1f}   {said}", flush=True)
-    print(json.dumps({"studies": rows}))
+                said = f"{told['passes']:8.1%}{told['fails']:8.1%}{told['blocks']:8.1f}{'' if agrees(row) else '  DISAGREES'}" if told else ""
+                print(f"{design:<35}{effect:>6}x{row['studies']:>9}{row['judged']:>9.1%}{row['covered']:>9.1%}{row['passes']:>9.1%}"
+                      f"{row['fails']:>8.1%}{row['blocks']:>8.1f}   {said}", flush=True)
+        print(json.dumps({"studies": rows, **({} if options.only else {"compare": bench.moved()})}))
     return 0 if all(agrees(row) for row in rows if "foretold" in row) else 1
 
 

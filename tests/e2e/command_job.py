@@ -56,7 +56,8 @@ class Job:
                         "--pass-env", name]
 
     def start(self):
-        return subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)
+        with open(self.folder / "killed.txt", "w", encoding="utf-8") as said:
+            return subprocess.Popen(self.command, stdout=said, stderr=said, env=self.environment)
 
     def run(self, *more, **environment):
         return subprocess.run([*self.command, *more], capture_output=True, text=True, timeout=200,
@@ -87,7 +88,10 @@ def written_as_a_study(job):
 
 def killed_and_continued(job):
     engine = job.start()
-    wait_for(lambda: "xz" in processes(job.mark), "xz to run")
+    try:
+        wait_for(lambda: "xz" in processes(job.mark), "xz to run")
+    except AssertionError as late:
+        raise AssertionError(f"{late}; the run said: {(job.folder / 'killed.txt').read_text(encoding='utf-8')}") from None
     time.sleep(2)
     engine.send_signal(signal.SIGKILL)
     engine.wait()

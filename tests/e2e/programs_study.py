@@ -81,7 +81,8 @@ def does_not_build(folder):
 def gated(folder):
     folder.script("old", 100)
     folder.script("new", 120)
-    assert verdicts(folder.run("gate.exp")) == {"no_regression": "fail"}
+    result = folder.run("gate.exp")
+    assert verdicts(result) == {"no_regression": "fail"}, (result.returncode, result.stdout, result.stderr)
     folder.script("new", 101)
     result = folder.run("gate.exp")
     assert verdicts(result) == {"no_regression": "pass"}, result.stderr

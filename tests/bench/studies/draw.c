@@ -1,7 +1,9 @@
 /* Prints a time that is drawn from the seed and the side it is given: what a study measures whose truth is known.
  *
- * usage: draw SEED SIDE SHAPE EFFECT: side 0 takes one second, side 1 a second over EFFECT; 2 % of noise on logs. Of the
- * shape "unequal" the noise of side 1 has an exponential tail, about a median of zero. */
+ * usage: draw SEED SIDE SHAPE EFFECT: side 0 takes one second, side 1 a second over EFFECT; 2 % of noise on logs. Shapes:
+ * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; drift:RHO: from one trial of the
+ * study to the next the noise keeps RHO of itself; arms:SIZE: in each session each side has an offset of its own. The last
+ * two read from the file `session` beside the study its seed and the number of the session. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,13 +20,51 @@ static double uniform(void) {
   return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
 }
 
+static double normal(void) {
+  const double angle = 2 * acos(-1.0) * uniform();
+  return sqrt(-2 * log(uniform())) * cos(angle);
+}
+
+/* The seed of the study; the number of the session goes to *session. */
+static uint64_t study(int* session) {
+  char path[4096];
+  unsigned long long seed = 0;
+  snprintf(path, sizeof path, "%s/session", getenv("EXPC_STUDY_FOLDER"));
+  FILE* file = fopen(path, "r");
+  if (!file || fscanf(file, "%llu %d", &seed, session) != 2) exit(3);
+  fclose(file);
+  return seed * 0xda942042e4dd58b5;
+}
+
+/* The noise of this trial as the last of a series that begins with the study. */
+static double drift(double keeps) {
+  int session;
+  state = study(&session);
+  double noise = normal();
+  for (int trial = atoi(getenv("EXPC_TRIAL")); trial > 1; --trial) noise = keeps * noise + sqrt(1 - keeps * keeps) * normal();
+  return noise;
+}
+
+/* The offset of a side in this session, in units of the noise. */
+static double arm(int side, double size) {
+  int session;
+  state = study(&session) + 2 * (uint64_t)session + (uint64_t)side;
+  return size / 0.02 * normal();
+}
+
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int side = atoi(argv[2]);
+  const char* shape = argv[3];
+  const double given = strchr(shape, ':') ? atof(strchr(shape, ':') + 1) : 0;
+  double noise = strncmp(shape, "arms:", 5) == 0 ? arm(side, given) : 0;
   state = strtoull(argv[1], NULL, 10) * 2 + (uint64_t)side;
-  const double angle = 2 * acos(-1.0) * uniform(), normal = sqrt(-2 * log(uniform())) * cos(angle);
-  const int tail = side == 1 && strcmp(argv[3], "unequal") == 0;
-  const double noise = tail ? -log(uniform()) - log(2.0) : normal;
+  if (strncmp(shape, "drift:", 6) == 0)
+    noise = drift(given);
+  else if (side == 1 && strcmp(shape, "unequal") == 0)
+    normal(), noise = -log(uniform()) - log(2.0);
+  else
+    noise += normal();
   printf("%.17g\n", (side == 1 ? 1 / atof(argv[4]) : 1) * exp(0.02 * noise));
   return 0;
 }
