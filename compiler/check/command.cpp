@@ -152,10 +152,14 @@ class CommandChecker {
   }
 
   void unused() {
-    for (size_t i = 0; i < passed_.size(); ++i) {
+    std::vector<bool> read = passed_;  // a parameter that decides whether another is there changes what runs
+    for (const Parameter& parameter : workload_.parameters)
+      if (parameter.when)
+        for (const unsigned index : parametersOf(*parameter.when)) read[index] = true;
+    for (size_t i = 0; i < read.size(); ++i) {
       const std::string& name = workload_.parameters[i].name;
       // `gpus` is how many slots a trial gets, and `nodes` on how many nodes, whether or not the program is told.
-      if (passed_[i] || name == "gpus" || name == "nodes") continue;
+      if (read[i] || name == "gpus" || name == "nodes") continue;
       context_.emitter.build(workload_.parameters[i].range, UnusedParameter, name)
           .note(declaration_.command->range,
                 "write '${{{}}}' in one of them, or 'options' for all parameters; without it the value changes nothing",

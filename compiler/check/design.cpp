@@ -16,6 +16,8 @@ EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}", std::string_view
 EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
                 std::string_view);
+EXPC_DIAGNOSTIC(UnusedSetting, Warning, "no command of the study is told the '{0}' of {1} trials", std::string_view,
+                std::string_view);
 
 struct SettingRule {
   std::string_view name;
@@ -328,17 +330,22 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
 
 namespace {
 
-/// How long a command runs is its own affair, unless it is told. Steps are needed where no epochs stand for them.
-bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
-  if (rule.name == "steps" && block.settings.contains("epochs")) return false;
-  if (!rule.needed || rule.name == "repeat") return rule.needed;
-  const std::string told = fmt::format("${{{}}}", rule.name);
+/// Whether some workload of the study does anything with a setting of its trials: a command runs as long as it likes,
+/// unless an argument tells it. A parameter of its own with that name stands there instead.
+bool reads(const Study& study, std::string_view setting) {
+  if (setting == "repeat") return true;
+  const std::string told = fmt::format("${{{}}}", setting);
   const auto tells = [&](const std::string& argument) { return argument.find(told) != std::string::npos; };
   return std::ranges::any_of(study.uses, [&](const Use& use) {
     const auto& command = use.workload->command;
-    const bool own = use.workload->findParameter(rule.name) >= 0;  // which stands there instead
-    return !command || (!own && std::ranges::any_of(argumentTexts(command->program), tells));
+    return !command ||
+           (use.workload->findParameter(setting) < 0 && std::ranges::any_of(argumentTexts(command->program), tells));
   });
+}
+
+/// Steps are needed where no epochs stand for them.
+bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
+  return rule.needed && !(rule.name == "steps" && block.settings.contains("epochs")) && reads(study, rule.name);
 }
 
 /// That a point runs out of memory is found by trying it, in trials of any kind.
@@ -380,7 +387,15 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         context.emitter.emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
     }
   }
+  const auto heed = [&](TrialKind kind, const Design::Kind& block) {
+    for (const auto& [name, setting] : block.settings)
+      if (context.context.problems() == before && !reads(study, name))
+        context.emitter.build(setting.range, UnusedSetting, name, toString(kind))
+            .note({}, "write '${{{}}}' in an argument, or leave the setting out: it changes nothing", name)
+            .emit();
+  };
   const auto complete = [&](TrialKind kind, const Design::Kind& block) {
+    heed(kind, block);
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
         context.emitter.emit(block.range, MissingSetting, toString(kind), rule.name);
@@ -392,7 +407,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
   for (const Change& preset : study.presets)
     if (preset.design)
       for (const auto& [kind, block] : preset.design->kinds)
-        if (!design.kinds.contains(kind)) complete(kind, block);
+        design.kinds.contains(kind) ? heed(kind, block) : complete(kind, block);
 }
 
 }  // namespace expc::check

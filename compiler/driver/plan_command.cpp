@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/diagnosis.h"
@@ -8,6 +10,7 @@
 #include "compiler/driver/plan_modes.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
+#include "runtime/engine/engine.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/simulate/diagnosis.h"
@@ -55,6 +58,18 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
   return console.print(text) ? kSuccess : kError;
 }
 
+/// What a run on this machine would go on from; nothing of another one.
+llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
+  constexpr double kMostSeconds = 5;  // for data that it reads: a plan is to be there at once
+  if (options.study.system.value_or("local") != "local") return std::nullopt;
+  auto resources = resourcesOf(options.machine, "");
+  if (!resources) return resources.takeError();
+  engine::EngineOptions run;
+  static_cast<engine::Resources&>(run) = std::move(*resources);
+  run.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  return engine::countedNow(plan, run, kMostSeconds);
+}
+
 bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
   report::PlanExtras extras;
   extras.width = console.width();
@@ -67,6 +82,13 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   else if (!stored)  // an estimate is a courtesy; `run` and `report` tell what is wrong
     llvm::consumeError(stored.takeError());
   extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
+  extras.system = options.study.system.value_or("local");
+  std::optional<store::Results> counted;
+  if (auto here = countedHere(plan, options); !here)
+    extras.refused = llvm::toString(here.takeError());
+  else
+    counted = std::move(*here);
+  extras.counted = counted ? &*counted : nullptr;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));

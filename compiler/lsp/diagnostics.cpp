@@ -22,6 +22,7 @@ bool isUnnecessary(diag::Kind kind) {
     case diag::Kind::MeasuredTwice:
     case diag::Kind::UnusedDesign:
     case diag::Kind::UnusedReference:
+    case diag::Kind::UnusedSetting:
     case diag::Kind::UselessRule:
     case diag::Kind::LevelNeverOccurs:
       return true;

@@ -221,7 +221,8 @@ Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Re
 /// Of paired values the signed rank on the scale on which they are symmetric if both members' noise has one shape; of
 /// one point the median. What is estimated depends on the cell alone, and never on its values.
 stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
-                                   CellEstimate& estimate) {
+                                   MeasuredCell& result) {
+  CellEstimate& estimate = result.estimate;
   std::vector<double> scaled = values.values;
   for (double& value : scaled) value = onScale(cell, value);
   estimate.spreads = stats::spreads(scaled, values.sessions);
@@ -240,6 +241,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   if (step.reach > 0 && intervals.estimate()) {
     const double centre = *intervals.estimate();
     estimate.steps = step.text;
+    result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
   if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
@@ -287,11 +289,11 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 }
 
 /// Why values that go on from one to the next have no interval, though they are many enough.
-std::string tooAlike(const CellEstimate& estimate, double confidence, double fewest) {
+std::string tooAlike(const CellEstimate& estimate) {
   return fmt::format(
-      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are "
-      "worth {:.2g}, and {:.4g} % confidence takes {:.2g}",
-      estimate.correlation, estimate.values.size(), estimate.worth, confidence * 100, fewest);
+      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are hardly worth "
+      "more than one",
+      estimate.correlation, estimate.values.size());
 }
 
 /// "needs 6 pairs, has 4", with what became of the others.
@@ -410,18 +412,18 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   result.estimate.constant = result.exact;
   CellEstimate& estimate = result.estimate;
   result.intervals = result.exact ? stats::NestedIntervals::exactly(values.values.front())
-                                  : intervalsOf(evidence, cell, values, estimate);
+                                  : intervalsOf(evidence, cell, values, result);
   if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   result.estimate.interval = result.intervals.interval(confidence);
   if (result.state == CellState::Measured && !result.estimate.interval) {
     const bool single = exact && values.values.size() == 1;
     const double asked = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
-    const double fewest = 1 - std::log2(1 - asked), n = double(values.values.size());
+    const double n = double(values.values.size());
     result.fewest = single ? 2 : stats::minimumPairs(asked);
     result.estimate.why = single              ? "is exact, and one value does not show that it is constant: two do"
                           : n < result.fewest ? tooFew(cell, values, confidence, result.fewest)
-                                              : tooAlike(estimate, confidence, fewest);
+                                              : tooAlike(estimate);
     if (!single && estimate.worth > 0 && estimate.worth < n)
       result.fewest = unsigned(std::ceil(result.fewest * n / estimate.worth));
   }

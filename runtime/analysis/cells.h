@@ -38,6 +38,7 @@ struct MeasuredCell {
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
   bool exact = false;                // exact metrics that never varied: compared as they are
   unsigned fewest = 0;               // values that an interval takes, where there are fewer
+  double step = 0;                   // that the interval reaches at least, however many values; of ratios on logs
   bool unfinished = false;           // the design still wants trials of it
   bool timed_out = false;            // a timeout is among the values
   std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of

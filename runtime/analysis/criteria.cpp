@@ -140,8 +140,6 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
       std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.estimate.unusable.empty(); });
   if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
     result.next = nextStep(evidence, criterion, measured);
-  if (!criterion.confidence && result.verdict == Verdict::Pass)
-    result.next = nextStepForRarity(evidence, criterion, cells);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   return result;
 }

@@ -85,13 +85,13 @@ struct Look {
   unsigned unread = 0;           // earlier runs that may have judged it: what they judged is not known, so they count
 };
 
-/// What further blocks would do for a criterion that is undecided or untrusted, or that passes on few single values, at
-/// the noise that was seen and if estimates stay where they are.
+/// What further blocks would do for a criterion that is undecided or untrusted, at the noise that was seen and if
+/// estimates stay where they are.
 struct NextStep {
   /// Decides: probably its verdict. Trusts: a control gets narrow enough for it to be trusted. Intervals: cells that
-  /// have too few values for an interval get one. Rarity: so many values without a failure show that failures are rare.
-  /// OutOfReach: not even a hundred times as many blocks would decide it, so that another design is the answer.
-  enum class Reach { Decides, Trusts, Intervals, Rarity, OutOfReach };
+  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it, so
+  /// that another design is the answer.
+  enum class Reach { Decides, Trusts, Intervals, OutOfReach };
   Reach reach = Reach::Decides;
   unsigned blocks = 0;                      // further ones; 0 out of reach
   unsigned repetitions = 0;                 // that the design then has in all

@@ -100,6 +100,7 @@ class Deficits {
       const unsigned deficit = lacking(progress.ofGroup(i));
       for (const unsigned member : members) need_[member] = std::max(need_[member], deficit);
     }
+    if (most) leavePartners(index, kind);
   }
 
   bool any() const {
@@ -112,6 +113,21 @@ class Deficits {
   unsigned lacking(const Progress::Count& count) const {
     const unsigned need = shortOf(repeat_, count.ended);
     return most_ ? std::min(need, shortOf(*most_, count.tried)) : need;
+  }
+
+  /// What is read in pairs alone needs nothing more once each of them has a member that was given up.
+  void leavePartners(const Index& index, plan::TrialKind kind) {
+    std::vector<bool> paired(index.places()), alive(index.places());
+    for (const Group& group : index.groups(kind)) {
+      const bool over = std::ranges::any_of(group.places, [&](unsigned member) { return index.givenUp(kind, member); });
+      for (const unsigned member : group.places) paired[member] = true, alive[member] = alive[member] || !over;
+    }
+    for (const plan::Criterion& criterion : index.plan().criteria)
+      for (const plan::Cell& cell : criterion.cells)
+        if (const auto number = cell.points.size() == 1 ? index.number(cell.points[0]) : std::nullopt)
+          alive[*number] = true;
+    for (unsigned number = 0; number < need_.size(); ++number)
+      if (paired[number] && !alive[number]) need_[number] = 0;
   }
 
   unsigned repeat_;

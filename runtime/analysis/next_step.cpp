@@ -8,7 +8,6 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
 #include "runtime/stats/distributions.h"
-#include "runtime/stats/procedures.h"
 
 namespace expc::analysis {
 namespace {
@@ -18,8 +17,10 @@ constexpr double kMostTimes = 100;  // as many pairs as there are
 constexpr double kLeastTimes = 1.1;
 
 /// How many times as many pairs take the interval to the nearest end of the bound, on whichever side of that the
-/// estimate lies; infinite where it lies on it, nothing where an end is infinite. Of ratios on logarithms.
-std::optional<double> timesAsManyPairs(const plan::Cell& cell, const plan::Bound& bound, const CellEstimate& estimate) {
+/// estimate lies; infinite where it lies on it, nothing where an end is infinite, or no farther than the `step` that
+/// every interval reaches. Of ratios on logarithms.
+std::optional<double> timesAsManyPairs(const plan::Cell& cell, const plan::Bound& bound, const CellEstimate& estimate,
+                                       double step = 0) {
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   const auto scale = [&](double value) { return ratio ? std::log(value) : value; };
   double nearest = INFINITY, reach = 0;
@@ -27,7 +28,7 @@ std::optional<double> timesAsManyPairs(const plan::Cell& cell, const plan::Bound
     const double towards = end < *estimate.estimate ? estimate.interval->low : estimate.interval->high;
     const double gap = std::abs(scale(*estimate.estimate) - scale(end));
     const double half_width = std::abs(scale(*estimate.estimate) - scale(towards));
-    if (!std::isfinite(gap) || !std::isfinite(half_width)) return std::nullopt;
+    if (!std::isfinite(gap) || !std::isfinite(half_width) || (step > 0 && gap <= step)) return std::nullopt;
     if (gap < nearest) nearest = gap, reach = half_width;
   }
   return nearest > 0 ? std::pow(reach / nearest, 2) : INFINITY;
@@ -71,7 +72,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   // Blocks of the sessions that there are tell no more of how far sessions lie apart.
   if (planned.points.size() > 1 && cell.estimate.spreads && cell.estimate.spreads->p <= stats::kApart)
     return std::nullopt;
-  const auto times = timesAsManyPairs(planned, boundOf(criterion, planned), cell.estimate);
+  const auto times = timesAsManyPairs(planned, boundOf(criterion, planned), cell.estimate, cell.step);
   if (!times) return std::nullopt;
   if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
   const double pairs = complete * std::max(kLeastTimes, *times);
@@ -94,14 +95,6 @@ bool holdsAtEstimates(const plan::Criterion& criterion, const plan::Claim& claim
   const auto holds = [&](const plan::Claim& child) { return holdsAtEstimates(criterion, child, cells); };
   return claim.kind == plan::Claim::Kind::Exists ? std::any_of(claim.children.begin(), claim.children.end(), holds)
                                                  : std::all_of(claim.children.begin(), claim.children.end(), holds);
-}
-
-/// Values without a failure that show failures to be rare.
-unsigned valuesToShowRarity() {
-  constexpr double kRare = 0.1;
-  unsigned n = 1;
-  while (stats::zeroFailuresBound(n) > kRare) ++n;
-  return n;
 }
 
 }  // namespace
@@ -129,23 +122,6 @@ std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion
   step->seconds = secondsOf(evidence.index, criterion.cells.front().kind, step->blocks);
   if (step->reach == NextStep::Reach::Decides)
     step->towards = holdsAtEstimates(criterion, criterion.claim, measured.cells) ? Verdict::Pass : Verdict::Fail;
-  return step;
-}
-
-std::optional<NextStep> nextStepForRarity(const Evidence& evidence, const plan::Criterion& criterion,
-                                          const std::vector<MeasuredCell>& cells) {
-  unsigned fewest = 0, lost = 0;
-  for (const MeasuredCell& cell : cells) {
-    const auto n = static_cast<unsigned>(cell.estimate.values.size());
-    if (cell.estimate.verdict != Verdict::Pass || cell.exact || n == 0) continue;
-    if (cell.unfinished) return std::nullopt;
-    fewest = fewest == 0 ? n : std::min(fewest, n);
-    lost = std::max(lost, cell.estimate.scope.lost);
-  }
-  if (fewest == 0 || !showsLittle(fewest)) return std::nullopt;
-  const unsigned enough = valuesToShowRarity();
-  NextStep step{NextStep::Reach::Rarity, enough - fewest, enough + lost, {}};
-  step.seconds = secondsOf(evidence.index, criterion.cells.front().kind, step.blocks);
   return step;
 }
 

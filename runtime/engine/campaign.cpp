@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "runtime/analysis/format.h"
@@ -12,6 +13,7 @@
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/plan/find.h"
+#include "runtime/stats/design.h"
 
 namespace expc::engine {
 namespace {
@@ -302,6 +304,7 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
 
 void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
+  sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
   // The next block would cost as much and end alike.
   scheduler_.close(kind);
@@ -338,6 +341,27 @@ void Campaign::sayWidths(plan::TrialKind kind) {
                          : fmt::format("no interval of {} yet{}", state.until.subject, where);
     say(text);
   }
+}
+
+/// At the end of the first block that shows it: that the budget ends the run before a claim has any interval.
+void Campaign::sayBudget(plan::TrialKind kind) {
+  const std::optional<double>& budget = plan_.design.budget_seconds;
+  const analysis::Remaining left = analysis::remaining(index_, kind);
+  const auto claim = std::ranges::find_if(plan_.criteria, [&](const plan::Criterion& criterion) {
+    return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
+  });
+  if (!budget || budget_told_ || left.blocks == 0 || claim == plan_.criteria.end()) return;
+  const double block = index_.typicalSeconds(kind).value_or(0) * double(left.trials) / left.blocks;
+  const unsigned fewest = stats::minimumPairs(*claim->confidence);
+  // A block that is begun ends.
+  const double more = std::max(0.0, std::ceil((*budget - index_.spentSeconds()) / block));
+  const double ends = analysis::fewestRepetitions(index_, kind) + more;
+  if (!(block > 0) || ends >= fewest) return;
+  budget_told_ = true;
+  say(fmt::format(
+      "the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: raise "
+      "it (-D design.budget=TIME), or make trials shorter",
+      durationText(*budget), ends, plan::toString(kind), claim->name, fewest));
 }
 
 void Campaign::say(std::string text) {

@@ -110,6 +110,7 @@ class Campaign {
   store::Moment now() const { return {env_.clock.wall(), env_.clock.boot()}; }
   void say(std::string text);
   void sayWidths(plan::TrialKind kind);
+  void sayBudget(plan::TrialKind kind);
 
   const Setup& setup_;
   const plan::Plan& plan_;
@@ -133,6 +134,7 @@ class Campaign {
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false;
+  bool budget_told_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };
 

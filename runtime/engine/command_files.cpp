@@ -132,11 +132,11 @@ void Finder::add(const std::string& path, bool said, bool copy) {
   files_.inputs.push_back({outside ? "" : name, path, said, copy});
 }
 
-/// What expc itself reads or wrote, which no program can mean by a pattern: studies and locks, results folders (each by
-/// its journal), and what was exported, which says so near its beginning or its end.
+/// What expc itself reads or wrote, which no program can mean by a pattern: studies, locks and bundles, results folders
+/// (each by its journal), and what was exported or reported, which says so near its beginning or its end.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
-  if (name.ends_with(".exp") || name.ends_with(".exp.lock")) return true;
+  if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
   std::error_code failed;
   for (fs::path at = file.parent_path(); at.string().size() > root.size(); at = at.parent_path())
     if (fs::exists(at / "journal", failed) && fs::exists(at / "expc.sqlite", failed)) return true;
@@ -147,9 +147,11 @@ bool isOurs(const std::string& root, const fs::path& file) {
     return false;
   }
   const llvm::StringRef whole = (*content)->getBuffer();
+  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // the application's number
+  if (whole.starts_with("PAR1")) return whole.take_back(16 * kLooked).contains("expc.export/");
   const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
   for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
-                           "study,point,label,control,kind,trial,counts,"})
+                           "expc report</title>", "study,point,label,control,kind,trial,counts,"})
     if (text.find(mark) != std::string::npos) return true;
   return false;
 }

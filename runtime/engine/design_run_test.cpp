@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/engine/test_run.h"
 
@@ -55,6 +56,7 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   CHECK(outcome.valid == 2);
   CHECK(says(outcome, "is spent"));
   CHECK(says(outcome, "-D design.budget="));
+  CHECK(!says(outcome, "has no interval"));  // no claim wants one
   // Again: what was spent stays spent.
   outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::BudgetSpent));
@@ -63,6 +65,24 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 6);
+}
+
+TEST_CASE("a budget that ends before the first interval is said as soon as a block shows it") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = nullPlan(2, 8);
+  plan::Criterion claim;
+  claim.name = "claim";
+  claim.text = "step_time <= 1s";
+  claim.cells = {analysis::cellOf(plan.metrics[0], plan.points[0].id)};
+  claim.bound = {plan::Relation::LessEqual, 1, 0, "<= 1s"};
+  claim.confidence = 0.95;
+  claim.claim = {plan::Claim::Kind::Cell, {}, 0};
+  plan.criteria = {claim};
+  plan.design.budget_seconds = 1e-6;
+  CHECK(says(runPlan(plan, options), "timed repetitions, and claim has no interval before 6: raise it"));
+  plan.design.budget_seconds = 3600;
+  CHECK(!says(runPlan(plan, options), "has no interval"));
 }
 
 TEST_CASE("no block is begun that would not be over before the allocation, and one without any block is an error") {

@@ -380,4 +380,25 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   return outcome;
 }
 
+llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
+                                                         double seconds) {
+  if (auto error = checkDataExists(plan)) return error;
+  auto files = findCommandFiles(plan, options.results);
+  if (!files) return files.takeError();
+  if (!store::isStore(options.results)) return store::Results{};
+  Interrupts interrupts;
+  std::vector<std::string> untold;
+  auto setup = prepare(plan, options, interrupts, untold);
+  if (!setup) return setup.takeError();
+  bool over = false;
+  auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
+    over = interrupts.requested() || options.clock->boot() > end;
+    return over ? llvm::createStringError("not read to its end") : llvm::Error::success();
+  });
+  if (error && !over) return error;
+  if (over) return llvm::consumeError(std::move(error)), std::nullopt;
+  auto store = store::Store::openForReading(options.results, untold);
+  return store ? store->load(plan, setup->match) : store.takeError();
+}
+
 }  // namespace expc::engine

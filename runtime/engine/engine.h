@@ -17,6 +17,7 @@
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/trial.h"
+#include "runtime/store/records.h"
 
 namespace expc::engine {
 
@@ -81,5 +82,10 @@ struct RunOutcome {
 /// not what the lock holds, the results folder cannot be written or is in use, no point is available on this machine. A
 /// failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
+
+/// What of `results` that run would go on from; the error is what would refuse it. Nothing where what it reads is not
+/// read within `seconds`. Starts no trial, writes nothing, and asks no worker where nothing is stored.
+llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
+                                                         double seconds);
 
 }  // namespace expc::engine

@@ -123,10 +123,14 @@ class Writer : TerminalText {
 
   /// From where on the criterion is decided in most studies.
   std::string powerText(const plan::Criterion& criterion, const CriterionDiagnosis& one) const {
+    const bool own = criterion.cells.front().bound.has_value();
     const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                          bool passes) {
       if (!distance)
         return fmt::format("{} nowhere within {:.0f} half-widths of its interval", word, one.sweeps.back().distance);
+      if (!value && !own)
+        return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
+                           passes ? "pass" : "fail");
       if (!value)
         return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
                            std::abs(*distance), passes ? "inside" : "outside");

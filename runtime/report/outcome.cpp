@@ -4,7 +4,7 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/commands.h"
@@ -29,61 +29,63 @@ double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement
   return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
 }
 
-/// With so many repetitions of each kind as the criteria take that more bring further, and what that does for which.
-std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                           const std::string& folder) {
-  std::map<plan::TrialKind, NextStep> most;
-  std::map<NextStep::Reach, std::vector<std::string>> names;
-  for (const analysis::CriterionResult& result : judgement.criteria) {
-    const plan::Criterion* criterion = criterionOf(plan, result);
-    if (!result.next || result.next->reach == NextStep::Reach::OutOfReach || !criterion) continue;
-    NextStep& one = most[criterion->cells.front().kind];
-    if (result.next->repetitions > one.repetitions) one = *result.next;
-    names[result.next->reach].push_back(result.name);
-  }
-  if (names.empty()) return std::nullopt;
-  static constexpr std::pair<NextStep::Reach, const char*> kGains[] = {
-      {NextStep::Reach::Decides, "would probably decide {}"},
-      {NextStep::Reach::Trusts, "would probably make {} trusted"},
-      {NextStep::Reach::Intervals, "give intervals to {}"},
-      {NextStep::Reach::Rarity, "show whether {} keeps holding"}};
-  std::vector<std::string> gains;
-  for (const auto& [reach, gain] : kGains)
-    if (names.count(reach)) gains.push_back(fmt::format(fmt::runtime(gain), joined(names[reach])));
-  const bool further_look = names.count(NextStep::Reach::Decides) || names.count(NextStep::Reach::Trusts);
-  std::map<plan::TrialKind, unsigned> repetitions;
-  std::vector<std::string> costs;
-  double seconds = 0;
-  for (const auto& [kind, step] : most) {
-    repetitions[kind] = step.repetitions;
-    costs.push_back(moreBlocksText(step));
-    seconds += step.seconds.value_or(0);
-  }
-  return NextCommand{
-      repeatCommand(plan, folder, repetitions, largerBudget(plan, judgement, seconds)),
-      fmt::format("to add {}{}, which {}", joined(costs, " and "),
-                  further_look ? " as a further look that keeps the confidence" : "", joined(gains, ", and "))};
+/// Whether a point that it reads lost repetitions to failures, which are tried again when somebody says so.
+bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
+  return std::any_of(criterion.cells.begin(), criterion.cells.end(), [&](const plan::Cell& cell) {
+    return std::any_of(cell.points.begin(), cell.points.end(), [&](const plan::Place& place) {
+      const analysis::PointStatus* status = judgement.status(place.point, cell.kind);
+      return status && status->lacking && status->failed > 0;
+    });
+  });
 }
 
-/// What brings criteria that are open further; nothing where none of these is known to.
-std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                      const std::string& folder) {
+/// For each criterion that is open the command that brings it further, cheapest first; one line where several have the
+/// same. Nothing where none is known to.
+std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const std::string& folder) {
   if (judgement.unfinished) {
     const bool failed =
         std::any_of(judgement.points.begin(), judgement.points.end(),
                     [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
     if (largerBudget(plan, judgement, 0) > 0)
-      return NextCommand{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
-                         fmt::format("to go on with twice the time, since the budget of {} is spent",
-                                     durationText(*plan.design.budget_seconds))};
-    return NextCommand{repeatCommand(plan, folder), failed ? "to go on where the study is, once what failed is mended"
-                                                           : "to go on where the study is"};
+      return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
+               fmt::format("to go on with twice the time, since the budget of {} is spent",
+                           durationText(*plan.design.budget_seconds))}};
+    return {{repeatCommand(plan, folder),
+             failed ? "to go on where the study is, once what failed is mended" : "to go on where the study is"}};
   }
-  if (auto more = moreRepetitions(plan, judgement, folder)) return more;
-  const bool lacking = std::any_of(judgement.points.begin(), judgement.points.end(),
-                                   [](const analysis::PointStatus& status) { return status.lacking; });
-  if (!lacking) return std::nullopt;
-  return NextCommand{repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended"};
+  std::vector<std::pair<std::pair<double, unsigned>, NextCommand>> lines;  // by what they cost
+  const auto add = [&](double seconds, unsigned blocks, const std::string& command, std::string what,
+                       const std::string& gain) {
+    const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.second.command == command; });
+    if (same == lines.end())
+      lines.push_back({{seconds, blocks}, {command, what + gain}});
+    else if (!gain.empty())
+      same->second.what_for += ", and " + gain;
+  };
+  for (const analysis::CriterionResult& result : judgement.criteria) {
+    const plan::Criterion* criterion = criterionOf(plan, result);
+    if (!criterion || !isOpen(result)) continue;
+    if (lacksFailed(judgement, *criterion)) {
+      add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
+    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach) {
+      static constexpr const char* kGains[] = {"would probably decide {}", "would probably make {} trusted",
+                                               "give intervals to {}"};
+      const NextStep& next = *result.next;
+      const bool further = next.reach != NextStep::Reach::Intervals;
+      const double seconds = next.seconds.value_or(0);
+      add(seconds, next.blocks,
+          repeatCommand(plan, folder, {{criterion->cells.front().kind, next.repetitions}},
+                        largerBudget(plan, judgement, seconds)),
+          fmt::format("to add {}{}, which ", moreBlocksText(next),
+                      further ? " as a further look that keeps the confidence" : ""),
+          fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
+    }
+  }
+  std::ranges::stable_sort(lines, std::less(), [](const auto& line) { return line.first; });
+  std::vector<NextCommand> commands;
+  for (auto& [cost, line] : lines) commands.push_back(std::move(line));
+  return commands;
 }
 
 }  // namespace
@@ -112,10 +114,7 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
   std::vector<NextCommand> commands;
   if (judgement.null_cards || judgement.criteria.empty()) return commands;
   const bool open = std::any_of(judgement.criteria.begin(), judgement.criteria.end(), isOpen);
-  const bool worth_more = std::any_of(judgement.criteria.begin(), judgement.criteria.end(),
-                                      [](const analysis::CriterionResult& result) { return result.next.has_value(); });
-  if (open || worth_more)
-    if (auto further = furtherFor(plan, judgement, folder)) commands.push_back(std::move(*further));
+  if (open) commands = furtherFor(plan, judgement, folder);
   if (judgement.unfinished) return commands;
   if (!open)
     commands.push_back(

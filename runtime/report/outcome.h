@@ -27,9 +27,10 @@ struct NextCommand {
   std::string command, what_for;
 };
 
-/// What to type next. For criteria that are open: the same again where trials are still to come, with more repetitions
-/// where those would decide, with another try where trials failed; nothing where none of these is known to help. Where
-/// all is decided: the same elsewhere. Of a selection also the whole study. `folder` has the results.
+/// What to type next. For each criterion that is open, cheapest first: the same again where trials are still to come,
+/// another try where trials failed, else more repetitions where those would decide; nothing where none of these is
+/// known to help, and nothing for what has passed. Where all is decided: the same elsewhere. Of a selection also the
+/// whole study. `folder` has the results.
 std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const std::string& folder);
 

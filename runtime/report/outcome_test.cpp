@@ -89,12 +89,29 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
         "expc replicate experiments/precision.exp --study precision --of 'my results' --results 'my results-again'");
   example.plan.presets = {"quick"};
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
-  // What passes on one trial is decided; more of them would still say more.
-  example.judgement.criteria[0].next = NextStep{NextStep::Reach::Rarity, 28, 29, 2100};
-  const auto more = nextCommands(example.plan, example.judgement, "results");
-  REQUIRE(more.size() == 3);
-  CHECK(more[0].command.ends_with("-D design.timed.repeat=29"));
-  CHECK(more[0].what_for == "to add 28 more blocks (35 min), which show whether fp32_pays keeps holding");
+}
+
+TEST_CASE("each open criterion has a line of its own, the cheapest first") {
+  Example example = undecided();
+  example.plan.presets.clear();
+  example.plan.overrides.clear();
+  REQUIRE(example.judgement.criteria.size() > 2);
+  const auto open = [&](size_t number, const NextStep& step) {
+    example.judgement.criteria[number].verdict = Verdict::Inconclusive;
+    example.judgement.criteria[number].next = step;
+    return example.judgement.criteria[number].name;
+  };
+  const std::string second = open(1, NextStep{NextStep::Reach::Intervals, 2, 9, 30});
+  auto next = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(next.size() == 2);
+  CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));
+  CHECK(next[0].what_for == "to add 2 more blocks (30 s), which give intervals to " + second);
+  CHECK(next[1].command.ends_with("-D design.timed.repeat=16"));
+  // The same command is said once.
+  open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
+  next = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(next.size() == 1);
+  CHECK(next[0].what_for.ends_with("which would probably decide fp32_pays, and give intervals to " + second));
 }
 
 TEST_CASE("no command is named that is not known to help") {
@@ -104,9 +121,15 @@ TEST_CASE("no command is named that is not known to help") {
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::OutOfReach, 0, 0, {}};
   CHECK(nextCommands(example.plan, example.judgement, "results").empty());
   example.judgement.points[0].lacking = true;
+  example.judgement.points[0].failed = 2;
   const auto again = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(again.size() == 1);
   CHECK(again[0].command.ends_with(" --retry-failed"));
+  // More blocks are no way round what failed, and may have been mended.
+  example.judgement.criteria[0].next = NextStep{NextStep::Reach::Intervals, 2, 9, 30};
+  const auto still = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(still.size() == 1);
+  CHECK(still[0].command == again[0].command);
   CHECK(nextCommands(example.plan, onNullCards(undecided()).judgement, "results").empty());
 }
 

@@ -58,8 +58,9 @@ class PlanPrinter : TerminalText {
  private:
   void printHead() {
     const std::string selection = selectionText(plan_);
-    line(fmt::format("{} ({}{})", paint_.bold("study " + plan_.study), printable(plan_.source),
-                     selection.empty() ? "" : ", " + printable(selection)),
+    line(fmt::format("{} ({}{}{})", paint_.bold("study " + plan_.study), printable(plan_.source),
+                     selection.empty() ? "" : ", " + printable(selection),
+                     extras_.system == "local" ? "" : ", for " + printable(extras_.system)),
          0, 2);
     if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
     line(printable((plan_.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan_)), 0, 2);
@@ -181,9 +182,21 @@ class PlanPrinter : TerminalText {
       rest += fmt::format(", {} {} and {} of GPUs (from published times)",
                           published_->known < published_->of ? "at least" : "about", durationText(published_->seconds),
                           durationText(published_->device_seconds));
+    if (extras_.counted && !extras_.counted->trials.empty()) {
+      const analysis::Index index(plan_, *extras_.counted, analysis::Index::Keep::ForRun);
+      uint64_t left = 0;
+      for (const plan::KindDesign& kind : plan_.design.kinds) left += analysis::remaining(index, kind.kind).trials;
+      rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
+    }
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);
+    if (!extras_.refused.empty()) line(paint_.yellow("a run does not start now: " + printable(extras_.refused)), 2, 4);
+    if (extras_.counted)
+      for (const std::string& why : extras_.counted->not_counted_reasons)
+        line(paint_.yellow("kept, and will not count: " + printable(why)), 2, 4);
+    if (!secondsFromStored() && !extras_.counts)
+      line("how long they take is not known before trials of each kind are stored", 2, 4);
     for (const plan::KindDesign& kind : plan_.design.kinds)
       for (const plan::Until& until : kind.until)
         line(printable(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind),

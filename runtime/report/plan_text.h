@@ -5,6 +5,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/simulate/diagnosis.h"
+#include "runtime/store/records.h"
 
 namespace expc::report {
 
@@ -28,6 +29,9 @@ struct PlanExtras {
   double noise = 0.01;                             // coefficient of variation of one run, for the expected resolution
   const rehearsal::Study* rehearsed = nullptr;     // what rehearsals of the study saw; null: there were none
   const PlanCounts* counts = nullptr;              // of a plan's head: its points and cells are counted, not listed
+  std::string system = "local";                    // the machine that is planned for
+  const store::Results* counted = nullptr;         // what a run here and now would go on from; null: not known
+  std::string refused;                             // why a run would not start; "": nothing is known against it
 };
 
 /// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and

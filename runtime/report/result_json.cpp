@@ -117,7 +117,7 @@ Value look(const std::optional<analysis::Look>& look) {
 
 Value next(const std::optional<analysis::NextStep>& next) {
   if (!next) return nullptr;
-  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "rarity", "out of reach"};
+  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "out of reach"};
   return Object{
       {"reach", kReach[static_cast<size_t>(next->reach)]},
       {"blocks", next->blocks},

@@ -129,8 +129,6 @@ std::string nextStepText(const analysis::CriterionResult& result) {
              "bound";
     case Reach::Intervals:
       return blocks + " would give it intervals";
-    case Reach::Rarity:
-      return fmt::format("after {} without a failure, {}", blocks, analysis::formatWithoutFailure(next.repetitions));
     case Reach::Trusts:
       return fmt::format("about {} would make the verdict trusted, if the control's estimate stays where it is",
                          blocks);

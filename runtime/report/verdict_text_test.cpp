@@ -131,10 +131,6 @@ TEST_CASE("a claim on single trials says what so few of them leave open") {
           .starts_with("1 trial in each cell without a failure shows little: with 95 % confidence at most 95 % of runs "
                        "fail; it rests on 7 of 7 trials"));
   CHECK(verdictLines({}, {}, {}, claim, result)[0].warns);
-  result.next = analysis::NextStep{analysis::NextStep::Reach::Rarity, 28, 29, 2100};
-  CHECK(said(claim, result, "next") ==
-        "after 28 more blocks (35 min) without a failure, with 95 % confidence at most 9.8 % of runs fail");
-  result.next.reset();
   // 1 - 0.05^(1/5) is below a half.
   for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
   CHECK(marksOf(result).empty());

@@ -53,6 +53,13 @@ bool isProduct(const plan::Plan& plan, const plan::Term& term) {
                                    [&](const plan::TermPtr& operand) { return isProduct(plan, *operand); });
 }
 
+/// Whether the cell can have the value: a share that is measured lies between 0 and 1.
+bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
+  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
+  return !metric || metric->derived || metric->dimension != "share" || (0 <= value && value <= 1);
+}
+
 /// Whether trials of all that the term reads were seen.
 bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term,
                 const plan::Place* place = nullptr) {
@@ -277,7 +284,8 @@ class Designer {
     if (own) return;
     const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
       if (!distance) return std::nullopt;
-      return valueAt(criterion.bound, study_.movesByFactor(c), *distance, result.reach);
+      const double found = valueAt(criterion.bound, study_.movesByFactor(c), *distance, result.reach);
+      return isPossible(plan_, criterion.cells.front(), found) ? std::optional(found) : std::nullopt;
     };
     result.passes_from = value(result.passes_at);
     result.fails_from = value(result.fails_at);

@@ -36,8 +36,8 @@ struct CriterionDiagnosis {
   double untrusted = 0, cut_off = 0;  // shares of studies that a control, or the budget, keeps open there
   std::optional<double> coverage;     // share of intervals that cover what is true
   std::vector<Sweep> sweeps;          // by distance; empty where nothing varies
-  /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, or cells
-  /// have bounds of their own. As distances in `passes_at` and `fails_at`.
+  /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, no value
+  /// that a metric can have, or cells have bounds of their own. As distances in `passes_at` and `fails_at`.
   std::optional<double> passes_from, fails_from, passes_at, fails_at;
   double reach = 0;  // of its intervals: half their width, as a share of the value or in its unit
 };

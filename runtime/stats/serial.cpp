@@ -42,10 +42,10 @@ void SerialCorrelation::add(std::span<const double> values, std::span<const int6
 double SerialCorrelation::value() const {
   if (squares_ <= 0) return 0;
   constexpr double kMost = 0.99;
-  const double n = double(values_) / double(samples_), half = 0.5 / std::sqrt(double(values_));
+  const double n = double(values_) / double(samples_), error = 1 / std::sqrt(double(values_));
   const double found = products_ / squares_ + 1 / n;
-  if (n <= 3 || found <= half) return 0;
-  return std::min(kMost, (found + half) / (1 - 3 / n));
+  if (n <= 3 || found <= error / 4) return 0;
+  return std::min(kMost, (found + 5 * error / 8) / (1 - 3 / n));
 }
 
 double inflationOf(double correlation, std::span<const int64_t> sessions) {

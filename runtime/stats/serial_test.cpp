@@ -65,7 +65,22 @@ TEST_CASE("order statistics of values that are worth fewer are those of fewer") 
   const auto plain = orderStatistics(values).interval(0.95), wide = orderStatistics(values, 2.5).interval(0.95);
   CHECK(wide->low < plain->low);
   CHECK(wide->high > plain->high);
-  CHECK_FALSE(orderStatistics(values, 4).interval(0.95));
+  // Worth five, even their range misses more often.
+  const auto beyond = orderStatistics(values, 4).interval(0.95);
+  REQUIRE(beyond);
+  CHECK(beyond->low < 0);
+  CHECK(beyond->high > 19);
+  CHECK(beyond->confidence == doctest::Approx(0.95).epsilon(0.002));
+  CHECK_FALSE(orderStatistics(values, 20).interval(0.95));
+  // No more is known of few values that go on than of as many independent ones.
+  CHECK_FALSE(orderStatistics(std::vector<double>{1, 2, 3, 4, 5}, 2).interval(0.95));
+  double alpha = 1;
+  const auto nested = orderStatistics(values, 3);
+  for (double edge = 0; edge < 200; edge += 0.5) {
+    const double now = nested.smallestAlpha([&](double low, double high) { return low >= -edge && high <= 19 + edge; });
+    CHECK(now <= alpha);
+    alpha = now;
+  }
 }
 
 }  // namespace expc::stats

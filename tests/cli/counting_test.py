@@ -121,7 +121,26 @@ class Counting(unittest.TestCase):
         self.write("a.cfg", "2")
         (self.folder / "b.cfg").unlink()
         self.write("c.cfg", "1")
-        self.assertIn("other inputs or data: a.cfg has changed, b.cfg is gone, c.cfg is new", self.run_study())
+        changed = "other inputs or data: a.cfg has changed, b.cfg is gone, c.cfg is new"
+        plan = " ".join(self.expc("plan").stdout.split())
+        self.assertIn(f"kept, and will not count: 6 trials: measured with another program, {changed}", plan)
+        self.assertIn("Trials 6 ", plan)
+        self.assertIn(changed, self.run_study())
+
+    def test_a_plan_says_what_is_stored_what_is_left_and_what_is_missing(self):
+        self.study()
+        before = " ".join(self.expc("plan").stdout.split())
+        self.assertIn("Trials 6 ", before)
+        self.assertIn("how long they take is not known before trials of each kind are stored", before)
+        self.run_study("-D", "design.timed.repeat=2")
+        text = " ".join(self.expc("plan").stdout.split())
+        self.assertRegex(text, r"Trials 6, about \d+ .*?\(from stored trials\): 4 stored, 2 left")
+        self.assertNotIn("will not count", text)
+        done = subprocess.run([OPTIONS.expc, "plan", "s.exp", "--system", "proxima"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertTrue(done.stdout.startswith("study s (s.exp, for proxima)"), done.stdout + done.stderr)
+        (self.folder / "bench.sh").unlink()
+        self.assertIn("a run does not start now: the workload bench: the program './bench.sh' does not exist",
+                      " ".join(self.expc("plan").stdout.split()))
 
     def test_variables_that_are_others_are_named(self):
         self.study()
@@ -136,8 +155,14 @@ class Counting(unittest.TestCase):
         for file in ("s.exp", "deep.exp"):
             for results in ("first", "second"):
                 said = self.run_study("--results", results, file=file)
-                for format in ("junit", "markdown", "csv", "json"):
+                parquet = (pathlib.Path(OPTIONS.expc).parent / "libexpc_parquet.so").exists()
+                for format in ("junit", "markdown", "csv", "json", *["parquet"] * parquet):
                     self.expc("export", "--results", results, "--format", format, "--to", f"{results}.{format}", file=file)
+                self.expc("report", "--results", results, "--html", f"{results}.page.html", file=file)
+                self.expc("bundle", "--results", results, "--to", f"{results}.{file}.bundle.tar.zst", file=file)
+                stored = subprocess.run([OPTIONS.expc, "store", "export", f"{results}.{file}.sqlite", "--results", results], cwd=self.folder,
+                                        capture_output=True, text=True, timeout=300)
+                self.assertEqual(stored.returncode, 0, stored.stderr)
                 self.write("s.exp", "// a comment\n" + (self.folder / "s.exp").read_text())
                 self.assertIn("nothing to run", self.run_study("--results", results, file=file))
 

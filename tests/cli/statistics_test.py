@@ -55,6 +55,7 @@ class Statistics(unittest.TestCase):
         self.write('"echo 100"')
         text = self.run_study(code=4)
         self.assertIn("t was read as the same each time, so the interval reaches by a step of 100 ms to each side", text)
+        self.assertNotIn("repeat=", text)
         self.write('"echo 100"', exact=" exact")
         self.assertNotIn("step of", self.run_study("--results", "exact"))
 
