@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "compiler/driver/prepare.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/text/rows.h"
 #include "runtime/worker/text/token_rows.h"
@@ -184,39 +187,49 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
   return result;
 }
 
+/// Hands each row of a set to `take` as the studies read it, up to as many as are wanted; how many.
+template <typename Rows, typename Take>
+llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, const std::function<std::string()>& place, Take take) {
+  llvm::json::Object row;
+  int64_t count = 0;
+  while (set.most == 0 || count < set.most) {
+    auto more = rows.next(row);
+    if (!more) return more.takeError();
+    if (!*more) break;
+    auto named = renamed(set, row, place());
+    if (!named) return named.takeError();
+    if (auto error = take(std::move(*named))) return error;
+    ++count;
+  }
+  return count;
+}
+
 /// Writes the rows of a set as the studies read them; how many.
 llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
   int64_t count = 0;
   auto error = files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
-    std::error_code code;
-    llvm::raw_fd_ostream out(temporary, code);
-    if (code) return files::systemError(temporary, code.value());
-    const auto take = [&](auto& rows, auto place) -> llvm::Error {
-      llvm::json::Object row;
-      while (set.most == 0 || count < set.most) {
-        auto more = rows.next(row);
-        if (!more) return more.takeError();
-        if (!*more) break;
-        auto named = renamed(set, row, place());
-        if (!named) return named.takeError();
-        out << llvm::json::Value(std::move(*named)) << '\n';
-        ++count;
-      }
-      out.close();
-      if (!out.has_error()) return llvm::Error::success();
-      const int number = out.error().value();
-      out.clear_error();
-      return files::systemError(to, number);
+    const int file = files::openLog(temporary);
+    if (file < 0) return files::systemError(temporary, errno);
+    const auto take = [&](llvm::json::Object row) -> llvm::Error {
+      const int code = files::writeAll(file, plan::canonicalJson(std::move(row)) + "\n");
+      return code ? files::systemError(to, code) : llvm::Error::success();
     };
-    if (llvm::StringRef(from).ends_with(".tsv")) {
-      auto bytes = files::map(from);
-      if (!bytes) return bytes.takeError();
-      TabRows rows((*bytes)->getBuffer(), from);
-      return take(rows, [&] { return from; });
-    }
-    auto rows = text::RowReader::open(from);
-    if (!rows) return rows.takeError();
-    return take(**rows, [&] { return (*rows)->place(); });
+    const auto all = [&]() -> llvm::Expected<int64_t> {
+      if (llvm::StringRef(from).ends_with(".tsv")) {
+        auto bytes = files::map(from);
+        if (!bytes) return bytes.takeError();
+        TabRows rows((*bytes)->getBuffer(), from);
+        return eachRow(set, rows, [&] { return from; }, take);
+      }
+      auto rows = text::RowReader::open(from);
+      if (!rows) return rows.takeError();
+      return eachRow(set, **rows, [&] { return (*rows)->place(); }, take);
+    };
+    auto written = all();
+    close(file);
+    if (!written) return written.takeError();
+    count = *written;
+    return llvm::Error::success();
   });
   if (error) return error;
   return count;

@@ -104,6 +104,16 @@ class Packed(unittest.TestCase):
         # Scaled before or on the way: both as PIL scales.
         self.assertEqual(self.losses({"packed": ["small.pack"]}), self.losses({"folder": ["shapes"]}))
 
+    def test_images_in_memory_as_tensors_train_as_files_do(self):
+        for more in ({}, {"layout": "nhwc", "worker_kind": "processes"}, {"precision": "bf16", "transfer_dtype": "compute"}):
+            wanted = self.losses({"folder": ["shapes"]}, **more)
+            found = self.losses({"folder": ["shapes"]}, preload=True, **more)
+            self.assertEqual(len(found), len(wanted))
+            self.assertAlmostEqual(found[0], wanted[0], places=3, msg=str(more))
+        data, name = self.damaged("shapes")
+        ended = ranks.run(WORKER, self.trial(data, preload=True))[0].last()
+        self.assertIn(name, ended.get("reason", ""))
+
     def test_every_loader_takes_both(self):
         wanted = self.losses({"folder": ["shapes"]}, size=40, layout="nhwc")[0]
         for loader in ({"worker_kind": "processes"}, {"loader": "native"}, {"loader": "dali"}):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 # What only a GPU has: its memory and energy counters, calls, copies, kernels. And here no step copies: the loader's batch is the network's.
-GPU_ONLY = {"device_memory_peak", "device_memory_allocated_peak", "energy", "copy_time", "api_time", "launch_time",
+GPU_ONLY = {"device_memory_peak", "device_memory_allocated_peak", "energy", "copy_time", "api_time", "launch_time", "launch_count", "copies_htod",
             "stream_synchronize_time", "event_synchronize_time", "event_destroy_time", "memcpy_async_time", "memcpy_htod_time",
             "memcpy_dtoh_time", "memcpy_dtod_time", "bytes_htod", "bytes_dtoh", "bytes_dtod", "kernel_time", "nccl_time", "nccl_all_reduce_time", "nccl_all_gather_time",
             "nccl_reduce_scatter_time", "nccl_broadcast_time", "gpu_busy_share"}
@@ -29,7 +29,7 @@ study everything {{
   factor gpus in {{ 1, 2 }}
   measure {metrics}
   design full {{
-    timed {{ repeat 1  steps 3  warmup 1 }}
+    timed {{ repeat 1  epochs 2 }}
     quality {{ repeat 1  epochs 1 }}
     profile {{ repeat 1  steps 3  warmup 1 }}
   }}

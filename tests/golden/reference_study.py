@@ -90,6 +90,13 @@ def main():
         problems += [f"{item}: {study[0]} does not show '{view}'" for view in views if view not in named.shown]
     problems += [f"{item} has no row" for item in ITEMS if item not in seen]
     problems += [problem for study in studies.values() for problem in study.problems]
+    # What is named beside these: twins, hours, and the loop of the page that says how to repeat it.
+    page, loop = PAGE.read_text(), (ROOT / "docs/repeat-the-reference-study.md").read_text()
+    looped = set(re.search(r"for study in ([\w\s\\]+); do", loop)[1].replace("\\", " ").split())
+    hours = set(re.findall(r"^\| `(\w+)` \| \d+ \|", page, re.M))
+    problems += [f"there is no study {name}" for name in {*re.findall(r"`(twin_\w+)`", page), *looped} if not (ROOT / f"experiments/{name}.exp").exists()]
+    problems += [f"{name} is not in the loop of docs/repeat-the-reference-study.md" for name in studies if name not in looped]
+    problems += [f"of {name} no hours are said" for name in looped - hours]
     print("\n".join(problems) or f"{len(seen)} items, {len(studies)} studies: each is asked as the page says")
     return 1 if problems else 0
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/FileSystem.h>
 
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 
