@@ -272,6 +272,8 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
+  // To gather the names costs as much as there are, and of so many mistakes none is told.
+  if (emitter_.errors() > 300) return emitter_.emit(word.range, diag::UnknownName, "name", word.name, "");
   const std::vector<std::string> first = place.metrics      ? place.metrics->names()
                                          : place.columns    ? place.columns->calls()
                                          : place.parameters ? namesOf(*place.parameters)

@@ -100,7 +100,7 @@ void addRange(llvm::json::Object& object, const source::SourceManager& sources, 
 
 std::string place(const source::SourceManager& sources, source::Range range) {
   source::Position where = sources.position(range.file, range.begin);
-  return fmt::format("{}:{}:{}", sources.name(range.file), where.line, where.column);
+  return fmt::format("{}:{}:{}", printable(sources.name(range.file)), where.line, where.column);
 }
 
 std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour) {

@@ -46,6 +46,14 @@ std::string shown(std::string_view text, bool coloured) {
   return out;
 }
 
+/// A message that may hold names of strangers: a line end in one begins no line that could be taken for ours.
+std::string oneMessage(std::string_view text) {
+  std::string out = plan::printableLines(text);
+  for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos && ++at < out.size();)
+    if (out[at] != ' ') out.insert(at, "  ");
+  return out;
+}
+
 bool put(std::string_view text, bool& gone, const Console& console) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
   const int why = errno;
@@ -62,7 +70,7 @@ bool Console::printRaw(std::string_view text) const {
   return isatty(STDOUT_FILENO) == 1 ? put(shown(text, false), gone_, *this) : put(text, gone_, *this);
 }
 
-void Console::message(std::string_view text) const { rendered(plan::printableLines(text)); }
+void Console::message(std::string_view text) const { rendered(oneMessage(text)); }
 
 void Console::rendered(const std::string& text) const {
   plan::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
@@ -72,7 +80,7 @@ int Console::error(llvm::Error error) const { return this->error(llvm::toString(
 
 int Console::error(std::string_view text) const {
   const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
-  rendered(who + plan::printableLines(text));
+  rendered(who + oneMessage(text));
   return kError;
 }
 

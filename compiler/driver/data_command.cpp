@@ -105,7 +105,7 @@ std::string classLines(const dataset::Info& info) {
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
     width = std::max(width, info.classes[i].name.size());
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
-    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, info.classes[i].name, width,
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, plan::printable(info.classes[i].name), width,
                         info.classes[i].train, info.classes[i].test);
   if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
   return text;
@@ -255,7 +255,7 @@ int verifyData(const DataOptions& options, const Console& console) {
     return printed == kSuccess ? code : printed;
   }
   std::string text;
-  for (const std::string& why : verified->damaged) text += why + "\n";
+  for (const std::string& why : verified->damaged) text += plan::printable(why) + "\n";
   text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
                            : fmt::format("{}: {} of {} images are damaged\n", options.path, verified->damaged.size(),
                                          verified->images);

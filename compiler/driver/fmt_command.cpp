@@ -14,6 +14,7 @@
 #include "compiler/format/format.h"
 #include "compiler/parse/load.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/printable.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {
@@ -90,7 +91,7 @@ class Formatter {
     auto buffer =
         isInput(name) ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
     if (!buffer) return fail(llvm::createStringError("cannot read " + llvm::toString(buffer.takeError())));
-    const std::string shown = isInput(name) ? "<stdin>" : name;
+    const std::string shown = isInput(name) ? "<stdin>" : plan::printable(name);
     diag::Emitter& emitter = compilation_.emitter;
     const auto file = parse::load(compilation_.sources, shown, (*buffer)->getBuffer().str(), emitter);
     const auto text = file ? format::format(compilation_.sources, *file, emitter) : std::nullopt;
@@ -112,7 +113,7 @@ class Formatter {
     if (isInput(name)) return print(after);
     if (same) return;
     if (llvm::Error error = replaceFiles({{name, after}})) return fail(std::move(error));
-    print(fmt::format("formatted {}\n", name));
+    print(fmt::format("formatted {}\n", shown));
   }
 
   const FmtOptions& options_;

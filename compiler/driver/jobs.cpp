@@ -213,7 +213,8 @@ int status(const JobOptions& options, const Console& console) {
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
   if (!views) return console.error(views.takeError());
   for (const JobRecord& job : *jobs)
-    console.print(fmt::format("{}  {}  {}\n", job.name, job.study, stateText(views->at(job.name))));
+    console.print(plan::printable(fmt::format("{}  {}  {}", job.name, job.study, stateText(views->at(job.name)))) +
+                  "\n");
   return kSuccess;
 }
 

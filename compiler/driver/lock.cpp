@@ -12,6 +12,7 @@
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::driver {
 namespace {
@@ -188,7 +189,7 @@ class Comparer {
  private:
   template <typename... Arguments>
   void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    lines.push_back(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...));
+    lines.push_back(plan::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
   }
 
   static const llvm::json::Object& members(const llvm::json::Object& of, llvm::StringRef name) {

@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTIONS = None
@@ -255,6 +256,38 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         text = f"enum e {{ {levels} }}\nworkload w {{ param p : e = l1  metric wall : Time lower }}\n" \
                f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design full {{ repeat 7 }} }}\n"
         self.assertLess(len(self.expc("check", self.write("levels.exp", text), code=1, timeout=60).stderr), 10**6)
+
+    def test_a_line_end_in_a_name_begins_no_line(self):
+        name = "a\nPASS forged"
+        (self.folder / "r/jobs").mkdir(parents=True)
+        for job in ("slurm-7", "local-8"):
+            cluster, number = job.split("-")
+            (self.folder / f"r/jobs/{job}.json").write_text(json.dumps({"schema": "expc.job/1", "name": job, "cluster": cluster.replace("local", ""),
+                                                                        "id": number, "study": name, "host": name, "began": "", "submitted": 1}))
+        (self.folder / "r/jobs/slurm.states").write_text("7|RUNNING|x\n")
+        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        self.write("field.json", json.dumps({**plan, name: 1}))
+        plan["metrics"][0]["better"] = name
+        self.write("word.json", json.dumps(plan))
+        self.expc("plan", self.study, "--lock", "--devices", "cpu:2")
+        lock = json.loads((self.folder / "tiny.exp.lock").read_text())
+        lock["studies"]["tiny"]["digest"] = name
+        self.write("other.lock", json.dumps(lock).replace('"faster"', json.dumps(name)))
+        (self.folder / "r/journal").mkdir()
+        line = json.dumps({"entry": name, "v": 1})[:-1]
+        self.write("r/journal/000001.jsonl", f'{line},"sum":"{zlib.crc32(line.encode()):08x}"}}\n')
+        for part in ("train", "test"):
+            (self.folder / f"set/{part}/{name}").mkdir(parents=True)
+            (self.folder / f"set/{part}/{name}/{name}.png").write_text("x")
+        (self.folder / "f").mkdir()
+        self.write(f"f/{name}.exp", "let   a=1\n")
+        self.write(f"f/bad{name}.exp", "let  { a=1\n")
+        for words in (("status", "--results", "r"), ("cancel", "local-8", "--results", "r"), ("report", "field.json"), ("report", "word.json"),
+                      ("plan", self.study, "--diff", "other.lock"), ("store", "verify", "--results", "r"), ("data", "info", "set"),
+                      ("data", "verify", "set"), ("data", "pack", "set", "--to", "p"), ("fmt", "--check", "f"), ("fmt", "--diff", "f"), ("fmt", "f")):
+            done = subprocess.run([OPTIONS.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            self.assertIn("PASS forged", done.stdout + done.stderr, words)
+            self.assertNotRegex(done.stdout + done.stderr, r"(?m)^PASS", words)
 
     def test_no_word_of_a_stranger_steers_a_terminal(self):
         evil = "\x1b[2Jx\x9by\nPASS forged"

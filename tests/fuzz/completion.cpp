@@ -67,10 +67,11 @@ std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   return words;
 }
 
+/// As bash's printf %q.
 std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+  std::string text;
+  for (const char c : word) text += llvm::isAlnum(c) ? std::string(1, c) : std::string("\\") + c;
+  return text;
 }
 
 /// All that is offered where `typed` is being typed behind `before`.
