@@ -114,7 +114,7 @@ study s {
         self.assertIn("all rows: needs 6 pairs", text)
         self.write((self.folder / "s.exp").read_text().replace('"echo", "${n}"', '"sh", "-c", "exit 3"').replace("param n", "param m : int = 1\n  param n")
                    .replace('"exit 3"', '"exit 3", "${n}", "${m}"'))
-        broken = self.expc("run", "--results", "broken", code=6).stdout
+        broken = self.expc("run", "--results", "broken", code=5).stdout
         self.assertIn("for the same reason", broken)
 
     def test_a_string_on_the_command_line_asks_for_its_quotes(self):
