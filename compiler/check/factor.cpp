@@ -14,7 +14,6 @@ namespace {
 EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor", std::string_view);
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}", std::string_view, size_t,
                 std::string_view);
 EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself", std::string_view);
@@ -245,6 +244,7 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
                                             const std::string& label) {
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
+  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string_view, std::string_view);
   emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .emit();

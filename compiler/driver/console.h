@@ -34,6 +34,8 @@ class Console {
   bool colourErr() const;
   /// Columns of the terminal behind standard output, 100 when it is none.
   unsigned width() const;
+  /// The same for text that people read: at most 100, as longer lines are hard to read.
+  unsigned textWidth() const { return std::min(width(), 100U); }
 
  private:
   ColourMode mode_;

@@ -18,8 +18,6 @@ namespace expc::driver {
 
 namespace {
 
-constexpr unsigned kMaxWidth = 100;
-
 /// Nothing after saying why.
 std::optional<doc::ModulePage> pageOf(const std::string& path, std::string text, const std::string& title,
                                       const std::string& prefix, const Console& console) {
@@ -86,7 +84,7 @@ int doc(const DocOptions& options, const Console& console) {
       doc::keepWorkload(*page, *options.workload);
     }
     text = options.markdown ? doc::renderMarkdown(*page)
-                            : doc::renderText(*page, {std::min(console.width(), kMaxWidth), console.colourOut()});
+                            : doc::renderText(*page, {console.textWidth(), console.colourOut()});
   }
   return console.print(text) ? kSuccess : kError;
 }

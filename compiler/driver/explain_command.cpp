@@ -11,8 +11,6 @@ namespace expc::driver {
 
 namespace {
 
-constexpr unsigned kMaxWidth = 100;  // longer lines are hard to read
-
 std::string listing(bool colour) {
   size_t widest = 0;
   for (diag::Kind kind : diag::allKinds()) widest = std::max(widest, diag::slug(kind).size());
@@ -40,7 +38,7 @@ int explain(const ExplainOptions& options, const Console& console) {
                                        near ? fmt::format("did you mean '{}'?", *near)
                                             : std::string("'expc explain' without a code lists all of them")));
     }
-    text = explain::renderMarkdown(explain::page(*kind), {std::min(console.width(), kMaxWidth), console.colourOut()});
+    text = explain::renderMarkdown(explain::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.print(text) ? kSuccess : kError;
 }

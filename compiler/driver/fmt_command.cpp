@@ -20,7 +20,7 @@ namespace expc::driver {
 
 namespace {
 
-namespace fs = llvm::sys::fs;
+namespace sys = llvm::sys;
 namespace path = llvm::sys::path;
 
 llvm::Error cannot(std::string_view what, const std::string& name, std::error_code code) {
@@ -32,17 +32,18 @@ llvm::Error cannot(std::string_view what, const std::string& name, std::error_co
 llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
   std::vector<std::string> entries;
   std::error_code code;
-  for (fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end; at.increment(code))
+  for (sys::fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end;
+       at.increment(code))
     entries.push_back(at->path());
   if (code) return cannot("read the folder", folder, code);
   std::sort(entries.begin(), entries.end());
   for (const std::string& entry : entries) {
     if (path::filename(entry).starts_with(".")) continue;
-    fs::file_status status;
-    if (fs::status(entry, status, /*follow=*/false)) continue;  // gone again
-    if (fs::is_directory(status)) {
+    sys::fs::file_status status;
+    if (sys::fs::status(entry, status, /*follow=*/false)) continue;  // gone again
+    if (sys::fs::is_directory(status)) {
       if (llvm::Error error = addFolder(entry, files)) return error;
-    } else if (path::extension(entry) == ".exp" && fs::is_regular_file(status)) {
+    } else if (path::extension(entry) == ".exp" && sys::fs::is_regular_file(status)) {
       files.push_back(entry);
     }
   }
@@ -67,7 +68,7 @@ class Formatter {
   static bool isInput(const std::string& name) { return name == "-"; }
 
   void addPath(const std::string& name) {
-    if (isInput(name) || !fs::is_directory(name)) {
+    if (isInput(name) || !sys::fs::is_directory(name)) {
       files_.push_back(name);
       return;
     }

@@ -21,7 +21,7 @@ namespace expc::driver {
 
 namespace {
 
-constexpr size_t kShownChanges = 10;
+constexpr size_t kShownBeforeRun = 10;
 
 /// The lock beside the study, if there is one. The error says that it is stale or unreadable.
 llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
@@ -34,7 +34,7 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
   if (!now) return now.takeError();
   std::string changes;
-  for (const std::string& line : compareLocks(*found, *now, kShownChanges, options.study.study))
+  for (const std::string& line : compareLocks(*found, *now, kShownBeforeRun, options.study.study))
     changes += "\n  " + line;
   if (changes.empty()) return std::move(*found);
   return llvm::createStringError(

@@ -16,9 +16,10 @@ llvm::json::Object parametersOf(const select::Selected& selected, const expand::
 /// Writes points as text without building a document for each: the text of every level is made once, and a point's
 /// text is put together from these. Not for several threads.
 ///
-/// The id of a point (DESIGN §3) is the hash of the workload that runs (its name, or for a command its arguments), its
-/// version and the active parameters that differ from the workload's default, with numbers as exact decimals in base
-/// units. What is not in it changes no id: defaults, order, the study's other levels, how output is read.
+/// The id of a point (docs/layers/store.md) is the hash of the workload that runs (its name, or for a command its
+/// arguments), its version and the active parameters that differ from the workload's default, with numbers as exact
+/// decimals in base units. What is not in it changes no id: defaults, order, the study's other levels, how output is
+/// read.
 class PointWriter {
  public:
   explicit PointWriter(const expand::Space& space);

@@ -55,8 +55,8 @@ class Shape {
   uint64_t cells() const { return root_.cells; }
   /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
   int absentAmongOthers() const;
-  /// How many repetitions an outcome needs at least, by DESIGN §5: a pass of a forall and a fail of an exists want
-  /// every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
+  /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
+  /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
   unsigned repetitionsToPass(double confidence, bool median) const;
   unsigned repetitionsToFail(double confidence, bool median) const;
 

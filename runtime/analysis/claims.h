@@ -1,6 +1,6 @@
 #pragma once
 
-// The tree of quantifiers over cells, decided (DESIGN §5).
+// The tree of quantifiers over cells, decided (docs/layers/statistics.md).
 
 #include <vector>
 

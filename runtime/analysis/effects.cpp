@@ -15,7 +15,7 @@ namespace {
 /// Steps of the search for a sub-grid; of larger ones the best that was found by then.
 constexpr unsigned kMostSteps = 20'000;
 
-using Levels = std::vector<unsigned>;
+using LevelIndices = std::vector<unsigned>;
 /// For each factor the levels that are in the grid, ascending.
 using Grid = std::vector<std::vector<unsigned>>;
 /// The logarithms of a point, by block and session.
@@ -30,7 +30,7 @@ size_t sizeOf(const Grid& grid) {
 /// Calls `visit` with each combination until it returns false.
 template <class Visit>
 bool forEach(const Grid& grid, Visit visit) {
-  Levels at(grid.size());
+  LevelIndices at(grid.size());
   std::vector<size_t> odometer(grid.size(), 0);
   for (size_t i = 0, count = sizeOf(grid); i < count; ++i) {
     for (size_t f = 0; f < grid.size(); ++f) at[f] = grid[f][odometer[f]];
@@ -46,7 +46,7 @@ bool forEach(const Grid& grid, Visit visit) {
 /// The largest grid all of whose combinations are there: a missing one takes away one of its levels.
 class Search {
  public:
-  explicit Search(const std::map<Levels, const Logs*>& there) : there_(there) {}
+  explicit Search(const std::map<LevelIndices, const Logs*>& there) : there_(there) {}
 
   Grid best(Grid all) {
     look(std::move(all));
@@ -56,8 +56,8 @@ class Search {
  private:
   void look(Grid grid) {
     if (++steps_ > kMostSteps || sizeOf(grid) <= (best_.empty() ? 1 : sizeOf(best_))) return;
-    Levels missing;
-    forEach(grid, [&](const Levels& at) {
+    LevelIndices missing;
+    forEach(grid, [&](const LevelIndices& at) {
       if (there_.count(at)) return true;
       missing = at;
       return false;
@@ -78,7 +78,7 @@ class Search {
     }
   }
 
-  const std::map<Levels, const Logs*>& there_;
+  const std::map<LevelIndices, const Logs*>& there_;
   Grid best_;
   unsigned steps_ = 0;
 };
@@ -86,24 +86,24 @@ class Search {
 /// A balanced table of logarithms: points of a grid by blocks.
 struct Table {
   Grid grid;
-  std::vector<Levels> points;
+  std::vector<LevelIndices> points;
   std::vector<std::vector<double>> logs;  // by point and block
   size_t blocks() const { return logs.front().size(); }
 };
 
 /// Blocks in which every point of the grid has a value.
-Table tableOf(const Grid& grid, const std::map<Levels, const Logs*>& there) {
+Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there) {
   Table table{grid, {}, {}};
-  forEach(grid, [&](const Levels& at) {
+  forEach(grid, [&](const LevelIndices& at) {
     table.points.push_back(at);
     return true;
   });
   std::vector<std::pair<int64_t, int64_t>> blocks;
   for (const auto& [block, log] : *there.at(table.points.front()))
     if (std::all_of(table.points.begin(), table.points.end(),
-                    [&](const Levels& at) { return there.at(at)->count(block) > 0; }))
+                    [&](const LevelIndices& at) { return there.at(at)->count(block) > 0; }))
       blocks.push_back(block);
-  for (const Levels& at : table.points) {
+  for (const LevelIndices& at : table.points) {
     table.logs.emplace_back();
     for (const auto& block : blocks) table.logs.back().push_back(there.at(at)->at(block));
   }
@@ -203,7 +203,7 @@ class Decomposition {
 
   FactorEffect take(const std::vector<size_t>& factors, double all) {
     const double before = squares();
-    std::map<size_t, Levels> levels;
+    std::map<size_t, LevelIndices> levels;
     const auto group_of = [&](size_t point, size_t) {
       size_t group = 0;
       for (const size_t f : factors) {
@@ -240,7 +240,7 @@ class Decomposition {
 std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric) {
   const plan::Plan& plan = index.plan();
   std::map<std::string, Logs> logs;
-  std::map<Levels, const Logs*> there;
+  std::map<LevelIndices, const Logs*> there;
   Grid all(plan.factors.size());
   for (const plan::Point& point : plan.points) {
     const std::vector<PointValue> values = valuesAt(index, metric, point);

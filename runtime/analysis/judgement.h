@@ -194,17 +194,18 @@ struct Judgement {
   mutable std::map<std::pair<std::string, plan::TrialKind>, size_t> points_at_;
 };
 
-/// What the records of an index say of its plan, by DESIGN §5. Pure, and independent of the order of the records. What
-/// null cards measured decides nothing: every criterion and control that it could decide is open. Comparisons have
-/// intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of an exists are
-/// decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has the interval
-/// at the level that Holm leaves it; its `why` says so.
+/// What the records of an index say of its plan, by docs/layers/statistics.md. Pure, and independent of the order of
+/// the records. What null cards measured decides nothing: every criterion and control that it could decide is open.
+/// Comparisons have intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of
+/// an exists are decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has
+/// the interval at the level that Holm leaves it; its `why` says so.
 Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
-/// DESIGN §5: 0 all pass and nothing is missing, 6 something is broken, 3 some fail (infeasible counts as fail), 4 some
-/// undecided, missing or not run, 5 nothing ran (no trial of any point; without criteria: no valid trial). Criteria
-/// that are not asked say nothing; an untrusted or provisional verdict counts as undecided, whatever it is.
+/// docs/layers/statistics.md: 0 all pass and nothing is missing, 6 something is broken, 3 some fail (infeasible counts
+/// as fail), 4 some undecided, missing or not run, 5 nothing ran (no trial of any point; without criteria: no valid
+/// trial). Criteria that are not asked say nothing; an untrusted or provisional verdict counts as undecided, whatever
+/// it is.
 int exitCode(const Judgement& judgement);
 
 }  // namespace expc::analysis

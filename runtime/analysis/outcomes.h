@@ -76,7 +76,7 @@ struct PlaceOutcomes {
 /// What a timeout waited for at least, also where the record does not say what it was given.
 inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
 
-/// Out of memory in this many blocks is a result: infeasible (DESIGN §5).
+/// Out of memory in this many blocks is a result: infeasible (docs/layers/statistics.md).
 inline constexpr unsigned kInfeasibleBlocks = 2;
 
 }  // namespace expc::analysis

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/packed.h"
@@ -16,13 +17,10 @@
 namespace expc::dataset {
 namespace {
 
+using base::failure;
+
 namespace fs = std::filesystem;
 using Kind = data::Place::Kind;
-
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
 
 const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
   if (index < sets.train->count()) return *sets.train;

@@ -7,16 +7,14 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/dataset/packed_writer.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::dataset {
 namespace {
 
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
+using base::failure;
 
 /// Images of both sets that go into the file, in its order.
 struct Chosen {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/dataset/encode.h"
 #include "runtime/dataset/shapes.h"
 #include "runtime/worker/io/durable_file.h"
@@ -20,14 +21,11 @@
 namespace expc::dataset {
 namespace {
 
+using base::failure;
+
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = "shapes.json";
-
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
 
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -26,7 +26,6 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 constexpr int kPatienceMs = 60000;  // of the engine, until it has proved who it is
-constexpr double kLongestWait = 1;
 
 volatile std::sig_atomic_t told_to_end = 0;
 

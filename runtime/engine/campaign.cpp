@@ -16,7 +16,7 @@
 namespace expc::engine {
 namespace {
 
-// A session is closed by a gap this long (DESIGN §4).
+// A session is closed by a gap this long (docs/layers/engine.md).
 constexpr double kSessionGapSeconds = 30 * 60;
 
 /// "1.3 %" of a relative half-width, else in the subject's unit.

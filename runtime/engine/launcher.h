@@ -60,6 +60,9 @@ struct LauncherDescription {
   unsigned lanes = 1;  // how many trials it runs at once, on all its nodes
 };
 
+/// For how many seconds a launcher waits at most before it looks at its ranks again.
+inline constexpr double kLongestWait = 1;
+
 class Launcher {
  public:
   virtual ~Launcher() = default;

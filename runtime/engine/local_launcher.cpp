@@ -24,7 +24,6 @@ constexpr unsigned kMaxRestarts = 3;
 constexpr double kKillGrace = 20;
 // More than a pipe holds: what was in it when the call began is read, and one who writes on and on waits for its turn.
 constexpr size_t kMostRead = 2 << 20;
-constexpr double kLongestWait = 1;
 
 }  // namespace
 

@@ -15,7 +15,6 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr double kLongestWait = 1;
 // Clocks of two machines run apart by less than this share.
 constexpr double kDrift = 1e-4;
 

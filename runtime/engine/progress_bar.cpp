@@ -12,7 +12,7 @@
 namespace expc::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr unsigned kBarCells = 24;
@@ -27,7 +27,7 @@ class BarProgress : public ProgressListener {
   void blockStarted(plan::TrialKind, uint64_t, unsigned) override {}
   void trialStarted(const TrialNote& trial) override { draw(trial, "", 0); }
   void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) override {
-    if (Clock::now() - drawn_ < kRedraw) return;
+    if (SteadyClock::now() - drawn_ < kRedraw) return;
     std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
     draw(trial, what, total > 0 ? double(done) / double(total) : 0);
   }
@@ -71,12 +71,12 @@ class BarProgress : public ProgressListener {
     }
     plan::tell(out_, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
-    drawn_ = Clock::now();
+    drawn_ = SteadyClock::now();
   }
 
   std::FILE* out_;
   bool shown_ = false;
-  Clock::time_point drawn_{};
+  SteadyClock::time_point drawn_{};
 };
 
 }  // namespace

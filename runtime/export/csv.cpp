@@ -21,7 +21,7 @@ void putText(llvm::raw_ostream& out, std::string_view text) {
   out << '"';
 }
 
-struct Put {
+struct CsvValue {
   llvm::raw_ostream& out;
   void operator()(std::monostate) const {}
   void operator()(std::string_view text) const { putText(out, text); }
@@ -44,7 +44,7 @@ void CsvSink::begin(std::string_view, const std::vector<Column>& columns) {
 void CsvSink::row(Row cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out_ << ',';
-    std::visit(Put{out_}, cells[i]);
+    std::visit(CsvValue{out_}, cells[i]);
   }
   out_ << '\n';
 }

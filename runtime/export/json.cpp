@@ -12,7 +12,7 @@
 namespace expc::exports {
 namespace {
 
-struct Put {
+struct JsonValue {
   llvm::json::OStream& out;
   llvm::StringRef name;
   void operator()(std::monostate) const {}
@@ -44,7 +44,7 @@ class JsonSink : public Sink {
     first_ = false;
     llvm::json::OStream object(out_);
     object.object([&] {
-      for (size_t i = 0; i < cells.size(); ++i) std::visit(Put{object, names_[i]}, cells[i]);
+      for (size_t i = 0; i < cells.size(); ++i) std::visit(JsonValue{object, names_[i]}, cells[i]);
     });
   }
   void end() override { out_ << "]"; }

@@ -41,8 +41,8 @@ struct Factor {
 /// In Point::levels: the factor is not active there (its `when` does not hold). `null` in JSON.
 inline constexpr unsigned kInactive = ~0u;
 
-/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (DESIGN §3), never a
-/// position.
+/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (docs/layers/store.md),
+/// never a position.
 struct Point {
   std::string id;
   unsigned workload = 0;          // index into Plan::workloads
@@ -137,7 +137,7 @@ struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm> node;
 };
 
-/// How the block values of a term become an estimate with an interval (DESIGN §5).
+/// How the block values of a term become an estimate with an interval (docs/layers/statistics.md).
 enum class Estimator {
   Median,           // a metric of a point: median, exact order-statistic interval
   PairedRatio,      // signed rank on logs

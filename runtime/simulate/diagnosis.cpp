@@ -18,7 +18,6 @@ namespace {
 
 using analysis::Verdict;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// Where the truth is looked at, in reaches of the interval.
 constexpr double kDistances[] = {-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4};
 /// Studies by which the reach of intervals is known well enough to place the distances.

@@ -14,7 +14,6 @@ namespace expc::simulate {
 namespace {
 
 constexpr unsigned kFewestFreedoms = 4;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Value {
   size_t point = 0;

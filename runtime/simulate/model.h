@@ -4,6 +4,7 @@
 // trials have it or as somebody states it.
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,9 @@
 #include "runtime/store/records.h"
 
 namespace expc::simulate {
+
+/// A value that is not there.
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Where the noise of a metric comes from.
 enum class Origin { Assumed, Stated, Measured };

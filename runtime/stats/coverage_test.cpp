@@ -1,5 +1,5 @@
-// The self-test of DESIGN §5: intervals on known distributions cover as promised, and claims at their boundary pass no
-// more often than alpha.
+// The self-test of docs/layers/statistics.md: intervals on known distributions cover as promised, and claims at their
+// boundary pass no more often than alpha.
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of the store counts for a plan (DESIGN §3): said here and nowhere else.
+// What of the store counts for a plan (docs/layers/store.md): said here and nowhere else.
 
 #include <map>
 #include <set>

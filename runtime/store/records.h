@@ -140,7 +140,8 @@ struct Trial {
   unsigned nodes() const;
 };
 
-/// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count (DESIGN §3).
+/// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count
+/// (docs/layers/store.md).
 struct Match {
   std::optional<Worker> built_in, command;          // those that the plan needs
   std::map<std::string, std::string> data_digests;  // data path as in Plan::data_paths, or commandKey -> digest
@@ -206,7 +207,8 @@ struct PastLook {
 struct Results {
   std::vector<Session> sessions;
   std::vector<Block> blocks;
-  std::vector<Trial> trials;         // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
+  std::vector<Trial>
+      trials;  // those that count for the plan (docs/layers/store.md), Running and Interrupted ones left out
   std::vector<PastLook> looks = {};  // of all runs in the store, by number
   uint64_t kept_not_counted = 0;     // trials of these points that do not count, with why
   std::vector<std::string> not_counted_reasons;

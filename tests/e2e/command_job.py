@@ -120,10 +120,11 @@ def values_make_sense(job):
     for name, low, high in (("wall", 0.001, 60), ("cpu_time", 0.001, 60), ("host_memory_peak", 1 << 20, 4 << 30)):
         (least, most), = job.query(f"SELECT min(value), max(value) FROM metric_value WHERE name = '{name}'")
         assert low < least <= most < high, (name, least, most)
-    kept = {path.name for path in (job.results / "trials").iterdir()}
+    # What a trial printed lies beside its folder, under its name with a dot before it.
+    kept = {path.name.lstrip(".") for path in (job.results / "trials").iterdir()}
     cut = {str(row[0]) for row in job.query("SELECT id FROM trial WHERE status = 'interrupted'")}
     assert kept <= cut, f"folders of valid trials are removed: {kept - cut}"
-    assert sorted(path.name for path in job.folder.iterdir()) == ["corpus.txt", "plan.json", "results"]
+    assert sorted(path.name for path in job.folder.iterdir()) == ["corpus.txt", "killed.txt", "plan.json", "results"]
     page = (job.results / "compression.html").read_text(encoding="utf-8")
     assert "effort_costs" in page and "packed_share" in page
 

@@ -62,12 +62,12 @@ def built_once(folder):
 
 def wrong_is_invalid(folder):
     result = folder.run("sieve.exp", "--preset", "hurried")
-    assert result.returncode == 4, (result.returncode, result.stderr)
+    assert result.returncode == 6, (result.returncode, result.stderr)
     assert 'expected json("/primes") == 78498, read from \'result.json\': it is 41538' in result.stderr, result.stderr
     assert result.stderr.count("prepared sieve") == 0, "what was built is there"
     (folder.path / "largest.txt").write_text("7\n", encoding="utf-8")
     result = folder.run("sieve.exp")
-    assert result.returncode == 4, (result.returncode, result.stderr)
+    assert result.returncode == 6, (result.returncode, result.stderr)
     assert "read from 'out.txt': it differs from line 1 on (7 bytes, 2 wanted)" in result.stderr, result.stderr
 
 

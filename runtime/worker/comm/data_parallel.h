@@ -1,7 +1,7 @@
 #pragma once
 
-// DistributedDataParallel (WORKLOADS §9): replicas that start equal and stay equal, because every backward pass leaves
-// the mean of all ranks' gradients. Reduction overlaps with the backward pass (c10d's Reducer).
+// DistributedDataParallel (docs/semantics.md §9): replicas that start equal and stay equal, because every backward pass
+// leaves the mean of all ranks' gradients. Reduction overlaps with the backward pass (c10d's Reducer).
 
 #include <ATen/core/Tensor.h>
 

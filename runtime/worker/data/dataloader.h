@@ -1,7 +1,7 @@
 #pragma once
 
-// Batches as torch.utils.data.DataLoader makes them (WORKLOADS §10): what is prepared when, by whom, and in which order
-// it is handed over.
+// Batches as torch.utils.data.DataLoader makes them (docs/semantics.md §10): what is prepared when, by whom, and in
+// which order it is handed over.
 
 #include <llvm/Support/Error.h>
 

@@ -14,17 +14,15 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/decode.h"
 
 namespace expc::data {
 namespace {
 
-constexpr int kDeepest = 32;  // folders in folders; more is a link that leads back
+using base::failure;
 
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
+constexpr int kDeepest = 32;  // folders in folders; more is a link that leads back
 
 struct Listed {
   std::vector<std::string> folders, files;  // names, sorted

@@ -7,20 +7,18 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/data/image_set.h"
 
 namespace expc::data {
 namespace {
 
+using base::failure;
+
 constexpr uint32_t kImagesMagic = 0x00000803;
 constexpr uint32_t kLabelsMagic = 0x00000801;
 constexpr uint32_t kLargestSide = 16384;  // pixels; more is a corrupt header, not an image
-
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
 
 using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
 

@@ -15,15 +15,13 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/decode.h"
 
 namespace expc::data {
 namespace {
 
-template <typename... Args>
-llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
-}
+using base::failure;
 
 bool sensible(const PackedHeader& header) {
   const auto side = [](uint32_t pixels) { return pixels >= 1 && pixels <= kLargestSide; };

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which image goes to which rank in which order: torch's randperm and DistributedSampler, bit for bit (WORKLOADS §9).
+// Which image goes to which rank in which order: torch's randperm and DistributedSampler, bit for bit
+// (docs/semantics.md §9).
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Adapters in PEFT's form: a folder with adapter_config.json and adapter_model.safetensors, names and rows as Hugging
-// Face has them (WORKLOADS §3).
+// Face has them (docs/semantics.md §3).
 
 #include <llvm/Support/Error.h>
 

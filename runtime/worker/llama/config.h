@@ -1,6 +1,6 @@
 #pragma once
 
-// Sizes of a Llama 3 decoder (WORKLOADS §2): those that have a name, and those of a Hugging Face config.json.
+// Sizes of a Llama 3 decoder (docs/semantics.md §2): those that have a name, and those of a Hugging Face config.json.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>

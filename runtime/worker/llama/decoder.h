@@ -1,6 +1,6 @@
 #pragma once
 
-// The Llama 3 decoder (WORKLOADS §2) with what fine-tuning adds to it.
+// The Llama 3 decoder (docs/semantics.md §2) with what fine-tuning adds to it.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,7 +22,7 @@
 
 namespace expc::llama {
 
-/// Low-rank adapters (WORKLOADS §3): they are trained, all else is frozen.
+/// Low-rank adapters (docs/semantics.md §3): they are trained, all else is frozen.
 struct LoraOptions {
   int64_t rank = 8;
   double alpha = 16;
@@ -33,7 +33,7 @@ struct LoraOptions {
 /// The targets that stdlib/llm.exp names: qv, qvo_mlp, qkvo_mlp, qvo_mlp_head; nothing for another name.
 std::optional<std::vector<Role>> targetRoles(llvm::StringRef name);
 
-/// Products fake-quantised (WORKLOADS §6): all whose input is a multiple of the group, the head with them.
+/// Products fake-quantised (docs/semantics.md §6): all whose input is a multiple of the group, the head with them.
 struct QatOptions {
   int64_t group = 256;
   QuantCopies copies = QuantCopies::Recomputed;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Direct preference optimisation (WORKLOADS §5). Rows of a batch: the chosen answers, then the rejected ones.
+// Direct preference optimisation (docs/semantics.md §5). Rows of a batch: the chosen answers, then the rejected ones.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/ADT/ArrayRef.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Training with the rounding of 8-bit activations and 4-bit weights, as torchao's Int8DynActInt4WeightQATQuantizer
-// (WORKLOADS §6), and the conversion to 4-bit weights after it.
+// (docs/semantics.md §6), and the conversion to 4-bit weights after it.
 
 #include <ATen/core/Tensor.h>
 

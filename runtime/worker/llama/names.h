@@ -1,8 +1,8 @@
 #pragma once
 
-// Names and row orders of weights: torchtune's, which the decoder uses, and Hugging Face's (WORKLOADS §2). They differ
-// in the rows of the query and key products: torchtune rotates neighbouring elements of a head, Hugging Face element i
-// and i + half.
+// Names and row orders of weights: torchtune's, which the decoder uses, and Hugging Face's (docs/semantics.md §2). They
+// differ in the rows of the query and key products: torchtune rotates neighbouring elements of a head, Hugging Face
+// element i and i + half.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/ADT/StringRef.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Weights in 4-bit NormalFloat with quantised scales, bit for bit as torchao has them (WORKLOADS §4).
+// Weights in 4-bit NormalFloat with quantised scales, bit for bit as torchao has them (docs/semantics.md §4).
 
 #include <ATen/core/Tensor.h>
 

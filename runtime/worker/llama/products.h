@@ -46,9 +46,9 @@ void layBehindEachOther(const std::vector<at::Tensor>& firsts);
 /// A dropout_seed for one place in one pass of a training.
 uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place);
 
-/// y_i = x W_i^T + scale (drop(x) A_i^T) B_i^T for x [rows, in] (WORKLOADS §3). All adapters read one x A^T, with one
-/// draw of dropout; kept for the backward pass are x and that product, not what is dropped, which is drawn again, and
-/// no matrix made from NF4. No gradient for the W_i, and none for x if it needs none.
+/// y_i = x W_i^T + scale (drop(x) A_i^T) B_i^T for x [rows, in] (docs/semantics.md §3). All adapters read one x A^T,
+/// with one draw of dropout; kept for the backward pass are x and that product, not what is dropped, which is drawn
+/// again, and no matrix made from NF4. No gradient for the W_i, and none for x if it needs none.
 std::vector<at::Tensor> adaptedProducts(const at::Tensor& x, const std::vector<FrozenWeight>& weights,
                                         const std::vector<Adapter>& adapters, const AdapterUse& use);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rotary positions (WORKLOADS §2): elements 2i and 2i + 1 of a head turn by position * frequency_i.
+// Rotary positions (docs/semantics.md §2): elements 2i and 2i + 1 of a head turn by position * frequency_i.
 
 #include <ATen/core/Tensor.h>
 

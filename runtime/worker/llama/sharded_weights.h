@@ -1,7 +1,7 @@
 #pragma once
 
-// Full sharding (WORKLOADS §9): each rank keeps a part of the weights and has those of one unit (the embedding, a
-// block, the head) whole only while it computes with them.
+// Full sharding (docs/semantics.md §9): each rank keeps a part of the weights and has those of one unit (the embedding,
+// a block, the head) whole only while it computes with them.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Steps of an optimiser over several passes (WORKLOADS §8).
+// Steps of an optimiser over several passes (docs/semantics.md §8).
 
 #include <ATen/core/Tensor.h>
 

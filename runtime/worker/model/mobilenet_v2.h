@@ -1,6 +1,6 @@
 #pragma once
 
-// MobileNetV2 as torchvision builds it (WORKLOADS §1): the same layers, names and initial weights.
+// MobileNetV2 as torchvision builds it (docs/semantics.md §1): the same layers, names and initial weights.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -83,7 +83,7 @@ class MobileNetV2 {
   std::vector<NamedTensor> state_;
 };
 
-/// D(v) of WORKLOADS §1: rounds a channel count to a multiple of 8, never below 90 % of it.
+/// D(v) of docs/semantics.md §1: rounds a channel count to a multiple of 8, never below 90 % of it.
 int64_t roundChannels(double value);
 
 }  // namespace expc::model

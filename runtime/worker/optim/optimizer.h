@@ -1,6 +1,6 @@
 #pragma once
 
-// Optimisers over a list of tensors, with torch's arithmetic (WORKLOADS §8).
+// Optimisers over a list of tensors, with torch's arithmetic (docs/semantics.md §8).
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>

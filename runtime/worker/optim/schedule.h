@@ -28,7 +28,7 @@ struct Schedule {
   bool isConstant() const { return kind == ScheduleKind::Constant && warmup_steps == 0; }
 };
 
-/// Language models (WORKLOADS §8): t < W: base t / W, so that the first step moves nothing; then
+/// Language models (docs/semantics.md §8): t < W: base t / W, so that the first step moves nothing; then
 /// base max(0, (1 + cos(pi (t - W) / (T - W))) / 2).
 struct WarmupCosine {
   double base = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// torch.amp.GradScaler (WORKLOADS §9): keeps fp16 gradients above zero by scaling the loss.
+// torch.amp.GradScaler (docs/semantics.md §9): keeps fp16 gradients above zero by scaling the loss.
 
 #include <ATen/core/Tensor.h>
 

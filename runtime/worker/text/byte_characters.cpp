@@ -12,7 +12,7 @@ constexpr size_t kCharacters = 256 + 68;  // 68 bytes are not printable
 
 /// Printable bytes of Latin-1 stand for themselves, the others, in order, for 256 and up. -1: no character of the
 /// table.
-constexpr std::array<int16_t, kCharacters> makeTable() {
+constexpr std::array<int16_t, kCharacters> characterTable() {
   std::array<int16_t, kCharacters> table{};
   for (auto& entry : table) entry = -1;
   size_t next = 256;
@@ -26,7 +26,7 @@ constexpr std::array<int16_t, kCharacters> makeTable() {
 }  // namespace
 
 std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
-  static constexpr auto table = makeTable();
+  static constexpr auto table = characterTable();
   std::string bytes;
   for (size_t at = 0; at < text.size();) {
     const Character character = characterAt(text.data() + at);

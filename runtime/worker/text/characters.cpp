@@ -26,7 +26,7 @@ constexpr Range kSpaces[] = {
 #include "runtime/worker/text/character_ranges.inc"
 };
 
-std::vector<CharacterClass> makeTable() {
+std::vector<CharacterClass> classes() {
   std::vector<CharacterClass> table(kCodePoints, CharacterClass::Other);
   const auto fill = [&](auto& ranges, CharacterClass kind) {
     for (const Range& range : ranges)
@@ -41,7 +41,7 @@ std::vector<CharacterClass> makeTable() {
 }  // namespace
 
 const CharacterClass* characterClasses() {
-  static const std::vector<CharacterClass> table = makeTable();
+  static const std::vector<CharacterClass> table = classes();
   return table.data();
 }
 

@@ -36,9 +36,9 @@ void mask(Conversation& conversation, bool learn_prompt) {
     message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
 }
 
-class Reader {
+class RowReader {
  public:
-  explicit Reader(const DatasetOptions& options)
+  explicit RowReader(const DatasetOptions& options)
       : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && learnsPrompt(kind_)) {}
 
   llvm::Error add(const llvm::json::Object& row) {
@@ -101,7 +101,7 @@ class Reader {
   std::vector<Example> examples_;
 };
 
-llvm::Error Reader::lendAnswers() {
+llvm::Error RowReader::lendAnswers() {
   const size_t count = examples_.size();
   const auto answer = [&](size_t at) -> const std::string& {
     return examples_[at % count].chosen.back().parts.front();
@@ -124,7 +124,7 @@ llvm::Error Reader::lendAnswers() {
 }  // namespace
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
-  Reader reader(options);
+  RowReader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);

@@ -9,9 +9,9 @@ using enum CharacterClass;
 bool isNewline(uint32_t code_point) { return code_point == '\n' || code_point == '\r'; }
 
 /// Reads characters ahead of a place that moves with the pieces.
-class Reader {
+class Characters {
  public:
-  explicit Reader(llvm::StringRef text) : at_(text.begin()), end_(text.end()) {}
+  explicit Characters(llvm::StringRef text) : at_(text.begin()), end_(text.end()) {}
 
   bool done() const { return at_ == end_; }
   const char* at() const { return at_; }
@@ -62,14 +62,14 @@ const char* contraction(const char* at, const char* end) {
 }
 
 /// \p{N}{1,3}
-const char* number(const Reader& reader, const char* at) {
+const char* number(const Characters& reader, const char* at) {
   for (int count = 0; count < 3 && reader.is(at, Number); ++count) at += reader.character(at).bytes;
   return at;
 }
 
 /// \s*[\r\n]+|\s+(?!\S)|\s+ where `at` is white space: up to the last line break of the run, else all of it at the
 /// text's end, else all but the last character.
-const char* space(const Reader& reader, const char* at) {
+const char* space(const Characters& reader, const char* at) {
   const char* end = at;
   const char* last = at;          // the beginning of the run's last character
   const char* newline = nullptr;  // past the run's last line break
@@ -85,7 +85,7 @@ const char* space(const Reader& reader, const char* at) {
 }
 
 /// The end of the piece at the reader's place: the pattern's alternatives, in its order.
-const char* pieceEnd(const Reader& reader) {
+const char* pieceEnd(const Characters& reader) {
   const char* at = reader.at();
   const Character first = reader.character(at);
   const char* next = at + first.bytes;
@@ -103,7 +103,7 @@ const char* pieceEnd(const Reader& reader) {
 }  // namespace
 
 void splitAsLlama3(llvm::StringRef text, PieceSink piece) {
-  Reader reader(text);
+  Characters reader(text);
   while (!reader.done()) piece(reader.take(pieceEnd(reader)));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/text/byte_characters.h"
 #include "runtime/worker/text/tokenizer.h"
@@ -10,14 +11,11 @@
 namespace expc::text {
 namespace {
 
+using base::failure;
+
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
-
-template <typename... Args>
-llvm::Error refuse(fmt::format_string<Args...> text, Args&&... args) {
-  return llvm::createStringError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 /// Whether a member says nothing: absent, null, false or "".
 bool unset(const Object& object, llvm::StringRef key) {
@@ -33,7 +31,7 @@ std::string typeOf(const Object& object) { return object.getString("type").value
 llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
   const auto id = value.getAsInteger();
   if (!id || *id < 0 || *id >= static_cast<int64_t>(kMostTokens))
-    return refuse("{} has no id between 0 and {}", what.take_front(40).str(), kMostTokens - 1);
+    return failure("{} has no id between 0 and {}", what.take_front(40).str(), kMostTokens - 1);
   return static_cast<Token>(*id);
 }
 
@@ -49,17 +47,18 @@ llvm::Expected<Added> readAdded(const Object& root) {
   const Value* value = root.get("added_tokens");
   if (value == nullptr || value->getAsNull()) return added;
   const Array* array = value->getAsArray();
-  if (array == nullptr) return refuse("added_tokens is no array");
+  if (array == nullptr) return failure("added_tokens is no array");
   std::vector<Token> ids;
   for (size_t i = 0; i < array->size(); ++i) {
     const Object* token = (*array)[i].getAsObject();
     const auto content = token ? token->getString("content") : std::nullopt;
     const Value* number = token ? token->get("id") : nullptr;
-    if (!content || content->empty() || number == nullptr) return refuse("added_tokens[{}] has no content or no id", i);
+    if (!content || content->empty() || number == nullptr)
+      return failure("added_tokens[{}] has no content or no id", i);
     auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
     if (!id) return id.takeError();
     if (!token->getBoolean("special").value_or(false))
-      return refuse(
+      return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
           content->take_front(40).str());
     added.tokens.emplace_back(content->str(), *id);
@@ -67,16 +66,16 @@ llvm::Expected<Added> readAdded(const Object& root) {
   }
   std::sort(ids.begin(), ids.end());
   if (const auto twice = std::adjacent_find(ids.begin(), ids.end()); twice != ids.end())
-    return refuse("two added tokens have the id {}", *twice);
+    return failure("two added tokens have the id {}", *twice);
   return added;
 }
 
 /// Byte texts by id.
 llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
   const Object* entries = model.getObject("vocab");
-  if (entries == nullptr) return refuse("model.vocab is no object");
+  if (entries == nullptr) return failure("model.vocab is no object");
   if (entries->size() > kMostTokens)
-    return refuse("model.vocab has {} tokens, at most {} are taken", entries->size(), kMostTokens);
+    return failure("model.vocab has {} tokens, at most {} are taken", entries->size(), kMostTokens);
   std::vector<std::string> texts;
   for (const auto& [key, value] : *entries) {
     const llvm::StringRef characters = key;
@@ -85,13 +84,13 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
     if (!id) return id.takeError();
     const auto at = static_cast<size_t>(*id);
     if (at > entries->size() * 2 + 1024)
-      return refuse("model.vocab has the id {} among {} tokens", at, entries->size());
+      return failure("model.vocab has the id {} among {} tokens", at, entries->size());
     const auto bytes = bytesOfCharacters(characters);
     if (!bytes || bytes->empty())
-      return refuse("model.vocab has '{}', which is no text of ByteLevel's characters",
-                    characters.take_front(40).str());
+      return failure("model.vocab has '{}', which is no text of ByteLevel's characters",
+                     characters.take_front(40).str());
     if (at >= texts.size()) texts.resize(at + 1);
-    if (!texts[at].empty()) return refuse("two tokens of model.vocab have the id {}", at);
+    if (!texts[at].empty()) return failure("two tokens of model.vocab have the id {}", at);
     texts[at] = *bytes;
   }
   return texts;
@@ -112,19 +111,19 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
 
 llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
   const Array* array = model.getArray("merges");
-  if (array == nullptr) return refuse("model.merges is no array");
-  if (array->size() > kMostTokens * 4) return refuse("model.merges has {} entries", array->size());
+  if (array == nullptr) return failure("model.merges is no array");
+  if (array->size() > kMostTokens * 4) return failure("model.merges has {} entries", array->size());
   auto merges = std::make_unique<PairMerges>();
   merges->reserve(static_cast<unsigned>(array->size()));
   for (size_t i = 0; i < array->size(); ++i) {
     const auto sides = sidesOf((*array)[i]);
-    if (!sides) return refuse("model.merges[{}] is no pair of tokens", i);
+    if (!sides) return failure("model.merges[{}] is no pair of tokens", i);
     const auto left = bytesOfCharacters(sides->first), right = bytesOfCharacters(sides->second);
     const Token left_id = left ? vocabulary.find(*left) : -1, right_id = right ? vocabulary.find(*right) : -1;
     const Token both = left && right ? vocabulary.find(*left + *right) : -1;
     if (left_id < 0 || right_id < 0 || both < 0)
-      return refuse("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
-                    sides->first.take_front(40).str(), sides->second.take_front(40).str());
+      return failure("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
+                     sides->first.take_front(40).str(), sides->second.take_front(40).str());
     merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
   }
   return merges;
@@ -132,24 +131,24 @@ llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, cons
 
 llvm::Error checkModel(const Object& model) {
   if (const std::string type = typeOf(model); !type.empty() && type != "BPE")
-    return refuse("its model is {}; only BPE is supported", type);
+    return failure("its model is {}; only BPE is supported", type);
   if (const Value* dropout = model.get("dropout"); dropout && dropout->getAsNumber().value_or(0) != 0)
-    return refuse("model.dropout is not supported");
+    return failure("model.dropout is not supported");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"})
-    if (!unset(model, key)) return refuse("model.{} is not supported; Llama 3's tokenizer leaves it unset", key);
+    if (!unset(model, key)) return failure("model.{} is not supported; Llama 3's tokenizer leaves it unset", key);
   return llvm::Error::success();
 }
 
 /// The regular expression of a pre-tokenizer that is ByteLevel, alone or after one Split.
 llvm::Expected<std::string> readPattern(const Object& root) {
   const Object* top = root.getObject("pre_tokenizer");
-  if (top == nullptr) return refuse("it has no pre_tokenizer; ByteLevel is needed");
+  if (top == nullptr) return failure("it has no pre_tokenizer; ByteLevel is needed");
   llvm::SmallVector<const Object*, 4> steps;
   if (typeOf(*top) == "Sequence") {
     const Array* array = top->getArray("pretokenizers");
-    if (array == nullptr) return refuse("pre_tokenizer.pretokenizers is no array");
+    if (array == nullptr) return failure("pre_tokenizer.pretokenizers is no array");
     for (const Value& step : *array) {
-      if (step.getAsObject() == nullptr) return refuse("a step of pre_tokenizer is no object");
+      if (step.getAsObject() == nullptr) return failure("a step of pre_tokenizer is no object");
       steps.push_back(step.getAsObject());
     }
   } else {
@@ -157,20 +156,20 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   }
   if (steps.empty() || steps.size() > 2 || typeOf(*steps.back()) != "ByteLevel" ||
       (steps.size() == 2 && typeOf(*steps[0]) != "Split"))
-    return refuse("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");
+    return failure("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");
   const Object& level = *steps.back();
   if (level.getBoolean("add_prefix_space").value_or(true))
-    return refuse("ByteLevel with add_prefix_space is not supported");
+    return failure("ByteLevel with add_prefix_space is not supported");
   const bool own_pattern = level.getBoolean("use_regex").value_or(true);
   if (steps.size() == 1 && own_pattern) return kGpt2Pattern.str();
-  if (steps.size() == 1) return refuse("ByteLevel without a pattern is not supported");
-  if (own_pattern) return refuse("ByteLevel with use_regex after a Split is not supported");
+  if (steps.size() == 1) return failure("ByteLevel without a pattern is not supported");
+  if (own_pattern) return failure("ByteLevel with use_regex after a Split is not supported");
   const Object& split = *steps[0];
   const Object* pattern = split.getObject("pattern");
   const auto regex = pattern ? pattern->getString("Regex") : std::nullopt;
-  if (!regex) return refuse("the Split of pre_tokenizer has no regular expression");
+  if (!regex) return failure("the Split of pre_tokenizer has no regular expression");
   if (split.getString("behavior") != llvm::StringRef("Isolated") || !unset(split, "invert"))
-    return refuse("a Split is supported with behavior Isolated and without invert only");
+    return failure("a Split is supported with behavior Isolated and without invert only");
   return regex->str();
 }
 
@@ -184,12 +183,12 @@ struct Parts {
 
 llvm::Expected<Parts> readParts(const Object& root) {
   if (!unset(root, "normalizer"))
-    return refuse("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
+    return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
   const Object* model = root.getObject("model");
-  if (model == nullptr) return refuse("it has no model");
+  if (model == nullptr) return failure("it has no model");
   if (auto error = checkModel(*model)) return error;
   if (const Object* decoder = root.getObject("decoder"); decoder && typeOf(*decoder) != "ByteLevel")
-    return refuse("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
+    return failure("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
   auto pattern = readPattern(root);
   if (!pattern) return pattern.takeError();
   auto splitter = Splitter::compile(*pattern);
@@ -200,8 +199,8 @@ llvm::Expected<Parts> readParts(const Object& root) {
   if (!texts) return texts.takeError();
   for (const auto& [name, id] : added->tokens)
     if (static_cast<size_t>(id) < texts->size() && !(*texts)[static_cast<size_t>(id)].empty())
-      return refuse("the added token '{}' has the id {} of another token", llvm::StringRef(name).take_front(40).str(),
-                    id);
+      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(name).take_front(40).str(),
+                     id);
   auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
   if (!vocabulary) return vocabulary.takeError();
   auto merges = readMerges(*model, *vocabulary);
@@ -220,11 +219,11 @@ llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::
   };
   auto json = plan::parseJson(bytes);
   if (!json)
-    return wrong(refuse(
+    return wrong(failure(
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
         llvm::toString(json.takeError())));
   const Object* root = json->getAsObject();
-  if (root == nullptr) return wrong(refuse("expected an object, as in Hugging Face's tokenizer.json"));
+  if (root == nullptr) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
   auto parts = readParts(*root);
   if (!parts) return wrong(parts.takeError());
   Tokenizer result(name, std::move(parts->vocabulary), std::move(parts->special));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The clock of timed trials (DESIGN §4): `warmup` steps, then the time of `steps` steps between two barriers on idle
-// devices.
+// The clock of timed trials (docs/layers/engine.md): `warmup` steps, then the time of `steps` steps between two
+// barriers on idle devices.
 
 #include <llvm/Support/Error.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which images one process loads, by strategy (WORKLOADS §9).
+// Which images one process loads, by strategy (docs/semantics.md §9).
 
 #include <cstdint>
 #include <functional>

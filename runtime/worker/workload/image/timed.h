@@ -8,7 +8,7 @@
 
 namespace expc::workload::image {
 
-/// A timed trial: `warmup` steps, then the clock around `steps` steps (DESIGN §4).
+/// A timed trial: `warmup` steps, then the clock around `steps` steps (docs/layers/engine.md).
 llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings);
 
 }  // namespace expc::workload::image

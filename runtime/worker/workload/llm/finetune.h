@@ -4,7 +4,7 @@
 
 namespace expc::workload::llm {
 
-/// llm.finetune (stdlib/llm.exp, WORKLOADS §2 to §8).
+/// llm.finetune (stdlib/llm.exp, docs/semantics.md §2 to §8).
 Workload finetune();
 
 }  // namespace expc::workload::llm
