@@ -531,11 +531,11 @@ int main(int argc, char** argv) {
 
   Asked asked;
   CLI::App app{"expc: performance studies as source code", "expc"};
-  app.set_version_flag("--version", "expc " + std::string(kVersion));
+  app.set_version_flag("--version", "expc " + std::string(kVersion) + "\n" EXPC_BUILT);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 130 "
-      "interrupted.");
+      "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "
+      "something is broken, 130 interrupted.");
   ColourMode colour = ColourMode::Auto;
   addChoice<ColourMode>(app, "--color", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands that help to write studies: explain, check --fix, SARIF. Measures nothing.
+"""The commands that help to write studies: explain, check --fix, SARIF, --version. Measures nothing.
 
 usage: tools_test.py --expc PATH
 """
@@ -85,6 +85,13 @@ class Explain(Command):
         self.assertNotIn("expc explain", self.expc("check", "two.exp", "--format", "json", code=1).stderr)
         self.write("fine.exp", "let a = 3s\n")
         self.assertEqual(self.expc("check", "fine.exp").stderr, "")
+
+
+class Version(Command):
+    def test_says_the_build_torch_and_cuda_and_help_says_every_exit_code(self):
+        said = self.expc("--version").stdout
+        self.assertRegex(said, r"\Aexpc \d+\.\d+\.\d+\nbuild: \w+, \w+ [\d.]+\ntorch: (none|[\d.]+)\nCUDA: (none|[\d.]+)\n\Z")
+        self.assertIn("6 something is broken", self.expc("--help").stdout)
 
 
 class Fix(Command):
