@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/diagnosis.h"
@@ -66,7 +64,7 @@ llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan
   if (!resources) return resources.takeError();
   engine::EngineOptions run;
   static_cast<engine::Resources&>(run) = std::move(*resources);
-  run.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  run.results = options.results;
   return engine::countedNow(plan, run, kMostSeconds);
 }
 
@@ -83,12 +81,10 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
     llvm::consumeError(stored.takeError());
   extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
   extras.system = options.study.system.value_or("local");
-  std::optional<store::Results> counted;
-  if (auto here = countedHere(plan, options); !here)
-    extras.refused = llvm::toString(here.takeError());
+  if (auto here = countedHere(plan, options))
+    extras.counted = std::move(*here);
   else
-    counted = std::move(*here);
-  extras.counted = counted ? &*counted : nullptr;
+    extras.refused = llvm::toString(here.takeError());
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));

@@ -35,10 +35,9 @@ struct Remaining {
 /// it again would take as long), but a timeout under a limit that is larger now counts for nothing. Lost ones are
 /// repeated until ceil(repeat / 2) more blocks than `repeat` have been tried; what failed for good keeps counting
 /// against that in later runs, unless they are told otherwise (RunPolicy::retry_failed), what was disturbed only in its
-/// own. A point infeasible in two
-/// blocks, or given up in this run, needs no more, nor does any cell that reads it; what only pairs read needs none
-/// either once a member of each was given up, since it would be measured beside nothing. One that is unavailable on the
-/// system, expected infeasible, or left out of the run is never asked for.
+/// own. A point infeasible in two blocks, or given up in this run, needs no more, nor does any cell that reads it; what
+/// only pairs read needs none either once a member of each was given up, since it would be measured beside nothing. One
+/// that is unavailable on the system, expected infeasible, or left out of the run is never asked for.
 ///
 /// A control needs what its point needs, and as many blocks with it; it runs in timed blocks (in quality ones where a
 /// design has no others). Where repetitions adapt (`until`), `repeat` blocks are followed by one more at a time until

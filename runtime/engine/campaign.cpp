@@ -105,8 +105,8 @@ llvm::Error Campaign::prepare() {
 }
 
 llvm::Error Campaign::end(int64_t run) {
+  env_.listener.finished();
   if (crowded_ > 0) {
-    env_.listener.finished();
     const uint64_t untold = outcome_.trials > known_ ? outcome_.trials - known_ : 0;
     say(fmt::format("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
                     outcome_.trials, crowded_most_ * 100,
@@ -117,13 +117,11 @@ llvm::Error Campaign::end(int64_t run) {
     return env_.store.endRun(run, now(), word, store::judgedText(plan_));
   };
   if (env_.interrupts.requested()) {
-    env_.listener.finished();
     say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
                     outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are"));
     return done(Ending::Interrupted, "interrupted");
   }
   if (out_of_time_ && needsTrials(index_)) {
-    env_.listener.finished();
     // Started again it would end in the same way, for ever.
     if (outcome_.trials == 0)
       return llvm::joinErrors(
@@ -136,23 +134,19 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::Interrupted, "out of time");
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
-    env_.listener.finished();
     say("stopped at the first place that failed for good: " + analysis::failureText(index_, *failed));
     return done(Ending::Incomplete, "failed");
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
-    env_.listener.finished();
     say(budgetText(index_));
     return done(Ending::BudgetSpent, "budget spent");
   }
   if (!analysis::lacksTrials(index_)) {
     if (std::string text = analysis::endedAtLookText(index_); !text.empty()) {
-      env_.listener.finished();
       say(std::move(text));
     }
     return done(Ending::Complete, completeText(index_));
   }
-  env_.listener.finished();
   // Where every trial failed, that was said with the reason.
   if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty()) say(text);
   return done(Ending::Incomplete, store::Run::kIncomplete);
@@ -345,23 +339,22 @@ void Campaign::sayWidths(plan::TrialKind kind) {
 
 /// At the end of the first block that shows it: that the budget ends the run before a claim has any interval.
 void Campaign::sayBudget(plan::TrialKind kind) {
-  const std::optional<double>& budget = plan_.design.budget_seconds;
-  const analysis::Remaining left = analysis::remaining(index_, kind);
   const auto claim = std::ranges::find_if(plan_.criteria, [&](const plan::Criterion& criterion) {
     return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
   });
-  if (!budget || budget_told_ || left.blocks == 0 || claim == plan_.criteria.end()) return;
+  const analysis::Remaining left = analysis::remaining(index_, kind);
+  const double budget = plan_.design.budget_seconds.value_or(INFINITY);
+  if (budget_told_ || left.blocks == 0 || claim == plan_.criteria.end()) return;
   const double block = index_.typicalSeconds(kind).value_or(0) * double(left.trials) / left.blocks;
-  const unsigned fewest = stats::minimumPairs(*claim->confidence);
-  // A block that is begun ends.
-  const double more = std::max(0.0, std::ceil((*budget - index_.spentSeconds()) / block));
+  const double more = std::ceil(std::max(0.0, budget - index_.spentSeconds()) / block);  // a block that is begun ends
   const double ends = analysis::fewestRepetitions(index_, kind) + more;
-  if (!(block > 0) || ends >= fewest) return;
-  budget_told_ = true;
-  say(fmt::format(
-      "the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: raise "
-      "it (-D design.budget=TIME), or make trials shorter",
-      durationText(*budget), ends, plan::toString(kind), claim->name, fewest));
+  const unsigned fewest = stats::minimumPairs(*claim->confidence);
+  budget_told_ = block > 0 && ends < fewest;
+  if (budget_told_)
+    say(
+        fmt::format("the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: "
+                    "raise it (-D design.budget=TIME), or make trials shorter",
+                    durationText(budget), ends, plan::toString(kind), claim->name, fewest));
 }
 
 void Campaign::say(std::string text) {

@@ -133,8 +133,7 @@ class Campaign {
   unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for
-  bool new_session_ = false, all_failed_ = false, out_of_time_ = false;
-  bool budget_told_ = false;
+  bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };
 

@@ -208,12 +208,7 @@ class Execution {
       say(budgetText(index_));
       return recordRun(setup_, store_, now(), "budget spent");
     }
-    if (auto error = copyData()) {
-      if (!interrupts_.requested()) return error;
-      llvm::consumeError(std::move(error));
-      outcome_.ending = Ending::Interrupted;
-      return recordRun(setup_, store_, now(), "interrupted");
-    }
+    if (auto error = copyData()) return stopped(std::move(error));
     return campaign();
   }
 
@@ -236,6 +231,14 @@ class Execution {
     index_.startRun(policyOf(options_));
     outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
     return llvm::Error::success();
+  }
+
+  /// By an error, or by the user.
+  llvm::Error stopped(llvm::Error error) {
+    if (!interrupts_.requested()) return error;
+    llvm::consumeError(std::move(error));
+    outcome_.ending = Ending::Interrupted;
+    return recordRun(setup_, store_, now(), "interrupted");
   }
 
   llvm::Error copyData() {
@@ -263,12 +266,7 @@ class Execution {
     LocalLauncher launcher(
         localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
         *options_.clock, setup_.lanes.size());
-    if (auto error = launcher.ready()) {
-      if (!interrupts_.requested()) return error;
-      llvm::consumeError(std::move(error));
-      outcome_.ending = Ending::Interrupted;
-      return recordRun(setup_, store_, now(), "interrupted");
-    }
+    if (auto error = launcher.ready()) return stopped(std::move(error));
     return campaignOn(launcher);
   }
 
@@ -346,24 +344,20 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   if (auto error = traces.prepare()) return error;
   auto setup = prepare(plan, absolute, interrupts, outcome.messages);
   tell();
-  if (!setup) {
-    if (!interrupts.requested()) return setup.takeError();
-    llvm::consumeError(setup.takeError());
+  const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
+    if (!interrupts.requested()) return error;
+    llvm::consumeError(std::move(error));
     outcome.ending = Ending::Interrupted;
     return outcome;
-  }
+  };
+  if (!setup) return stopped(setup.takeError());
   auto store = store::Store::openForWriting(absolute.results, outcome.messages);
   tell();
   if (!store) return store.takeError();
   auto error = digestAll(*setup, options, [&]() -> llvm::Error {
     return interrupts.requested() ? llvm::createStringError("interrupted while the data was read") : store->heartbeat();
   });
-  if (error) {
-    if (!interrupts.requested()) return error;
-    llvm::consumeError(std::move(error));
-    outcome.ending = Ending::Interrupted;
-    return outcome;
-  }
+  if (error) return stopped(std::move(error));
   error = Execution(*setup, absolute, interrupts, *store, listener, traces, outcome).run();
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) {

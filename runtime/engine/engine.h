@@ -83,8 +83,8 @@ struct RunOutcome {
 /// failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
-/// What of `results` that run would go on from; the error is what would refuse it. Nothing where what it reads is not
-/// read within `seconds`. Starts no trial, writes nothing, and asks no worker where nothing is stored.
+/// What of `results` that run would go on from; nothing where what it reads is not read within `seconds`. The error is
+/// what would refuse it. Writes nothing, and asks no worker where nothing is stored.
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
                                                          double seconds);
 

@@ -72,13 +72,12 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
       static constexpr const char* kGains[] = {"would probably decide {}", "would probably make {} trusted",
                                                "give intervals to {}"};
       const NextStep& next = *result.next;
-      const bool further = next.reach != NextStep::Reach::Intervals;
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,
           repeatCommand(plan, folder, {{criterion->cells.front().kind, next.repetitions}},
                         largerBudget(plan, judgement, seconds)),
           fmt::format("to add {}{}, which ", moreBlocksText(next),
-                      further ? " as a further look that keeps the confidence" : ""),
+                      next.reach == NextStep::Reach::Intervals ? "" : " as a further look that keeps the confidence"),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
     }
   }

@@ -28,9 +28,8 @@ struct NextCommand {
 };
 
 /// What to type next. For each criterion that is open, cheapest first: the same again where trials are still to come,
-/// another try where trials failed, else more repetitions where those would decide; nothing where none of these is
-/// known to help, and nothing for what has passed. Where all is decided: the same elsewhere. Of a selection also the
-/// whole study. `folder` has the results.
+/// another try where trials failed, else more repetitions; nothing where none of these is known to help. Where all is
+/// decided: the same elsewhere. Of a selection also the whole study. `folder` has the results.
 std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const std::string& folder);
 

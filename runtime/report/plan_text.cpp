@@ -191,7 +191,8 @@ class PlanPrinter : TerminalText {
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);
-    if (!extras_.refused.empty()) line(paint_.yellow("a run does not start now: " + printable(extras_.refused)), 2, 4);
+    if (!extras_.refused.empty())  // on one line, so that its paths can be taken over
+      out_ += "  " + paint_.yellow("a run does not start now: " + printable(extras_.refused)) + '\n';
     if (extras_.counted)
       for (const std::string& why : extras_.counted->not_counted_reasons)
         line(paint_.yellow("kept, and will not count: " + printable(why)), 2, 4);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/plan/plan.h"
@@ -30,7 +31,7 @@ struct PlanExtras {
   const rehearsal::Study* rehearsed = nullptr;     // what rehearsals of the study saw; null: there were none
   const PlanCounts* counts = nullptr;              // of a plan's head: its points and cells are counted, not listed
   std::string system = "local";                    // the machine that is planned for
-  const store::Results* counted = nullptr;         // what a run here and now would go on from; null: not known
+  std::optional<store::Results> counted;           // what a run here and now would go on from; absent: not known
   std::string refused;                             // why a run would not start; "": nothing is known against it
 };
 

@@ -27,8 +27,7 @@ bool hasBothInfinities(std::span<const double> values) {
 /// Of m ordered statistics as many intervals [lower(k), upper(m-1-k)] have two sides.
 size_t twoSided(size_t m) { return (m + 1) / 2; }
 
-/// Between the level at which the range of values misses and that of independent ones there are so many.
-constexpr size_t kLevelsBeyond = 1000;
+constexpr size_t kLevelsBeyond = 1000;  // of intervals that reach beyond the range of values
 constexpr double kLeastLevel = 1e-12;
 
 /// Of the mean of values that are worth so many, by their own scatter, of which their mean takes its part away.

@@ -13,16 +13,13 @@ namespace expc::stats {
 /// probability at most 2 P(B <= k-1), B ~ Binomial(n, 1/2). Ties only raise the coverage of the closed interval. The
 /// estimate for even n is the mean of the two middle values; absent if these are infinities of different sign.
 /// Source: Hoefler & Belli 2015, rule 6; Conover, Practical Nonparametric Statistics, §3.2; Le Boudec 2010, ch. 2.
-/// Empty if there is no value or one is NaN.
-///
-/// Values that are worth fewer independent ones have an `inflation` (stats/serial.h): n and k-1 are divided by it. Where
-/// even the range of the values misses more often than asked, the interval reaches beyond it, as far as Student's t of
-/// their standard deviation: of a mean of so few, and with half as many degrees of freedom, since how few they are is
-/// itself an estimate. Never at a level that as many independent values would not have, and not below kLeastWorth.
+/// Empty if there is no value or one is NaN. Values that are worth fewer independent ones have an `inflation`
+/// (stats/serial.h): n and k-1 are divided by it. Where even their range misses more often than asked, the interval
+/// reaches beyond it, as far as Student's t of a mean of so few, with half as many degrees of freedom, since how few
+/// they are is an estimate; never at a level that as many independent values would not have, nor below kLeastWorth.
 NestedIntervals orderStatistics(std::span<const double> values, double inflation = 1);
 
-/// Values that are worth fewer say nothing of how far they scatter.
-inline constexpr double kLeastWorth = 1.25;
+inline constexpr double kLeastWorth = 1.25;  // fewer say nothing of how far they scatter
 
 /// The Hodges-Lehmann estimate of the centre of paired differences (the median of the n(n+1)/2 Walsh averages (d_i +
 /// d_j)/2, i <= j) with the intervals that invert Wilcoxon's signed-rank test: [W(k), W(M+1-k)] misses with probability

@@ -52,6 +52,20 @@ class Diagnose(unittest.TestCase):
         self.assertRegex(text, r"in 80 % of studies it passes from 1\.2\d+x on, and fails from 1\.1\d+x down")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["s.exp"])
 
+    def test_no_design_passes_at_a_share_above_all(self):
+        (self.folder / "s.exp").write_text("""workload job command ["true"] {
+  metric accuracy : Share higher from regex("(.+)", unit = 1%)
+}
+study s {
+  workload job
+  criterion good: accuracy >= 99% with confidence 95%
+  design full { repeat 10 }
+}
+""", encoding="utf-8")
+        text = " ".join(self.expc("diagnose", "s.exp", "--studies", "200", "--noise", "accuracy=3%").stdout.split())
+        self.assertIn("it passes nowhere, since it would take a value that there cannot be: this design cannot pass", text)
+        self.assertNotRegex(text, r"10\d\.\d %")
+
     def test_a_stated_effect_and_noise(self):
         said, pays = self.criterion("--noise", "2%", "--effect", "pays=1.3x", "--studies", "400")
         self.assertEqual(said["noise"][0]["from"], "stated")
