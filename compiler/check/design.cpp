@@ -333,7 +333,8 @@ namespace {
 /// Whether some workload of the study does anything with a setting of its trials: a command runs as long as it likes,
 /// unless an argument tells it. A parameter of its own with that name stands there instead.
 bool reads(const Study& study, std::string_view setting) {
-  if (setting == "repeat") return true;
+  // A command that is not told the warm-up is started so often before each trial.
+  if (setting == "repeat" || setting == "warmup") return true;
   const std::string told = fmt::format("${{{}}}", setting);
   const auto tells = [&](const std::string& argument) { return argument.find(told) != std::string::npos; };
   return std::ranges::any_of(study.uses, [&](const Use& use) {

@@ -8,7 +8,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/starters/starters.h"
-#include "compiler/parse/tokens.h"
+#include "compiler/driver/study_words.h"
 #include "runtime/files/files.h"
 
 namespace expc::driver {
@@ -24,13 +24,6 @@ std::vector<Starter> starters() {
   return {{"image.mobilenet_v2", *starterText("image")},
           {"llm.finetune", *starterText("llm")},
           {"command", *starterText("command")}};
-}
-
-/// Whether a study can be called so: one word that is none of the language's.
-bool isName(const std::string& name) {
-  source::SourceManager sources;
-  const std::vector<parse::LexedToken> tokens = parse::tokens(sources, sources.add("", name));
-  return tokens.size() == 2 && parse::isWord(tokens[0].kind) && tokens[0].range.end == name.size();
 }
 
 }  // namespace
