@@ -23,8 +23,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates, std::string_view of) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
-  constexpr size_t kMostTold = 300;  // as of all diagnostics: what is not told needs no guess
-  if (emitter.errors() > kMostTold) return builder.emit();
+  if (emitter.errors() > 300) return builder.emit();  // what is not told needs no guess
   if (auto best = closest(name, candidates)) {
     builder.guess(range, *best);
   } else if (candidates.empty()) {

@@ -73,9 +73,7 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
   };
   Compilation compilation;
   open(options, noting, console, compilation);
-  const std::string lock = lockPath(options.file);
-  std::error_code none;
-  if (fs::exists(lock, none)) llvm::consumeError(noting.read(lock).takeError());
+  llvm::consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
   for (const auto& [name, text] : sources) {
     if (!llvm::StringRef(name).starts_with("..")) continue;
     return llvm::createStringError(fmt::format(

@@ -213,8 +213,7 @@ int status(const JobOptions& options, const Console& console) {
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
   if (!views) return console.error(views.takeError());
   for (const JobRecord& job : *jobs)
-    console.print(plan::printable(fmt::format("{}  {}  {}", job.name, job.study, stateText(views->at(job.name)))) +
-                  "\n");
+    console.print(plan::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
   return kSuccess;
 }
 

@@ -1,8 +1,8 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <system_error>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -27,8 +27,7 @@ constexpr size_t kShownBeforeRun = 10;
 /// The lock beside the study, if there is one. The error says that it is stale or unreadable.
 llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
-  std::error_code none;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, none))) return std::nullopt;
+  if (faccessat(AT_FDCWD, path.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   llvm::Expected<llvm::json::Value> found = readLock(path);
   if (!found) return found.takeError();
   Compilation compilation;

@@ -1,13 +1,13 @@
 #include "compiler/driver/verdicts.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/version.h"
@@ -125,8 +125,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
   // Of a stranger's folder a link in its place would lead elsewhere.
-  std::error_code none;
-  if (options.html.empty() && std::filesystem::is_symlink(page, none)) std::filesystem::remove(page, none);
+  if (options.html.empty() && llvm::sys::fs::is_symlink_file(page)) llvm::sys::fs::remove(page);
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts

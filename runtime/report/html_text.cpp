@@ -9,7 +9,6 @@ namespace expc::report {
 
 std::string html(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   for (const char c : plan::printableLines(text)) {
     switch (c) {
       case '&':

@@ -1,10 +1,8 @@
 #include "runtime/store/maintenance.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <system_error>
 
 #include "runtime/files/files.h"
 #include "runtime/store/files.h"
@@ -77,8 +75,7 @@ llvm::Expected<Verified> verify(const std::string& folder) {
 }
 
 llvm::Error exportIndex(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  std::error_code none;
-  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)))
+  if (faccessat(AT_FDCWD, file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();

@@ -84,6 +84,28 @@ TEST_CASE("one journal of all says what all of them said") {
   CHECK(verified(folder.path).damage.empty());
 }
 
+TEST_CASE("an index of a stranger that lies about its journals is not taken over") {
+  TestFolder first, second;
+  const plan::Plan plan = twoPoints();
+  measure(first.path, plan, 1);
+  measure(second.path, plan, 2);
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open((first.path + "/expc.sqlite").c_str(), &db) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(db, "UPDATE metric_value SET value = 99", nullptr, nullptr, nullptr) == SQLITE_OK);
+  CHECK(sqlite3_changes(db) > 0);
+  sqlite3_close(db);
+  std::vector<std::string> messages;
+  CHECK(llvm::cantFail(merge(second.path, first.path, messages)).trials == 2);
+  REQUIRE(sqlite3_open((second.path + "/expc.sqlite").c_str(), &db) == SQLITE_OK);
+  {
+    Statement lies(db, second.path, "SELECT count(*) FROM metric_value WHERE value = 99");
+    CHECK(lies.step());
+    CHECK(lies.integer(0) == 0);
+    llvm::cantFail(lies.take());
+  }
+  sqlite3_close(db);
+}
+
 TEST_CASE("what another folder holds is taken over once, wherever it came from") {
   TestFolder first, second, third;
   const plan::Plan plan = twoPoints();

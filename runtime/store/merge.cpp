@@ -175,12 +175,16 @@ class Merger {
 }  // namespace
 
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
-  if (!isStore(other)) return noResults(other);
-  auto theirs = Store::openForReading(other, messages);
+  auto journals = listJournals(other);
+  if (!journals) return journals.takeError();
+  std::vector<DamagedLine> damaged;
+  auto theirs = readStore(other, *journals, damaged);  // an index of a stranger may lie
   if (!theirs) return theirs.takeError();
+  if (!damaged.empty())
+    messages.push_back(fmt::format("{}: {} lines are left out: {}", other, damaged.size(), damaged[0].why));
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
-  auto name = theirs->database().storeName();
+  auto name = theirs->storeName();
   if (!name) return name.takeError();
   if (name->empty())
     return llvm::createStringError(fmt::format(
@@ -193,7 +197,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
                     other, folder));
   }
   if (auto error = into->beginWhole()) return error;
-  auto merged = Merger(*into, theirs->database(), other, *name).run();
+  auto merged = Merger(*into, *theirs, other, *name).run();
   if (!merged) return merged.takeError();
   if (auto error = into->close()) return error;
   return merged;
