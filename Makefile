@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build cuda setup setup-tests setup-bench setup-reference fuzz bench twins soak clean
+.PHONY: run test build cuda setup setup-tests setup-bench setup-reference fuzz bench twins soak site clean
 
 run: setup
 	@tools/build $(BUILD) programs
@@ -69,6 +69,10 @@ soak: build
 	@python3 tests/fault/kills.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker-null --kills 1000 --minutes 60
 	@python3 tests/fault/writes.py --expc $(BUILD)/bin/expc --killer $(BUILD)/tests/fault/libexpc_fault_killer.so --kills 1000
 	@python3 tests/fault/soak.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker --seconds $(SOAK_SECONDS)
+
+# The documentation as one folder, build/site, to be read without a network.
+site:
+	@/usr/bin/python3 tools/site
 
 clean:
 	rm -rf build
