@@ -232,12 +232,22 @@ void addQuiet(CLI::App& command, bool& quiet) {
                    "Tell only what needs attention: no line for each block and for each trial that ended well");
 }
 
+void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
+  command
+      .add_option("--worker", worker, std::string("The program that runs trials (default: beside expc, ") + otherwise)
+      ->type_name("PATH");
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [](const std::string& folder) { setenv("EXPC_TORCH", std::filesystem::absolute(folder).c_str(), 1); },
+          "The torch that workers load, a folder with lib/libtorch_cpu.so (default: beside an installed expc, or the "
+          "build's)")
+      ->type_name("PATH");
+}
+
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
-  command
-      .add_option("--worker", options.engine.worker,
-                  "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
-      ->type_name("PATH");
+  addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
   command.add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a trial ends as a timeout")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
@@ -426,10 +436,7 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addWhere(command, options.where);
   addResults(command, options.results);
   addJson(command, options.json);
-  command
-      .add_option("--worker", options.engine.worker,
-                  "The program that runs trials (default: expc-worker-cuda, beside expc)")
-      ->type_name("PATH");
+  addWorker(command, options.engine.worker, "expc-worker-cuda)");
   command
       .add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a point has failed (default 1800)")
       ->type_name("SECONDS")
