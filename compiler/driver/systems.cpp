@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "compiler/diag/closest.h"
 #include "runtime/base/process.h"
