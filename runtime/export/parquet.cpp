@@ -26,7 +26,11 @@ llvm::Expected<ParquetEntry> openModule() {
                     path.string()));
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
-  if (!entry) return llvm::createStringError(fmt::format("{} cannot be opened: {}", path.string(), dlerror()));
+  if (!entry)
+    return llvm::createStringError(
+        fmt::format("{} cannot be opened: {}; it needs pyarrow, which `pip install 'expc[parquet]'` brings where pip "
+                    "installed expc",
+                    path.string(), dlerror()));
   return reinterpret_cast<ParquetEntry>(entry);
 }
 

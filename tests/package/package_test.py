@@ -103,8 +103,8 @@ class Package(unittest.TestCase):
             self.skipTest("no auditwheel here: tools/setup --package")
         shown = said(TOOLS / "auditwheel", "show", self.wheel)
         tag = re.search(r"manylinux_2_\d+", self.wheel.name)[0]
-        # Of torch's libraries it knows nothing, so that it calls the whole linux_x86_64; of symbols it says what we do.
-        self.assertRegex(" ".join(shown.split()), rf'(versioned symbols.*consistent with|is consistent with).*"{tag}_x86_64"|{tag}_x86_64')
+        # The files lie in folders of which it knows nothing, so that it calls the whole linux_x86_64; of symbols it says what we do.
+        self.assertIn(f'This constrains the platform tag to "{tag}_x86_64"', " ".join(shown.split()))
 
     def test_libraries_are_found_from_where_a_file_lies(self):
         bundled = {path.name for path in (self.tree / "lib").glob("*.so*")} | {path.name for path in (self.tree / "lib/nullgpu").glob("*.so*")}
