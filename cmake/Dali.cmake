@@ -1,7 +1,8 @@
 # NVIDIA DALI's C API from its PyPI wheel (tools/setup --dali), for the loader `dali`. Only headers are used here: its libraries are
 # opened by a trial that asks for them.
-#   EXPC_DALI_FOUND  whether there is one of the pinned version
-#   expc_dali        headers, and where the libraries are
+#   EXPC_DALI_FOUND   whether there is one of the pinned version
+#   expc_dali         its headers
+#   EXPC_DALI_FOLDER  where its libraries are, as seen from the programs: no path of this machine is in them
 
 include(Cuda)
 option(EXPC_DALI "Build the loader dali where tools/setup --dali has installed NVIDIA DALI" ON)
@@ -17,8 +18,7 @@ elseif(_pinned AND EXISTS "${EXPC_DALI_SITE}/nvidia/dali/include/dali/dali.h")
   add_library(expc_dali INTERFACE)
   target_include_directories(expc_dali SYSTEM INTERFACE "${EXPC_DALI_SITE}/nvidia/dali/include")
   target_link_libraries(expc_dali INTERFACE expc_cuda_headers)
-  target_compile_definitions(expc_dali INTERFACE EXPC_DALI_FOLDER="${EXPC_DALI_SITE}/nvidia/dali"
-                                                 EXPC_DALI_VERSION="${EXPC_DALI_VERSION}")
+  file(RELATIVE_PATH EXPC_DALI_FOLDER "${CMAKE_BINARY_DIR}/bin" "${EXPC_DALI_SITE}/nvidia/dali")
 else()
   message(STATUS "Loader dali: NVIDIA DALI ${EXPC_DALI_VERSION} is not installed (tools/setup --dali); built without it")
 endif()

@@ -23,7 +23,7 @@ find_library(EXPC_ZSTD zstd REQUIRED)
 find_library(EXPC_TINFO tinfo REQUIRED)
 add_library(expc_llvm INTERFACE)
 target_include_directories(expc_llvm SYSTEM INTERFACE "${EXPC_LLVM_ROOT}/include")
-target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMANGLE} ZLIB::ZLIB ${EXPC_ZSTD} ${EXPC_TINFO} Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMANGLE} ZLIB::ZLIB ${EXPC_ZSTD} ${EXPC_TINFO} Threads::Threads ${CMAKE_DL_LIBS} expc_random)
 
 find_library(EXPC_HWLOC hwloc REQUIRED)
 include(Arrow)

@@ -4,14 +4,17 @@
 
 file(GLOB _found "${PROJECT_SOURCE_DIR}/.deps/python/lib/python3*/site-packages/torch")
 list(LENGTH _found _count)
-if(_count EQUAL 1)
+if(Torch_DIR)
+  # As other projects are told where torch is: the folder share/cmake/Torch of the package.
+  get_filename_component(_default "${Torch_DIR}/../../.." ABSOLUTE)
+elseif(_count EQUAL 1)
   set(_default "${_found}")
 else()
   set(_default "")
 endif()
 set(EXPC_TORCH_ROOT "${_default}" CACHE PATH "The installed `torch` package: the folder with include/ and lib/")
 if(NOT EXISTS "${EXPC_TORCH_ROOT}/lib/libtorch_cpu.so")
-  message(FATAL_ERROR "LibTorch is not at '${EXPC_TORCH_ROOT}'. Run tools/setup, or set EXPC_TORCH_ROOT, or configure without the "
+  message(FATAL_ERROR "LibTorch is not at '${EXPC_TORCH_ROOT}'. Run tools/setup, or name another with -DTorch_DIR=TORCH/share/cmake/Torch, or configure without the "
                       "worker: -DEXPC_WORKER=OFF")
 endif()
 file(STRINGS "${EXPC_TORCH_ROOT}/version.py" _line REGEX "^__version__ = ")

@@ -198,10 +198,21 @@ void addQuiet(CLI::App& command, bool& quiet) {
                    "Tell only what needs attention: no line for each block and for each trial that ended well");
 }
 
+void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
+  addOption(command, "--worker", "PATH", worker,
+            std::string("The program that runs trials (default: beside expc, ") + otherwise);
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [](const std::string& folder) { setenv("EXPC_TORCH", std::filesystem::absolute(folder).c_str(), 1); },
+          "The torch that workers load, a folder with lib/libtorch_cpu.so (default: beside an installed expc, or the "
+          "build's)")
+      ->type_name("PATH");
+}
+
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
-  addOption(command, "--worker", "PATH", options.engine.worker,
-            "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)");
+  addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
   addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
             "Seconds after which a trial ends as a timeout")
       ->check(CLI::PositiveNumber);
@@ -390,8 +401,7 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addWhere(command, options.where);
   addResults(command, options.results);
   addJson(command, options.json);
-  addOption(command, "--worker", "PATH", options.engine.worker,
-            "The program that runs trials (default: expc-worker-cuda, beside expc)");
+  addWorker(command, options.engine.worker, "expc-worker-cuda)");
   addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
             "Seconds after which a point has failed (default 1800)")
       ->check(CLI::PositiveNumber);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "compiler/diag/closest.h"
+#include "runtime/base/process.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"
@@ -35,12 +35,8 @@ std::vector<check::System> builtIn() {
   return systems;
 }
 
-/// A program or folder beside this program, wherever that was moved to.
-std::string besideThis(const char* name) {
-  std::error_code failed;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return failed ? name : (self.parent_path() / name).lexically_normal().string();
-}
+/// A program or folder beside this program.
+std::string besideThis(const char* name) { return (base::programFolder() / name).lexically_normal().string(); }
 
 /// The machine of the newest session in a results folder, of one on real devices if there are any; nothing where none
 /// says it.

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace expc::base {
 
@@ -20,6 +21,11 @@ Process processOf(int64_t pid, const std::string& proc) {
   for (int field = 5; field < 22; ++field) rest >> skipped;
   rest >> process.started;
   return process;
+}
+
+std::filesystem::path programFolder() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
 std::string bootId() {

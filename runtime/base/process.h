@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace expc::base {
@@ -20,6 +21,9 @@ struct Process {
 };
 /// `proc` is where /proc is.
 Process processOf(int64_t pid, const std::string& proc = "/proc");
+
+/// The folder of this program, wherever it was moved to; "" where that is not known.
+std::filesystem::path programFolder();
 
 /// Another one after each start of the machine; "" where it is not known.
 std::string bootId();

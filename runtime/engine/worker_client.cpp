@@ -20,6 +20,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
+#include "runtime/engine/torch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
@@ -219,14 +220,17 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
 }  // namespace
 
 llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
-  auto answer = ask(path, {"--describe"}, environment);
+  auto variables = withTorch(path, environment);
+  if (!variables) return variables.takeError();
+  auto answer = ask(path, {"--describe"}, *variables);
   if (!answer) return answer.takeError();
   if (answer->status == 0) return parseDescription(path, answer->text);
   return llvm::createStringError(
       fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path, path,
                   statusText(answer->status),
                   isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
-                                     : "build it again with `make`"));
+                                     : "build it again with `make`, or give an installed one its torch: `pip install "
+                                       "'expc[torch]'`, or --torch PATH"));
 }
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
@@ -282,6 +286,8 @@ WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
                                                  const Interrupts& interrupts, const Environment& environment) {
+  auto variables = withTorch(path, environment);
+  if (!variables) return variables.takeError();
   const int log_fd = files::openLog(log, files::Log::GoesOn);
   if (log_fd < 0) {
     return llvm::createStringError(fmt::format(
@@ -292,7 +298,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
     close(log_fd);
     return llvm::createStringError(fmt::format("no socket for the worker: {}", std::strerror(errno)));
   }
-  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1], environment);
+  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1], *variables);
   close(log_fd);
   close(ends[1]);
   if (process.error) {

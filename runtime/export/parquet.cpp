@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/process.h"
 #include "runtime/export/parquet/module.h"
 #include "runtime/files/files.h"
 
@@ -17,8 +18,7 @@ namespace {
 /// The module's function. It lies beside this program, and stays open once it was asked for.
 llvm::Expected<ParquetEntry> openModule() {
   std::error_code unknown;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const auto path = program.parent_path() / kParquetModule;
+  const auto path = base::programFolder() / kParquetModule;
   if (!std::filesystem::exists(path, unknown))
     return llvm::createStringError(
         fmt::format("this expc was built without Parquet ({} is missing); run tools/setup and build it again, or write "
@@ -26,7 +26,11 @@ llvm::Expected<ParquetEntry> openModule() {
                     path.string()));
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
-  if (!entry) return llvm::createStringError(fmt::format("{} cannot be opened: {}", path.string(), dlerror()));
+  if (!entry)
+    return llvm::createStringError(
+        fmt::format("{} cannot be opened: {}; it needs pyarrow, which `pip install 'expc[parquet]'` brings where pip "
+                    "installed expc",
+                    path.string(), dlerror()));
   return reinterpret_cast<ParquetEntry>(entry);
 }
 

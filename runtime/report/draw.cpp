@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "runtime/base/process.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
@@ -55,13 +56,26 @@ std::string standalone(const NamedChart& chart) {
   return plan::canonicalJson(llvm::json::Value(std::move(specification)));
 }
 
+/// The set-up's Python, that of the environment in which pip has installed this, or the one that the shell finds; "":
+/// there is none.
+std::string chartPython() {
+  for (const char* place : {EXPC_CHART_PYTHON, "../../../../../bin/python3"}) {
+    const std::string python = (base::programFolder() / place).string();
+    if (llvm::sys::fs::can_execute(python)) return python;
+  }
+  auto found = llvm::sys::findProgramByName("python3");
+  return found ? *found : "";
+}
+
 }  // namespace
 
 llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
-  const std::string python = EXPC_CHART_PYTHON;
-  const std::string missing = "it needs vl-convert, which tools/setup installs in " + python +
-                              "; without it the report page saves its charts as SVG and PNG";
-  if (!llvm::sys::fs::can_execute(python)) return failed(path, missing);
+  const std::string missing =
+      "it needs vl-convert, which tools/setup installs, and `pip install 'expc[charts]'` where expc was installed by "
+      "pip; "
+      "without it the report page saves its charts as SVG and PNG";
+  const std::string python = chartPython();
+  if (python.empty()) return failed(path, missing);
   Scratch specification, said;
   if (std::error_code error = specification.make("json")) return failed(path, error.message());
   if (std::error_code error = said.make("txt")) return failed(path, error.message());

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/base/process.h"
+
 namespace expc::dali {
 namespace {
 
@@ -51,7 +53,7 @@ llvm::Expected<const Library*> load() {
   std::lock_guard lock(mutex);
   if (!loaded) {
     const char* root = std::getenv("EXPC_DALI_ROOT");
-    if (auto error = open(root && *root ? root : EXPC_DALI_FOLDER, library)) return error;
+    if (auto error = open(root && *root ? root : base::programFolder() / EXPC_DALI_FOLDER, library)) return error;
     loaded = true;
   }
   return &library;

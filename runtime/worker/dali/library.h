@@ -47,7 +47,7 @@ struct Library {
 };
 
 /// Loads DALI once; later calls give the same. From the folder in EXPC_DALI_ROOT if that is set, else from where it was
-/// found when this was built. The error says how to get it.
+/// found when this was built, as seen from this program. The error says how to get it.
 llvm::Expected<const Library*> load();
 
 /// DALI's message for people: without the lines that all of them have and without its sources' places.
