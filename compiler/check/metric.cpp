@@ -13,11 +13,12 @@ EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}", std::string_vie
 EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run", std::string_view,
                 std::string_view, std::string_view);
 
-/// What a derived metric is made of: what a plan can compute from what a trial measured.
+/// What a derived metric is made of: what a plan can compute from a trial's parameters and what it measured.
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
-  return op == Op::Constant || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate || op == Op::Add ||
-         op == Op::Subtract || op == Op::Multiply || op == Op::Divide || op == Op::Max || op == Op::Min;
+  return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
+         op == Op::Add || op == Op::Subtract || op == Op::Multiply || op == Op::Divide || op == Op::Max ||
+         op == Op::Min;
 }
 
 /// The first part that no trial can compute, or null.
@@ -113,14 +114,6 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   FormulaPtr value = context_.expressions.build(*declaration.derived, place_);
   if (value->type.isError()) return std::nullopt;
   const Formula* foreign = foreignPart(*value);
-  if (foreign && foreign->op == Formula::Op::Parameter) {
-    context_.emitter
-        .build(foreign->range, IncompleteMetric, metric.name,
-               fmt::format("reads '{}', which is no metric", (*place_.parameters)[foreign->parameter].name))
-        .note({}, "it is made of metrics and constants")
-        .emit();
-    return std::nullopt;
-  }
   if (foreign || value->type.kind != Type::Kind::Number) {
     context_.emitter.emit(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
                           "made with + - * /, max, min and epochs_to",

@@ -167,7 +167,8 @@ class Uniter {
         return true;
       });
       if (!common) continue;
-      if (metric.derived && !(copy.derived = remap(metric.derived, Op::Metric, kept))) continue;
+      copy.derived = remap(remap(metric.derived, Op::Metric, kept), Op::Parameter, to_[0]);
+      if (metric.derived && !copy.derived) continue;
       kept[i] = static_cast<int>(workload_->metrics.size());
       workload_->metrics.push_back(std::move(copy));
     }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/expand/walk.h"
+#include "compiler/survey/point_writer.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::lower {
@@ -82,7 +83,10 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
   const auto part = [&](const plan::MetricTerm& term) {
     return plan::Reading{read(static_cast<unsigned>(space_.study().findMetric(term.metric)), point)};
   };
-  return finite(plan::evaluate(*derived_[metric], part));
+  at_.set(point);
+  if (at_.settle()) return std::nullopt;
+  const llvm::json::Object parameters = parametersOf(space_.selected(), at_);
+  return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }
 
 std::optional<double> PublishedValues::of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point) {

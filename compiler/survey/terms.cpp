@@ -59,6 +59,8 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
   switch (from.op) {
     case From::Constant:
       return constantTerm(from.constant.asNumber()->toDouble());
+    case From::Parameter:
+      return term(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
     case From::Metric:
       return metricTerm(study.metrics[from.parameter], "");
     case From::EpochsTo:

@@ -119,7 +119,9 @@ void Index::addGroups(plan::TrialKind kind) {
 void Index::clear() {
   for (State& own : states_) {
     own.places.assign(places_.size(), {});
-    for (PlaceOutcomes& place : own.places) {
+    for (unsigned number = 0; number < places_.size(); ++number) {
+      PlaceOutcomes& place = own.places[number];
+      place.parameters = &plan_.points[places_[number].point].parameters;
       place.values.resize(columns_.size());
       place.series.resize(columns_.size());
       place.not_on_device.resize(columns_.size());

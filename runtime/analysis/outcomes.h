@@ -36,7 +36,8 @@ struct Outcome {
 
 /// All that is known of a place for one kind of trial.
 struct PlaceOutcomes {
-  std::vector<Outcome> outcomes;  // by block and session; at most one each
+  std::vector<Outcome> outcomes;                   // by block and session; at most one each
+  const llvm::json::Object* parameters = nullptr;  // of its point
   /// For each metric that the index keeps, what each outcome's trial measured; NaN where it has no value.
   std::vector<std::vector<double>> values;
   /// The same of metrics that came as series; no vector for a metric that never did.

@@ -11,8 +11,10 @@ plan::Reading lookUp(const plan::Plan& plan, const std::string& point, const std
       if (value.point == point && value.metric == metric) return {value.value, false, ""};
   const plan::Metric* declared = plan.findMetric(metric);
   if (!declared || !declared->derived) return {};
-  return plan::evaluate(*declared->derived,
-                        [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); });
+  const plan::Point* own = plan.findPoint(point);
+  return plan::evaluate(
+      *declared->derived, [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); },
+      own ? &own->parameters : nullptr);
 }
 
 }  // namespace

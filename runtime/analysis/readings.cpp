@@ -41,8 +41,9 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
     return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true, ""};
   }
   if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
-  Reading reading = evaluate(*declared->derived,
-                             [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); });
+  Reading reading = evaluate(
+      *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); },
+      place.parameters);
   if (!reading.value) reading.why = metric + " cannot be computed: " + reading.why;
   return reading;
 }

@@ -135,10 +135,13 @@ class Rows {
   }
 
   /// A trial's value of a metric, a number or the last of a series; a derived one is computed from the trial's others.
-  static plan::Reading read(const plan::Plan& plan, const store::Trial& trial, const std::string& name) {
-    const plan::Metric* metric = plan.findMetric(name);
+  plan::Reading read(const store::Trial& trial, const std::string& name) const {
+    const plan::Metric* metric = source_.plan.findMetric(name);
+    const auto point = points_.find(trial.place().point);
     if (metric && metric->derived)
-      return evaluate(*metric->derived, [&](const plan::MetricTerm& part) { return read(plan, trial, part.metric); });
+      return evaluate(
+          *metric->derived, [&](const plan::MetricTerm& part) { return read(trial, part.metric); },
+          point == points_.end() ? nullptr : &point->second.first->parameters);
     if (const auto series = trial.series.find(name); series != trial.series.end() && !series->second.empty())
       return {.value = series->second.back(), .series = &series->second};
     if (const auto value = trial.metrics.find(name); value != trial.metrics.end()) return {.value = value->second};
@@ -154,7 +157,7 @@ class Rows {
       of_plan.insert(metric.name);
       if (metric.kind != trial.key->kind) continue;
       if (metric.derived && trial.status != store::TrialStatus::Valid) continue;
-      if (const auto reading = read(source_.plan, trial, metric.name); reading.value)
+      if (const auto reading = read(trial, metric.name); reading.value)
         values.emplace_back(metric.name, *reading.value);
     }
     for (const auto& [name, value] : trial.metrics)

@@ -82,6 +82,7 @@ Reading ratio(const Reading& numerator, const Reading& denominator) {
 
 struct Evaluator {
   const Lookup& lookup;
+  const llvm::json::Object* parameters;
 
   Reading operator()(const ConstantTerm& term) const { return make(term.value, false); }
   Reading operator()(const MetricTerm& term) const {
@@ -91,9 +92,9 @@ struct Evaluator {
   }
   Reading operator()(const OperationTerm& term) const {
     using Op = OperationTerm::Op;
-    Reading result = evaluate(*term.operands[0], lookup);
+    Reading result = std::visit(*this, term.operands[0]->node);
     for (size_t i = 1; i < term.operands.size(); ++i) {
-      const Reading next = evaluate(*term.operands[i], lookup);
+      const Reading next = std::visit(*this, term.operands[i]->node);
       result = term.op == Op::Quotient ? divide(result, next)
                : term.op == Op::Ratio  ? ratio(result, next)
                                        : combined(term.op, result, next);
@@ -103,8 +104,12 @@ struct Evaluator {
   Reading operator()(const FirstTerm& term) const { return firstOf(term, lookup(term.series)); }
   Reading operator()(const GapTerm& term) const { return gapOf(term, lookup(term.treated), lookup(term.baseline)); }
   Reading operator()(const ScaleTerm& term) const {
-    const Reading inner = evaluate(*term.term, lookup);
+    const Reading inner = std::visit(*this, term.term->node);
     return inner.value ? make(term.factor * *inner.value, inner.timed_out) : inner;
+  }
+  Reading operator()(const ParameterTerm& term) const {
+    const auto value = parameters ? parameters->getNumber(term.parameter) : std::nullopt;
+    return value ? make(*value, false) : Reading{std::nullopt, false, term.parameter + " has no value here"};
   }
 };
 
@@ -112,6 +117,7 @@ struct Collector {
   std::vector<MetricTerm>& found;
 
   void operator()(const ConstantTerm&) const {}
+  void operator()(const ParameterTerm&) const {}
   void operator()(const MetricTerm& term) const { found.push_back(term); }
   void operator()(const OperationTerm& term) const {
     for (const TermPtr& operand : term.operands) std::visit(*this, operand->node);
@@ -151,6 +157,8 @@ std::string subjectOf(const Plan& plan, const Cell& cell) {
   return shortHash(text);
 }
 
-Reading evaluate(const Term& term, const Lookup& lookup) { return std::visit(Evaluator{lookup}, term.node); }
+Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters) {
+  return std::visit(Evaluator{lookup, parameters}, term.node);
+}
 
 }  // namespace expc::plan

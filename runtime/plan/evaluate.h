@@ -22,11 +22,12 @@ struct Reading {
 };
 using Lookup = std::function<Reading(const MetricTerm&)>;
 
-/// The value of `term`, perhaps infinite. Without one, `why` says what is missing: a metric, a positive operand of a
-/// ratio, a divisor other than zero, or a sense (two members of a pair that both timed out cannot be told apart). In
-/// quotients and ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never
-/// gets to the bound of a FirstTerm gives +inf.
-Reading evaluate(const Term& term, const Lookup& lookup);
+/// The value of `term`, perhaps infinite; `parameters` are those of the point in question, for a derived metric.
+/// Without one, `why` says what is missing: a metric, a positive operand of a ratio, a divisor other than zero, an
+/// active parameter, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and
+/// ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never gets to the
+/// bound of a FirstTerm gives +inf.
+Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
 
 /// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
 std::vector<MetricTerm> metricTerms(const Term& term);

@@ -71,6 +71,15 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(metricTerms(*term(OperationTerm{OperationTerm::Op::Sum, {gap("a", "b"), first("c", 1)}})).size() == 3);
 }
 
+TEST_CASE("a derived metric reads numbers among the parameters of its point") {
+  const auto rate = term(OperationTerm{OperationTerm::Op::Quotient, {term(ParameterTerm{"batch"}), metric("m", "")}});
+  const auto at = [&](const llvm::json::Object& parameters) {
+    return evaluate(*rate, [](const MetricTerm&) -> Reading { return {0.5, false, ""}; }, &parameters);
+  };
+  CHECK(at({{"batch", 64}}).value == 128);
+  CHECK(at({{"other", 64}}).why == "batch has no value here");  // not active there
+}
+
 TEST_CASE("a term without a value says why") {
   const auto a = metric("m", "a"), b = metric("m", "b");
   CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}}).why == "no m");

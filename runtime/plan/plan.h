@@ -86,8 +86,8 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;   // bytes and counts: compared as they are
   bool series = false;  // a value for each epoch or logged step
-  /// Of a derived metric: a term over metrics of the point in question, whose MetricTerms have an empty place. Null:
-  /// it is measured.
+  /// Of a derived metric: a term over metrics and parameters of the point in question, whose MetricTerms have an
+  /// empty place. Null: it is measured.
   std::shared_ptr<const struct Term> derived = nullptr;
   std::string text = "";  // of a derived metric: "launch_time / wall"
 };
@@ -133,8 +133,12 @@ struct ScaleTerm {
   double factor;
   TermPtr term;
 };
+/// Inside Metric::derived: a number among the parameters of the point in question.
+struct ParameterTerm {
+  std::string parameter;
+};
 struct Term {
-  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm> node;
+  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, ParameterTerm> node;
 };
 
 /// How the block values of a term become an estimate with an interval (DESIGN §5).

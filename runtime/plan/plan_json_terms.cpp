@@ -92,6 +92,8 @@ void PlanFields::describe(JsonRecord& io, TermPtr& shared, Scope scope, unsigned
   // A derived value has no partner: inside a point nothing is compared.
   const bool cell = !scope.inside_point;
   if (auto* constant = nodeOf<ConstantTerm>(io, "constant", term)) return io.field("constant", constant->value);
+  if (auto* parameter = cell ? nullptr : nodeOf<ParameterTerm>(io, "parameter", term))
+    return io.field("parameter", parameter->parameter);
   if (auto* metric = nodeOf<MetricTerm>(io, "metric", term)) return describe(io, *metric, scope, false);
   for (size_t i = 0; i < std::size(words::kOperation); ++i) {
     const auto op = static_cast<OperationTerm::Op>(i);
@@ -109,10 +111,10 @@ void PlanFields::describe(JsonRecord& io, TermPtr& shared, Scope scope, unsigned
     io.field("scale", scale->factor);
     describeTerm(io, "of", scale->term, scope, depth + 1);
   } else {
-    io.fail(
-        fmt::format("expected a term{}: constant, metric, first, {}scale, sum, difference, product, quotient, "
-                    "{}max or min",
-                    cell ? "" : " of a derived metric", cell ? "gap, " : "", cell ? "ratio, " : ""));
+    io.fail(fmt::format(
+        "expected a term{}: constant, {}metric, first, {}scale, sum, difference, product, quotient, "
+        "{}max or min",
+        cell ? "" : " of a derived metric", cell ? "" : "parameter, ", cell ? "gap, " : "", cell ? "ratio, " : ""));
   }
 }
 

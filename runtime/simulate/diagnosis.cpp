@@ -27,11 +27,12 @@ constexpr unsigned kTrial = 40;
 /// A metric of a point without noise.
 plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::MetricTerm& term) {
   const plan::Metric* declared = plan.findMetric(term.metric);
-  if (declared && declared->derived)
-    return plan::evaluate(*declared->derived, [&](const plan::MetricTerm& part) {
-      return centreOf(plan, model, {part.metric, term.place});
-    });
   const plan::Point* point = plan.findPoint(term.place.point);
+  if (declared && declared->derived)
+    return plan::evaluate(
+        *declared->derived,
+        [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
+        point ? &point->parameters : nullptr);
   for (const MetricModel& metric : model.metrics)
     if (point && metric.name == term.metric)
       return {metric.centres[static_cast<size_t>(point - plan.points.data())], false, ""};
