@@ -73,18 +73,39 @@ class Reader {
     return example;
   }
 
+  /// A text or a list of messages, behind what stands before it: a list that begins with no answer is the whole
+  /// conversation.
+  static llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
+                                                   Conversation before = {}) {
+    if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
+      before.push_back(assistant(value->getAsString()->str()));
+    } else {
+      auto messages = messagesOf(row, column);
+      if (!messages) return messages.takeError();
+      if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
+      before.insert(before.end(), messages->begin(), messages->end());
+    }
+    if (const auto problem = problemOf(before))
+      return llvm::createStringError(fmt::format("'{}': {}", column.str(), *problem));
+    return before;
+  }
+
   llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
-    if (row.get("prompt") == nullptr) return messagesOf(row, column);
-    auto prompt = textOf(row, "prompt");
-    if (!prompt) return prompt.takeError();
-    auto answer = textOf(row, column);
-    if (!answer) return answer.takeError();
-    return Conversation{{Role::User, {std::move(*prompt)}, false}, assistant(std::move(*answer))};
+    const auto *prompt = row.get("prompt"), *answer = row.get(column);
+    if (prompt && prompt->getAsArray()) {
+      auto before = messagesOf(row, "prompt");
+      return before ? conversation(row, column, std::move(*before)) : before.takeError();
+    }
+    // Some sets have a prompt that is null beside whole conversations.
+    if (answer && answer->getAsArray() && (!prompt || prompt->getAsNull())) return conversation(row, column);
+    auto text = textOf(row, "prompt");
+    if (!text) return text.takeError();
+    return conversation(row, column, {{Role::User, {std::move(*text)}, false}});
   }
 
   llvm::Expected<Example> plain(const llvm::json::Object& row) {
     Example example;
-    auto chosen = pairs_ ? side(row, "chosen") : messagesOf(row, "messages");
+    auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
     if (!chosen) return chosen.takeError();
     example.chosen = std::move(*chosen);
     if (!pairs_) return example;

@@ -106,6 +106,28 @@ TEST_CASE("rows with two answers are taken as they are") {
   dataset = read("prompt,chosen,rejected\nWho?,Me,You\n", of(Template::Plain, true), "d.csv");
   REQUIRE(dataset);
   CHECK(answerOf(dataset->examples[0].rejected) == "You");
+  const std::string asked = R"({"role": "user", "content": "q"})", good = R"({"role": "assistant", "content": "good"})",
+                    bad = R"({"role": "assistant", "content": "bad"})";
+  const auto row = [](const std::string& prompt, const std::string& chosen, const std::string& rejected) {
+    return R"({"prompt": )" + prompt + R"(, "chosen": )" + chosen + R"(, "rejected": )" + rejected + "}";
+  };
+  const std::string whole = row("\"q\"", "[" + asked + "," + good + "]", "[" + asked + "," + bad + "]");
+  for (const std::string& text :
+       {whole, row("null", "[" + asked + "," + good + "]", "[" + asked + "," + bad + "]"),
+        row("[" + asked + "]", "[" + good + "]", "[" + bad + "]"), row("\"q\"", "[" + good + "]", "[" + bad + "]"),
+        row("[" + asked + "]", "\"good\"", "\"bad\"")}) {
+    CAPTURE(text);
+    dataset = read(text, of(Template::Plain, true));
+    REQUIRE(dataset);
+    const Example& example = dataset->examples[0];
+    REQUIRE(example.chosen.size() == 2);
+    CHECK(example.chosen[0].parts == std::vector<std::string>{"q"});
+    CHECK(answerOf(example.chosen) == "good");
+    CHECK(answerOf(example.rejected) == "bad");
+  }
+  has(messageOf(read(row("null", "\"good\"", "\"bad\""), of(Template::Plain, true))), "'prompt' is null");
+  has(messageOf(read(row("[" + good + "]", "[" + good + "]", "[" + bad + "]"), of(Template::Plain, true))),
+      "'chosen': message 1 is the assistant's");
   has(messageOf(
           read("{\"instruction\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"instruction\":\"a\",\"output\":\"b\"}",
                of(Template::Instruct, true))),
@@ -183,6 +205,13 @@ TEST_CASE("a folder has a file for each template") {
   has(messageOf(readDataset(options)), "are both rows of template grammar");
   options.path += "/grammar.txt";
   has(messageOf(readDataset(options)), "grammar.txt: rows are read from .json, .jsonl and .csv");
+  for (const auto& [text, form] :
+       {std::pair("\x1f\x8b\x08", "it is gzip data"), std::pair("\xff\xfe{", "it is UTF-16 text"),
+        std::pair("<!DOCTYPE html>", "it is an HTML page")}) {
+    write("packed.jsonl", text);
+    options.path = folder.str().str() + "/packed.jsonl";
+    has(messageOf(readDataset(options)), form);
+  }
   options.path = "/dev/zero.csv";
   has(messageOf(readDataset(options)), "/dev/zero.csv: ");
   llvm::sys::fs::remove_directories(folder);

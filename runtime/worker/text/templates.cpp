@@ -129,8 +129,6 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
           fmt::format("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError())));
     conversation.push_back(std::move(*message));
   }
-  if (const auto problem = problemOf(conversation))
-    return llvm::createStringError(fmt::format("'{}': {}", column.str(), *problem));
   return conversation;
 }
 

@@ -29,7 +29,7 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
 /// The user's message of a row of instruct, grammar or summarize. Errors name the column.
 llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row);
 
-/// A list of {"role": …, "content": …} in a column of a row of `plain`.
+/// A list of {"role": …, "content": …} in a column of a row of `plain`, whatever order they have.
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column);
 
 }  // namespace expc::text
