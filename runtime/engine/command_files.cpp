@@ -5,11 +5,13 @@
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
+#include <llvm/Support/Regex.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -80,6 +82,19 @@ llvm::Error Finder::program(const std::string& name) {
   if (fs::is_directory(file, failed)) return fail(fmt::format("the program '{}' is a folder ({})", name, file));
   if (access(file.c_str(), X_OK) != 0)
     return fail(fmt::format("the program '{}' is not executable (chmod +x {})", name, file));
+  // A carriage return is a part of the interpreter's name for Linux and for env.
+  std::string first;
+  llvm::SmallVector<llvm::StringRef> words;
+  std::getline(std::ifstream(file), first);
+  if (llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
+    if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
+      return fail(
+          fmt::format("the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "
+                      "interpreter is not found: sed -i 's/\\r$//' {0} takes them away",
+                      file));
+    if (!fs::exists(words[1].str(), failed))
+      return fail(fmt::format("the interpreter of '{}' does not exist ({})", file, words[1].str()));
+  }
   const bool data = std::any_of(plan_.data_paths.begin(), plan_.data_paths.end(), [&](const std::string& one) {
     return (fs::path(plan_.root) / one).lexically_normal() == file;
   });

@@ -121,6 +121,14 @@ TEST_CASE("a command's program is looked for before the first trial") {
   if (geteuid() != 0) CHECK(has(refusal(planOf(folder, {"./bench"})), "is not executable"));
   folder.write("bench", "#!/bin/true\n", true);
   CHECK(found(planOf(folder, {"./bench"})).programs == List{folder.path + "/bench"});
+  for (const char* first : {"#!/bin/sh\r\n", "#! /usr/bin/env python3\r\n"}) {
+    folder.write("bench", first, true);
+    CHECK(has(refusal(planOf(folder, {"./bench"})), "ends with a carriage return"));
+  }
+  folder.write("bench", "#!/no/such/interpreter -x\n", true);
+  CHECK(has(refusal(planOf(folder, {"./bench"})), "does not exist (/no/such/interpreter)"));
+  folder.write("bench", "#!/bin/sh -e\necho\r\n", true);
+  CHECK(found(planOf(folder, {"./bench"})).programs.size() == 1);
   CHECK(has(refusal(planOf(folder, {"."})), "not in PATH"));
   CHECK(has(refusal(planOf(folder, {"./"})), "is a folder"));
   CHECK(found(planOf(folder, {"true", "--rank", "${rank}"})).programs.size() == 1);  // inactive at all points

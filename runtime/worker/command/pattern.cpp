@@ -1,5 +1,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/Regex.h>
 #include <pcre2.h>
 
@@ -31,14 +32,30 @@ std::string numbersBeside(std::string pattern) {
   const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
   const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
                                        unless('\'', "'"), unless('_', "_"), unless(':', R"(|:[0-5]\d)"));
-  return fmt::format(R"((?:(?<![\w.+-])-)?(?:0[xX]{0}+|(?:\d+{1}|(?<![\w.])\.\d+)(?:[eE][+-]?\d+|[dD][+-]\d+)?))",
-                     "[0-9a-fA-F]", more);
+  return fmt::format(
+      R"((?:(?<![\w.+-])(?:-|\xe2\x88\x92))?(?:0[xX]{0}+|(?:\d+{1}|(?<![\w.])\.\d+)(?:[eE][+-]?\d+|[dD][+-]\d+)?))",
+      "[0-9a-fA-F]", more);
+}
+
+/// `text`, or a copy in `own` where some bytes are no UTF-8: these are characters of Latin-1 there, of which `µ` is
+/// one.
+llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
+  llvm::StringRef rest = text;
+  for (size_t bad = 0; !llvm::json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
+    const auto byte = static_cast<unsigned char>(rest[bad]);
+    own += rest.take_front(bad);
+    own += static_cast<char>(0xc0 | byte >> 6);
+    own += static_cast<char>(0x80 | (byte & 0x3f));
+  }
+  if (own.empty()) return text;
+  own += rest;
+  return own;
 }
 
 }  // namespace
 
 struct Pattern::Parts {
-  static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text);
+  static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
   ~Parts() {
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
@@ -52,9 +69,9 @@ struct Pattern::Parts {
       return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
     return complain("failed: " + wordsOf(code));
   }
-  /// The first match at or after `at`; its groups stand in `data`.
+  /// The first match at or after `at`; its groups stand in `data`. `in` is UTF-8 where the pattern is.
   int match(llvm::StringRef in, size_t at) const {
-    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, 0, data, context);
+    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
   }
   const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
   std::string text;
@@ -68,16 +85,15 @@ Pattern::Pattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text) {
+llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text, uint32_t characters) {
   auto parts = std::make_unique<Parts>();
   parts->text = text;
   int error = 0;
   size_t offset = 0;
   pcre2_compile_context* lines = pcre2_compile_context_create(nullptr);
   pcre2_set_newline(lines, PCRE2_NEWLINE_ANYCRLF);  // a progress display ends its lines with a carriage return
-  // Bytes, not UTF-8: a program may write anything.
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                              PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, lines);
+                              PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | characters, &error, &offset, lines);
   pcre2_compile_context_free(lines);
   if (!parts->code)
     return llvm::createStringError(
@@ -91,7 +107,7 @@ llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::
 }
 
 llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
-  auto parts = Parts::make(text);
+  auto parts = Parts::make(text, PCRE2_UTF);
   if (!parts) return parts.takeError();
   if (use == Use::Match) return Pattern(std::move(*parts));
   uint32_t groups = 0;
@@ -99,12 +115,13 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   if (groups != 1)
     return llvm::createStringError(fmt::format(
         "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
-  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text)));
+  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));  // bytes: it reads pieces of a text
   return Pattern(std::move(*parts));
 }
 
 llvm::Error Pattern::match(llvm::StringRef text) const {
-  const int groups = parts_->match(text, 0);
+  std::string own;
+  const int groups = parts_->match(asUtf8(text, own), 0);
   if (groups == PCRE2_ERROR_NOMATCH) return parts_->complain("matches nothing");
   return groups < 0 ? parts_->failure(groups) : llvm::Error::success();
 }
@@ -121,7 +138,9 @@ llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) con
   return "";
 }
 
-llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
+llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which) const {
+  std::string own;
+  const llvm::StringRef text = asUtf8(written, own);
   std::vector<llvm::StringRef> found;  // parts of `text`
   bool matched = false;
   for (size_t at = 0; at <= text.size();) {
@@ -135,7 +154,9 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
       found.push_back(text.slice(ends[2], ends[3]));
     }
     if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
-    at = std::max(ends[1], at) + (ends[1] > at && ends[1] > ends[0] ? 0 : 1);  // past an empty match
+    const bool empty = ends[1] <= at || ends[1] == ends[0];
+    at = std::max(ends[1], at) + (empty ? 1 : 0);  // past an empty match, to the next character
+    while (empty && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
   }
   if (found.empty()) return parts_->complain(matched ? "matches, but its group takes no part" : "matches nothing");
   Values values;

@@ -116,24 +116,10 @@ uint64_t leastPeak() {
   return least;
 }
 
-/// The program that a script's first line names, "" where there is none.
-std::string interpreterOf(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line) || line.substr(0, 2) != "#!") return "";
-  const size_t begin = line.find_first_not_of(" \t", 2);
-  if (begin == std::string::npos) return "";
-  const size_t end = line.find_first_of(" \t\r", begin);
-  return line.substr(begin, end == std::string::npos ? end : end - begin);
-}
-
 std::string whyNoExec(const std::string& file, int error) {
-  if (error == ENOENT) {
-    const std::string interpreter = interpreterOf(file);
-    return interpreter.empty()
-               ? fmt::format("the program '{}' does not exist", file)
-               : fmt::format("'{}' cannot be started: its interpreter '{}' does not exist", file, interpreter);
-  }
+  if (error == ENOENT && access(file.c_str(), F_OK) != 0) return fmt::format("the program '{}' does not exist", file);
+  if (error == ENOENT)
+    return fmt::format("'{}' cannot be started: the interpreter that its first line names does not exist", file);
   if (error == EACCES) return fmt::format("the program '{}' is not executable (chmod +x makes it so)", file);
   if (error == ENOEXEC)
     return fmt::format(

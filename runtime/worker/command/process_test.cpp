@@ -144,7 +144,7 @@ TEST_CASE("a program that cannot be started says why") {
                                      "' is no program that this machine can run; a script begins with a line "
                                      "'#!/path/of/its/interpreter'");
   const std::string lost = runner.script("#! /no/such/interpreter -x\n");
-  CHECK(has(runner.refusal(lost), "its interpreter '/no/such/interpreter' does not exist"));
+  CHECK(has(runner.refusal(lost), "the interpreter that its first line names does not exist"));
   runner.program.folder = "/no/such/folder";
   CHECK(has(runner.refusal("/usr/bin/true"), "the trial's folder '/no/such/folder' cannot be entered"));
 }

@@ -134,6 +134,23 @@ TEST_CASE("bytes that are no text are passed over") {
   CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text)) == Values{4});
 }
 
+TEST_CASE("a pattern reads characters, and bytes that are no UTF-8 as Latin-1") {
+  const char pattern[] = "time: ([0-9.]+) [µμu]s$";
+  for (const char* text :
+       {"time: 12.5 us\n", "time: 12.5 \u00b5s\r\n", "time: 12.5 \u03bcs", "caf\xe9\ntime: 12.5 \xb5s\n"})
+    CHECK(llvm::cantFail(match(pattern, text)) == Values{12.5});
+  CHECK(llvm::cantFail(match("caf.: ([0-9]+)", "caf\xe9: 1 caf\u00e9: 2 \xff", Which::All)) == Values{1, 2});
+  CHECK(llvm::cantFail(match("(?:([0-9])|\u00b5)?",
+                             "1\u00b52\u00b5\u00b5"
+                             "3",
+                             Which::All)) == Values{1, 2, 3});
+  CHECK(has(refusal(match("time: .*?([0-9.]+)",
+                          "time: \u2212"
+                          "12.5")),
+            "a part of '\u2212"
+            "12.5'"));
+}
+
 TEST_CASE("a JSON pointer leads to a number or an array of them") {
   const char text[] =
       R"({"api": {"launch": 12.5, "a/b": {"m~n": [1, 2, 3]}, "": 4}, "list": [{"x": 1}, {"x": 2}], "on": true})";

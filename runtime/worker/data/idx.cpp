@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/files/files.h"
+#include "runtime/files/form.h"
 #include "runtime/worker/data/image_set.h"
 
 namespace expc::data {
@@ -40,9 +41,8 @@ uint32_t bigEndian(const Buffer& file, size_t offset) {
 llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header,
                         llvm::StringRef what) {
   const size_t size = file->getBufferSize();
-  const auto* bytes = reinterpret_cast<const unsigned char*>(file->getBufferStart());
-  if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-    return failure("{}: gzip data, expected a plain IDX file of {}; unpack it with gunzip", path, what.str());
+  if (const auto form = files::formOf(file->getBuffer()); !form.empty())
+    return failure("{}: no IDX file of {} but {}", path, what.str(), form);
   if (size < header)
     return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
   const uint32_t found = bigEndian(file, 0);

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "runtime/files/files.h"
+#include "runtime/files/form.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
 
@@ -123,16 +124,19 @@ void SafeTensors::letGo(llvm::ArrayRef<uint8_t> bytes) const {
 
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
   const llvm::StringRef all = buffer->getBuffer();
+  const auto unless = [&, form = files::formOf(all)](const std::string& what) {
+    return failure(form.empty() ? name + ": " + what : fmt::format("{}: no safetensors but {}", name, form));
+  };
   if (all.size() < kPrefix)
     return failure(fmt::format("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size()));
   const uint64_t length = llvm::support::endian::read64le(all.data());
   if (length > kLargestHeader || length > all.size() - kPrefix)
-    return failure(fmt::format(
-        "{}: a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file", name,
-        length, all.size() - kPrefix, kLargestHeader));
+    return unless(
+        fmt::format("a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file",
+                    length, all.size() - kPrefix, kLargestHeader));
   const llvm::StringRef header = all.substr(kPrefix, length);
   auto json = plan::parseJson(header);
-  if (!json) return failure(fmt::format("{}: header is no JSON: {}", name, llvm::toString(json.takeError())));
+  if (!json) return unless("header is no JSON: " + llvm::toString(json.takeError()));
   const auto* object = json->getAsObject();
   if (object == nullptr) return failure(fmt::format("{}: header is no JSON object", name));
 

@@ -60,6 +60,11 @@ TEST_CASE("hostile files are refused with the reason") {
   CHECK(contains(errorOf(longer), "a header of 3 bytes announced, 2 are there"));
   CHECK(contains(errorOf(fileOf("{", 0)), "header is no JSON"));
   CHECK(contains(errorOf(fileOf("[]", 0)), "no JSON object"));
+  CHECK(contains(errorOf("version https://git-lfs.github.com/spec/v1\noid sha256:4ab0\n"), "a Git LFS pointer"));
+  CHECK(contains(errorOf("PK\3\4" + std::string(500, '\0')), "holds a pickle"));
+  CHECK(contains(errorOf(std::string("\x80\2\x8a\nl\xfc\x9c") + std::string(90, 'x')),
+                 "a pickle, which may run anything"));
+  CHECK(contains(errorOf(std::string("\x80\2", 2) + std::string(6, '\0') + "{"), "a header of 640 bytes announced"));
   CHECK(contains(errorOf(fileOf(std::string(1 << 20, '['), 0)), "nested deeper than"));
   CHECK(contains(errorOf(one("7")), "tensor t: expected an object"));
   CHECK(contains(errorOf(one(R"({"shape":[1],"data_offsets":[0,4]})")), "no dtype"));

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/files/files.h"
+#include "runtime/files/form.h"
 
 namespace expc::text {
 
@@ -13,6 +14,8 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string& 
                                                              const std::string& way_out) {
   auto buffer = files::map(path, most);
   if (!buffer) return llvm::createStringError(fmt::format("{}; {}", llvm::toString(buffer.takeError()), way_out));
+  if (const auto form = files::formOf((*buffer)->getBuffer()); !form.empty())
+    return llvm::createStringError(fmt::format("{}: it is {}", path, form));
   return buffer;
 }
 
