@@ -1,5 +1,8 @@
 // A workload that is a program of the user's.
 
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Regex.h>
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -11,6 +14,15 @@ namespace {
 
 EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the parameter '{0}'", std::string_view);
+
+EXPC_DIAGNOSTIC(ShellWord, Warning, "no shell reads this command, so its program gets '{0}' itself", std::string_view);
+
+/// Whether an argument is what a shell would take for a redirection or for what stands between two commands: `<`,
+/// `>out.txt`, `2>&1`, `|`. `<pad>` and `>=` are none.
+bool isShellWord(llvm::StringRef text) {
+  static const llvm::Regex shell("^(\\|\\|?|&&?|;|<<?<?|[0-9&]?>>?(&[0-9])?|[0-9&]?(<|>>?)[^<>=&]+)$");
+  return shell.match(text);
+}
 
 /// What the runtime fills in beside parameters (docs/language.md).
 const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
@@ -61,6 +73,10 @@ class CommandChecker {
       CommandArgument& made = program.arguments.emplace_back(CommandArgument{argument.options, {}, {}});
       for (const ast::Text& text : argument.texts) {
         checkTemplate(text);
+        if (!argument.options && isShellWord(text.value) && !std::exchange(said_, true))
+          context_.emitter.build(text.range, ShellWord, text.value)
+              .note({}, "a shell is a program, too: [\"sh\", \"-c\", \"…\"], with the files that it reads in 'inputs'")
+              .emit();
         made.texts.push_back(text.value);
       }
       if (argument.options) checkOptions(written, argument, made);
@@ -164,9 +180,9 @@ class CommandChecker {
   const ast::WorkloadDecl& declaration_;
   const Workload& workload_;
   ModuleScope& scope_;
-  std::vector<bool> passed_;        // by parameter: some argument holds it
-  std::vector<std::string> names_;  // what else may stand in arguments
-  bool told_all_ = false;
+  std::vector<bool> passed_;              // by parameter: some argument holds it
+  std::vector<std::string> names_;        // what else may stand in arguments
+  bool told_all_ = false, said_ = false;  // `options`; the first word of a shell
 };
 
 /// What says how a program is run and read has no meaning in a workload that is none.

@@ -196,6 +196,13 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   if (place.lets)
     if (FormulaPtr named = letOf(*place.lets, word, range, place)) return named;
   if (FormulaPtr named = letOf(place.module->lets, word, range, {place.module})) return named;
+  if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path)) {
+    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+        .note({}, "a string stands in quotes")
+        .guess(word.range, fmt::format("\"{}\"", word.name))
+        .emit();
+    return error(range);
+  }
   // Where nobody knows what belongs, a name that means nothing is no mistake.
   if (!expected || !expected->isError()) unknown(word, place);
   return error(range);

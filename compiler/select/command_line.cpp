@@ -1,5 +1,7 @@
 // What the command line says about a study: overrides (-D), conditions (--where) and points (--explain).
 
+#include <llvm/ADT/StringRef.h>
+
 #include "compiler/check/checker.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
@@ -25,6 +27,15 @@ class Names {
   check::Context context_;
   check::StudyScope scope_;
 };
+
+/// Whether an override gives a string or a path without quotes, which a shell takes away, and names no `let` either.
+bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::StringRef value) {
+  const int parameter = scope.study.workload->findParameter(name);
+  if (parameter < 0 || value.find_first_of("\"{,") != llvm::StringRef::npos) return false;
+  const check::Type::Kind kind = scope.study.workload->parameters[parameter].type.kind;
+  return (kind == check::Type::Kind::String || kind == check::Type::Kind::Path) && !scope.lets.contains(value.str()) &&
+         !scope.scope.lets.contains(value.str());
+}
 
 /// A level for each assignment; false after a report.
 bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
@@ -54,6 +65,14 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
     emitter.emit({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
     return std::nullopt;
   }
+  Names names(program, study, emitter);
+  const auto [name, value] = llvm::StringRef(text).split('=');
+  if (lacksQuotes(names.scope(), name.str(), value)) {
+    emitter.emit({}, BadOverride, text,
+                 fmt::format("a string stands in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(),
+                             value.trim('\'').str()));
+    return std::nullopt;
+  }
   const auto file = parse::load(sources, "-D", text, emitter);
   auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
   if (!setting) return std::nullopt;
@@ -68,7 +87,6 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   preset.range = setting->assignment.target.range;
   preset.name = {text, preset.range};
   preset.assignments.push_back(std::move(setting->assignment));
-  Names names(program, study, emitter);
   return check::checkPreset(names.scope(), preset, true);
 }
 
