@@ -154,7 +154,7 @@ class Completer {
       addAll(before, words().systems);
       addAll(before, builtInSystems());
     } else if (name == "--workload") {
-      addAll(before, std::array{"image.mobilenet_v2", "command"});
+      addAll(before, std::array{"image.mobilenet_v2", "llm.finetune", "command"});
     } else if (name == "--results" || (name == "--to" && line_.command->get_name() == "make")) {
       out_ += ":folders\n";
     } else if (name == "--diff") {  // of plan; the one of check takes no value

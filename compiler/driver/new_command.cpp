@@ -21,7 +21,9 @@ struct Starter {
 
 /// Of each kind of workload that a study can be begun with.
 std::vector<Starter> starters() {
-  return {{"image.mobilenet_v2", *starterText("image")}, {"command", *starterText("command")}};
+  return {{"image.mobilenet_v2", *starterText("image")},
+          {"llm.finetune", *starterText("llm")},
+          {"command", *starterText("command")}};
 }
 
 /// Whether a study can be called so: one word that is none of the language's.
@@ -42,7 +44,7 @@ int newStudy(const NewOptions& options, const Console& console) {
     for (const Starter& entry : all) names.emplace_back(entry.workload);
     return console.usage(fmt::format(
         "there is no starter for '{}'; {}", options.workload,
-        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, " or ")))));
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
   }
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";

@@ -46,7 +46,7 @@ void addNew(CLI::App& app, Asked& asked) {
   command.add_option("name", options.name, "Its name; the file is NAME.exp")->type_name("NAME")->capture_default_str();
   command
       .add_option("--workload", options.workload,
-                  "What it is about: image.mobilenet_v2, or command, a program of your own")
+                  "What it is about: image.mobilenet_v2, llm.finetune, or command, a program of your own")
       ->type_name("WORKLOAD")
       ->capture_default_str();
   command.add_flag("--force", options.force, "Replace a file of that name");

@@ -366,7 +366,7 @@ class Doc(Command):
 
 
 class New(Command):
-    STARTERS = ("image.mobilenet_v2", "command")
+    STARTERS = ("image.mobilenet_v2", "llm.finetune", "command")
 
     def test_starters_are_in_order_plan_and_are_formatted(self):
         for number, workload in enumerate(self.STARTERS):
