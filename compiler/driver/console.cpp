@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,7 +52,8 @@ bool Console::print(std::string_view text) const { return printRaw(shown(text, c
 
 bool Console::printRaw(std::string_view text) const {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
-  if (!std::exchange(gone_, true)) error("standard output took no more (closed pipe or full disk)");
+  const int why = errno;  // who reads by `head` has seen enough
+  if (!std::exchange(gone_, true) && why != EPIPE) error(std::string("standard output: ") + std::strerror(why));
   return false;
 }
 

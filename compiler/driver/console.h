@@ -15,8 +15,8 @@ class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}
 
-  /// Text for people, in colours of ours. False when the reader has gone (a closed pipe, a full disk behind a
-  /// redirection), which is said once.
+  /// Text for people, in colours of ours. False when the reader has gone (a closed pipe, or a full disk
+  /// behind a redirection, which is said once).
   bool print(std::string_view text) const;
   /// For programs, byte by byte.
   bool printRaw(std::string_view text) const;

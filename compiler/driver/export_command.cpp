@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -66,7 +67,8 @@ llvm::Error writeInto(int file, const std::string& name, const ExportOptions& op
   out.flush();
   const std::error_code failed = out.error();
   out.clear_error();  // LLVM ends a program that leaves one
-  return failed ? files::systemError(name, failed.value()) : llvm::Error::success();
+  // Who reads by `head` has seen enough.
+  return failed && failed != std::errc::broken_pipe ? files::systemError(name, failed.value()) : llvm::Error::success();
 }
 
 llvm::Error writeText(const ExportOptions& options, const std::vector<exports::Source>& sources) {

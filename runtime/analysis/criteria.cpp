@@ -1,9 +1,12 @@
 #include "runtime/analysis/criteria.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/claims.h"
+#include "runtime/analysis/format.h"
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/next_step.h"
@@ -124,6 +127,9 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
   result.verdict = decision.verdict;
   result.why = explain.criterion(result.verdict);
+  // Beside them stand tables with 95 %.
+  if (result.look && result.verdict <= Verdict::Inconclusive && result.look->confidence > *criterion.confidence)
+    result.why += fmt::format(" (intervals of {})", formatConfidence(result.look->confidence));
   for (size_t i = 0; i < cells.size(); ++i)
     if (const auto wider = explain.corrected(i)) cells[i].estimate.interval = wider;
   result.scope = scopeOf(cells);

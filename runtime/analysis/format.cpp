@@ -64,7 +64,9 @@ double rounded(double magnitude) {
   return std::round(magnitude / unit) * unit;
 }
 
-bool isShare(std::string_view unit, std::string_view dimension) { return dimension == "share" || unit == "%"; }
+bool isShare(std::string_view unit, std::string_view dimension) {
+  return dimension == "share" || dimension == kPoints || unit == "%";
+}
 
 /// What is this much smaller than the largest value beside it is written in a unit of its own.
 constexpr double kFarBelow = 100;
@@ -125,7 +127,7 @@ std::string bracket(const Style& style, const stats::Interval& interval) {
 }  // namespace
 
 DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension) {
-  if (isShare(unit, dimension)) return {0.01, "%"};
+  if (isShare(unit, dimension)) return {0.01, std::string(dimension == kPoints ? kPoints : "%")};
   if (unit == "s") return magnitude == 0 ? DisplayUnit{1, "s"} : scaled(kTime, rounded(magnitude));
   if (unit != "B" && unit != "B/s") return {1, std::string(unit)};
   DisplayUnit bytes = scaled(kBytes, magnitude);
@@ -218,7 +220,9 @@ std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
   if (!cell.term) return "";
   const plan::MetricTerm* metric = soleMetric(*cell.term);
   const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
-  return declared ? std::string_view(declared->dimension) : std::string_view();
+  if (!declared) return "";
+  const bool alone = std::holds_alternative<plan::MetricTerm>(cell.term->node);
+  return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : kPoints;
 }
 
 }  // namespace expc::analysis

@@ -12,6 +12,9 @@
 
 namespace expc::analysis {
 
+/// The dimension of what lies between two shares: 25 % is five points above 20 %, and a fourth more.
+inline constexpr std::string_view kPoints = "points";
+
 /// A unit that people read numbers in: of `size` base units.
 struct DisplayUnit {
   double size = 1;
@@ -21,8 +24,9 @@ struct DisplayUnit {
 DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension = "");
 
 /// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to
-/// a unit people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent. Ratios and shares keep at least
-/// two and one decimals. Whole numbers without a unit print as they are. Infinite values (timeouts) print as "inf" or
+/// a unit people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent, kPoints as points. Ratios and
+/// shares keep at least two and one decimals. Whole numbers without a unit print as they are. Infinite values
+/// (timeouts) print as "inf" or
 /// "-inf", NaN as "?".
 std::string formatQuantity(double value, std::string_view unit, std::string_view dimension = "");
 

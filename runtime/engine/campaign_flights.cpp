@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/placement.h"
@@ -104,12 +105,19 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   llvm::json::Array devices;
   const LaneDevices& own = setup_.lane(lane);
   const std::vector<const LaneDevices*> parts = partsOf(own, *flight->point);
-  for (const LaneDevices* part : parts)
-    for (const unsigned slot : slotsOf(*part, flight->block, *flight->point)) {
+  for (const LaneDevices* part : parts) {
+    std::vector<unsigned> slots = slotsOf(*part, flight->block, *flight->point);
+    // A command that asks for no number of them has the cores of all.
+    if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part->slots[0].gpu) {
+      slots.resize(part->slots.size());
+      std::iota(slots.begin(), slots.end(), 0u);
+    }
+    for (const unsigned slot : slots) {
       llvm::json::Object device = part->slots[slot].toJson();
       if (parts.size() > 1) device["node"] = setup_.nodes->all()[part->node].name;
       devices.push_back(std::move(device));
     }
+  }
   trial.devices = plan::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);

@@ -59,7 +59,9 @@ std::string cells(const Source& source) {
     for (size_t i = 0; i < result.cells.size() && i < kMostRows; ++i)
       lines += fmt::format("- {} {}\n", analysis::meaningOf(result.cells[i].verdict).word,
                            markdownText(cellLine(source.plan, *criterion, result.cells[i])));
-    out += folded(markdownText(result.name) + ", cell by cell", lines + more(result.cells.size()));
+    const std::string interval = report::intervalTitle(*criterion, result);
+    out += folded(markdownText(result.name) + ", cell by cell" + (interval == "interval" ? "" : ", " + interval + "s"),
+                  lines + more(result.cells.size()));
   }
   return out;
 }
@@ -77,7 +79,8 @@ std::string table(const Source& source, const std::string& subject, const std::v
       texts.push_back(markdownText(report::cellText(cell, grid.unit, grid.dimension, " ")));
     out += row(texts);
   }
-  return folded(markdownText(grid.subject + (grid.text.empty() ? "" : ": " + grid.text)), out + more(grid.rows.size()));
+  return folded(markdownText(grid.subject + (grid.text.empty() ? "" : ": " + grid.text + ", 95 % intervals")),
+                out + more(grid.rows.size()));
 }
 
 std::string study(const Source& source) {

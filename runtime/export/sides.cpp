@@ -111,8 +111,8 @@ namespace {
 /// Whether all from `low` to `high` is a change by more than the margin.
 bool isBeyond(const SidesView& view, const analysis::Shift& shift, double low, double high) {
   if (shift.ratio) return low > 1 + view.margin || high < 1 / (1 + view.margin);
-  const double margin =
-      shift.dimension == "share" || !shift.before ? view.margin : view.margin * std::abs(*shift.before);
+  const bool share = shift.dimension == "share" || shift.dimension == analysis::kPoints;
+  const double margin = share || !shift.before ? view.margin : view.margin * std::abs(*shift.before);
   return low > margin || high < -margin;
 }
 
@@ -186,7 +186,9 @@ Verdict outcomeOf(const SidesView& view) {
 std::string changeText(const analysis::Shift& shift) {
   if (!shift.estimate) return "–";
   const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
-  const std::string_view dimension = shift.ratio ? "" : std::string_view(shift.dimension);
+  const std::string_view dimension = shift.ratio                  ? ""
+                                     : shift.dimension == "share" ? analysis::kPoints
+                                                                  : std::string_view(shift.dimension);
   if (shift.constant) return analysis::formatQuantity(*shift.estimate, unit, dimension) + " constant";
   if (!shift.interval) return analysis::formatQuantity(*shift.estimate, unit, dimension);
   return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);

@@ -49,8 +49,10 @@ std::vector<double> roundNumbers(double low, double high) {
   return numbers;
 }
 
-std::vector<double> logarithms(std::vector<double> places) {
-  for (double& place : places) place = std::log(place);
+/// Where these lie on a logarithmic axis, which about 0 is linear as far as `linear_to`, if that is above 0.
+std::vector<double> logarithms(std::vector<double> places, double linear_to) {
+  for (double& place : places)
+    place = linear_to > 0 ? std::copysign(std::log1p(std::abs(place) / linear_to), place) : std::log(place);
   return places;
 }
 
@@ -135,7 +137,13 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   if (!axis.numbers) return axis;
   std::vector<double> sorted = places;
   std::sort(sorted.begin(), sorted.end());
-  const double even = unevenness(sorted), even_log = sorted[0] > 0 ? unevenness(logarithms(sorted)) : HUGE_VAL;
+  const double even = unevenness(sorted);
+  // Where 0 is among them a linear axis is kept as long as it tells them apart.
+  for (const double place : sorted)
+    if (sorted[0] <= 0 && even > kUneven && place != 0)
+      axis.linear_to = axis.linear_to > 0 ? std::min(axis.linear_to, std::abs(place)) : std::abs(place);
+  const double even_log =
+      sorted[0] > 0 || axis.linear_to > 0 ? unevenness(logarithms(sorted, axis.linear_to)) : HUGE_VAL;
   axis.log = even_log < even && sorted.size() > 2;
   if ((axis.log ? even_log : even) <= kUneven) axis.places = std::move(places);
   return axis;
@@ -162,12 +170,15 @@ Object FactorAxis::encoding(double padding) const {
   }
   Object encoding = fieldOf(name + "p", "quantitative");
   const auto [low, high] = std::minmax_element(places.begin(), places.end());
-  encoding["scale"] = Object{{"type", log ? "log" : "linear"},
+  encoding["scale"] = Object{{"type", linear_to > 0 ? "symlog"
+                                      : log         ? "log"
+                                                    : "linear"},
                              {"domain", Array{*low, *high}},
                              {"nice", false},
                              {"zero", false},
                              {"padding", padding}};
   if (log) encoding["scale"].getAsObject()->erase("zero");
+  if (linear_to > 0) encoding["scale"].getAsObject()->insert({"constant", linear_to});
   axis["values"] = Array(places);
   axis["labelExpr"] = fmt::format("{0}Labels[indexof({0}Places, datum.value)]", name);
   axis["labelOverlap"] = "greedy";
@@ -184,7 +195,7 @@ Array FactorAxis::parameters() const {
 double FactorAxis::narrowest() const {
   if (labels.size() < 2) return 1;
   if (places.empty()) return 1.0 / static_cast<double>(labels.size());
-  std::vector<double> sorted = log ? logarithms(places) : places;
+  std::vector<double> sorted = log ? logarithms(places, linear_to) : places;
   std::sort(sorted.begin(), sorted.end());
   double narrow = HUGE_VAL;
   for (size_t i = 1; i < sorted.size(); ++i) narrow = std::min(narrow, sorted[i] - sorted[i - 1]);

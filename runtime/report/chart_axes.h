@@ -50,13 +50,14 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
                     std::optional<double> neutral = std::nullopt);
 
 /// The levels of a factor along an axis: words at equal distances; numbers where they lie, on a logarithmic axis where
-/// they are more even there (1, 2, 4, 8). Ticks are the levels as the study wrote them.
+/// they are more even there (1, 2, 4, 8; 0, 1, 10, 1000). Ticks are the levels as the study wrote them.
 struct FactorAxis {
   std::string title;
   std::vector<std::string> labels;  // in the order of the levels
   std::vector<double> places;       // of each label; empty: at equal distances
   bool numbers = false;             // all levels are numbers, so that lines between them mean something
   bool log = false;
+  double linear_to = 0;    // on a logarithmic axis with 0 or less on it: as far as this from 0 it is not (symlog)
   std::string name = "x";  // of the channel and of the field with the label
 
   /// Adds the label and, where levels lie at numbers, its place.

@@ -122,6 +122,11 @@ TEST_CASE("numbers lie where they are, words at equal distances") {
   CHECK(*doubling.encoding(0).getObject("axis")->getArray("values") == llvm::json::Array{32.0, 64.0, 128.0, 256.0});
   CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).log);
   CHECK_FALSE(axisOf({{"0", 0}, {"1", 1}, {"2", 2}}).log);
+  const FactorAxis zero = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"100", 100}, {"10000", 10000}});
+  CHECK(zero.places == std::vector<double>{0, 1, 10, 100, 10000});
+  CHECK(*zero.encoding(0).getObject("scale")->getString("type") == "symlog");
+  CHECK(zero.narrowest() > 0.05);
+  CHECK(axisOf({{"-1000", -1000}, {"-10", -10}, {"0", 0}, {"10", 10}, {"1000", 1000}}).linear_to == 10);
   CHECK(axisOf({{"fp32", "fp32"}, {"2", "2"}}).places.empty());
   CHECK(axisOf({{"false", false}, {"true", true}}).places.empty());
   CHECK(axisOf({{"4", 4}}).places.empty());

@@ -126,10 +126,10 @@ class Writer : TerminalText {
     const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                          bool passes) {
       if (!distance)
-        return fmt::format("{} nowhere within {:.0f} interval half-widths", word, one.sweeps.back().distance);
+        return fmt::format("{} nowhere within {:.0f} half-widths of its interval", word, one.sweeps.back().distance);
       if (!value)
-        return fmt::format("{} {:.1f} interval half-widths {} its bound", word, std::abs(*distance),
-                           passes ? "inside" : "outside");
+        return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
+                           std::abs(*distance), passes ? "inside" : "outside");
       const bool below =
           criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
       return fmt::format("{} from {} {}", word, valueText(plan_, criterion, *value), below == passes ? "down" : "on");

@@ -62,7 +62,8 @@ enum class CellVerdicts { None, Each, OneWasEnough };
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
                       const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
-                      const std::string& label, const std::string& above = "");
+                      const std::string& label, const std::string& above = "",
+                      const std::string& interval = "interval");
 
 /// "2026-11-21 05:38 UTC".
 std::string timeText(double unix_time);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/html_parts.h"
@@ -36,7 +37,8 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   if (const auto* array = value.getAsArray(); array && array->empty()) return;
   const auto text = value.getAsString();
   if (text && text->empty()) return;
-  rows[prefix] = text ? text->str() : plan::canonicalJson(value);
+  const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
+  rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : plan::canonicalJson(value);
 }
 
 std::string factTable(const std::map<std::string, std::string>& rows, std::string_view label) {

@@ -100,7 +100,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   if (!result.cells.empty())
     out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
                      std::nullopt, one_was_enough ? CellVerdicts::OneWasEnough : CellVerdicts::Each,
-                     result.name + " in each cell", result.why);
+                     result.name + " in each cell", result.why, intervalTitle(criterion, result));
   return out + "</article>\n";
 }
 
@@ -109,7 +109,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
                       const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
-                      const std::string& label, const std::string& above) {
+                      const std::string& label, const std::string& above, const std::string& interval) {
   const double largest = largestOf(estimates);
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
@@ -127,7 +127,7 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   for (const std::string& factor : factors) table.column(factor);
   const bool judged = verdicts != CellVerdicts::None;
   if (judged) table.column("verdict");
-  table.column("estimate", true).column("interval", true);
+  table.column("estimate", true).column(interval, true);
   const bool bounded = bound || std::any_of(shown.begin(), shown.end(), [&](const analysis::CellEstimate* estimate) {
                          return planned[estimate->cell].bound.has_value();
                        });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,12 +49,13 @@ class ResultPrinter : TerminalText {
     for (const plan::Table& table : plan_.tables) printTable(table);
     // What asks for no table and claims nothing shows what it compares, or what it measures.
     const bool bare = plan_.tables.empty() && plan_.criteria.empty();
-    if (bare && plan_.comparisons.empty())
-      for (const plan::Table& table : defaultTables(plan_)) printTable(table);
+    const auto tables = bare && plan_.comparisons.empty() ? defaultTables(plan_) : std::vector<plan::Table>();
+    for (const plan::Table& table : tables) printTable(table);
     if (bare || options_.all)
       for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
     printVerdicts();
     if (options_.all) printRest();
+    printOtherMetrics(tables.empty() ? plan_.tables : tables);
     printTrials();
     printNext();
     printNullCards();  // long results scroll the beginning away
@@ -98,12 +100,14 @@ class ResultPrinter : TerminalText {
 
   void printMissing() {
     const std::vector<analysis::Missing>& missing = judgement_.missing;
+    std::set<std::string> said;
     if (!missing.empty()) out_ += '\n';
     for (size_t i = 0; i < missing.size() && (i < kListedOpen || options_.all); ++i) {
       const analysis::Meaning& meaning = analysis::meaningOf(missing[i].verdict);
       labelled(std::string(meaning.word), Paint::of(meaning.style),
-               paint_.bold(printable(missing[i].what)) + ": " + printable(missing[i].why), 0,
-               displayWidth(meaning.word) + 2);
+               paint_.bold(printable(missing[i].what)) + ": " +
+                   (said.insert(missing[i].why).second ? printable(missing[i].why) : "for the same reason"),
+               0, displayWidth(meaning.word) + 2);
     }
     if (missing.size() > kListedOpen && !options_.all)
       line(fmt::format("… and {} more without a value; the page has all", missing.size() - kListedOpen), 0, 2);
@@ -120,17 +124,19 @@ class ResultPrinter : TerminalText {
     if (shown.empty() || (!options_.all && result.cells.size() == 1)) return;
     std::vector<std::vector<double>> bounds;
     for (const plan::Cell& cell : criterion.cells) bounds.push_back(analysis::ends(analysis::boundOf(criterion, cell)));
-    printEstimates(criterion.factors, criterion.cells, shown, criterion.unit, bounds, result.why);
+    printEstimates(criterion.factors, criterion.cells, shown, criterion.unit, bounds, result.why,
+                   intervalTitle(criterion, result));
   }
 
   /// Estimates of cells, one in a line. `bounds` of each make it one of a criterion; `above` is said above it.
   void printEstimates(const std::vector<std::string>& factors, const std::vector<plan::Cell>& cells,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::vector<std::vector<double>>& bounds, const std::string& above) {
+                      const std::vector<std::vector<double>>& bounds, const std::string& above,
+                      const std::string& interval) {
     const bool judged = !bounds.empty();
     const unsigned indent = judged ? 6 : 2;
     std::vector<std::string> header = factors;
-    header.insert(header.end(), {"estimate", "interval", "n"});
+    header.insert(header.end(), {"estimate", interval, "n"});
     if (judged) header.push_back("verdict");
     header.emplace_back();
     TextTable table(header, static_cast<unsigned>(factors.size()), true);
@@ -164,7 +170,8 @@ class ResultPrinter : TerminalText {
     if (const auto described = describedTable(plan_, *judgement_.description, table)) return print(*described);
     const Grid grid = buildGrid(plan_, judgement_, table.subject, table.by);
     const plan::Metric* metric = plan_.findMetric(table.subject);
-    std::string rest = grid.comparison ? grid.text : "median and 95 % interval over trials";
+    std::string rest =
+        grid.comparison ? grid.text + "; 95 % interval over pairs" : "median and 95 % interval over trials";
     if (metric && metric->derived) rest = "= " + metric->text + "; " + rest;
     if (metric && metric->series) rest = "the last value of each series; " + rest;
     section(grid.subject, rest);
@@ -191,13 +198,43 @@ class ResultPrinter : TerminalText {
   void printComparison(const plan::Comparison& comparison) {
     const auto* result = plan::named(judgement_.comparisons, comparison.name);
     if (!result) return;
-    section(comparison.name,
-            comparison.text + (comparison.cells.empty() ? "" : "; of pairs in one block, not of medians"));
+    section(
+        comparison.name,
+        comparison.text + (comparison.cells.empty() ? "" : "; 95 % interval over pairs in one block, not of medians"));
     if (comparison.cells.empty())
       line(kNothingToCompare, 2, 4);
     else
-      printEstimates(comparison.factors, comparison.cells, result->cells, comparison.unit, {}, "");
+      printEstimates(comparison.factors, comparison.cells, result->cells, comparison.unit, {}, "", "interval");
     if (const std::string lacking = withoutPartnerText(comparison); !lacking.empty()) line(printable(lacking), 2, 4);
+  }
+
+  /// The metrics that no table names, a row for each point.
+  void printOtherMetrics(const std::vector<plan::Table>& tables) {
+    std::vector<std::string> header;
+    std::vector<std::vector<std::string>> rows(
+        std::min(plan_.points.size(), options_.all ? kListedCells : kListedOpen));
+    for (size_t f = 0; f < plan_.factors.size(); ++f) {
+      if (plan_.factors[f].levels.size() < 2) continue;
+      header.push_back(plan_.factors[f].name);
+      for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(plan_.levelLabel(plan_.points[i], f));
+    }
+    const size_t factors = header.size();
+    for (const plan::Metric& metric : plan_.metrics) {
+      const auto shows = [&](const plan::Table& one) { return one.subject == metric.name || one.other == metric.name; };
+      if (std::ranges::any_of(tables, shows)) continue;
+      header.push_back(metric.name);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const GridCell cell = metricCell(plan_, judgement_, plan_.points[i], metric);
+        rows[i].push_back(cell.estimate ? partsOf(cell, metric.unit, metric.dimension).estimate : cell.note);
+      }
+    }
+    if (header.size() == factors || rows.empty()) return;
+    section("measured", "in no table above; medians over trials");
+    TextTable table(header, static_cast<unsigned>(factors));
+    for (std::vector<std::string>& row : rows) table.add(std::move(row));
+    out_ += table.render(options_.width, 2, paint_);
+    if (plan_.points.size() > rows.size())
+      line(fmt::format("… and {} more points; the page has all", plan_.points.size() - rows.size()), 2, 4);
   }
 
   void printAttributions() {

@@ -28,9 +28,12 @@ std::string shortened(const std::vector<std::string>& labels) {
 /// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
-  if (const auto* object = value.getAsObject(); object && object->size() == 1)
-    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(),
-                       plan::canonicalJson(object->begin()->second));
+  if (const auto* object = value.getAsObject(); object && object->size() == 1) {
+    const std::string list = plan::canonicalJson(object->begin()->second);
+    llvm::StringRef payload = list;
+    if (payload.consume_front("[")) payload.consume_back("]");
+    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
+  }
   return plan::canonicalJson(value);
 }
 

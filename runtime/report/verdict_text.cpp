@@ -25,6 +25,11 @@ const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::Crite
   return plan::named(plan.criteria, result.name);
 }
 
+std::string intervalTitle(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  const double own = result.look ? result.look->confidence : criterion.confidence.value_or(analysis::kConfidence);
+  return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
+}
+
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
 const char* nounOf(const plan::Criterion& criterion) { return comparesPoints(criterion) ? "pair" : "trial"; }
@@ -38,9 +43,13 @@ SaidOnce::SaidOnce(const std::string& above, const std::vector<analysis::CellEst
   for (const analysis::CellEstimate& cell : cells)
     if (!cell.why.empty() && above.find(cell.why) != std::string::npos)
       said_.insert(cell.cause.empty() ? cell.why : cell.cause);
+  alike_ = cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const analysis::CellEstimate& cell) {
+             return !cell.why.empty() && cell.why == cells.front().why;
+           });
 }
 
 std::string SaidOnce::operator()(const analysis::CellEstimate& cell) {
+  if (alike_) return said_.insert(cell.cause.empty() ? cell.why : cell.cause).second ? "all rows: " + cell.why : "";
   if (cell.cause.empty()) return said_.count(cell.why) ? "" : cell.why;
   return said_.insert(cell.cause).second ? cell.why : cell.why.substr(0, cell.why.size() - cell.cause.size() - 2);
 }

@@ -46,8 +46,12 @@ std::string worthText(const plan::Criterion& criterion, const analysis::Criterio
 std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
                            const plan::Criterion& criterion);
 
+/// "interval", or "97.5 % interval" where the criterion's are not those of all tables.
+std::string intervalTitle(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+
 /// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
-/// no such file" is "level=3 failed", and what stands above as it is, without a cause of its own, is "".
+/// no such file" is "level=3 failed", and what stands above as it is, without a cause of its own, is "". What is true
+/// of all of them is said of all, once.
 class SaidOnce {
  public:
   /// `above` stands above all that follows, and names reasons of these cells.
@@ -56,6 +60,7 @@ class SaidOnce {
 
  private:
   std::set<std::string> said_;
+  bool alike_ = false;
 };
 
 /// "9 more blocks (4 min)".

@@ -136,12 +136,12 @@ class Tables(unittest.TestCase):
                                   stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, "cannot write standard output: No space left" in done.stderr), (1, True))
 
-    def test_a_reader_that_goes_away_is_no_crash(self):
+    def test_a_reader_that_goes_away_has_seen_enough(self):
         with subprocess.Popen([OPTIONS.expc, "export", "s.exp", "--devices", "cpu:1"], cwd=FOLDER, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as process:
             process.stdout.close()
-            self.assertIn("cannot write standard output: Broken pipe", process.stderr.read())
-        self.assertEqual(process.returncode, 1)
+            self.assertEqual(process.stderr.read(), "")
+        self.assertEqual(process.returncode, 0)
 
 
 class Clients(unittest.TestCase):
