@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -83,10 +82,11 @@ llvm::Error Finder::program(const std::string& name) {
   if (access(file.c_str(), X_OK) != 0)
     return fail(fmt::format("the program '{}' is not executable (chmod +x {})", name, file));
   // A carriage return is a part of the interpreter's name for Linux and for env.
-  std::string first;
+  auto content = files::map(file);
+  const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
+  if (!content) llvm::consumeError(content.takeError());  // who reads all of it says so
   llvm::SmallVector<llvm::StringRef> words;
-  std::getline(std::ifstream(file), first);
-  if (llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
+  if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
     if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
       return fail(
           fmt::format("the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "

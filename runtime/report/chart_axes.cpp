@@ -52,7 +52,7 @@ std::vector<double> roundNumbers(double low, double high) {
 /// Where these lie on a logarithmic axis, which about 0 is linear as far as `linear_to`, if that is above 0.
 std::vector<double> logarithms(std::vector<double> places, double linear_to) {
   for (double& place : places)
-    place = linear_to > 0 ? std::copysign(std::log1p(std::abs(place) / linear_to), place) : std::log(place);
+    place = linear_to > 0 ? (place < 0 ? -1 : 1) * std::log1p(std::abs(place) / linear_to) : std::log(place);
   return places;
 }
 
