@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <llvm/Support/Error.h>
 
 #include <string>

@@ -259,7 +259,9 @@ TEST_CASE("a point that fails again and again is given up for this run, and othe
   CHECK(index.of(TrialKind::Timed, "fp64-1").ended == 6);
   CHECK(index.of(TrialKind::Timed, "fp64-2").ended == 2);  // it has no other partner
   CHECK(lacksTrials(index));
-  CHECK(shortfallText(index) == "4 of 30 trials failed; timed precision=fp32 gpus=2 has 0 of 6 (no licence server)");
+  CHECK(shortfallText(index) ==
+        "4 of 30 trials failed; timed precision=fp64 gpus=2 has 2 of 6, timed precision=fp32 gpus=2 has 0 of 6 (no "
+        "licence server)");
   // Another run tries it again, until as many blocks were tried as the design allows.
   for (int run = 0; run < 10; ++run) {
     index.startRun({});

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <thread>
 #include <variant>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"

@@ -77,7 +77,7 @@ class Gate(unittest.TestCase):
         report = subprocess.run([OPTIONS.expc, "report", "gate.exp", "--results", "gate-results", "--format", "json"], cwd=self.folder,
                                 capture_output=True, text=True, timeout=300)
         points = json.loads(report.stdout)["points"]
-        self.assertEqual({point["levels"]["program"]: point["trials"][0]["valid"] for point in points}, {"./old": 2, "./new": 0})
+        self.assertEqual({point["levels"]["program"]: point["trials"][0]["valid"] for point in points}, {'"./old"': 2, '"./new"': 0})
 
     def test_noise_leaves_it_shut(self):
         (self.folder / "n").write_text("0")
