@@ -62,6 +62,8 @@ INPUTS     : 'inputs';
 COPY       : 'copy';
 OUTPUTS    : 'outputs';
 PREPARE    : 'prepare';
+BEFORE     : 'before';
+EXIT       : 'exit';
 EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
 UNIT       : 'unit';

@@ -27,11 +27,14 @@ commandClause   : COMMAND textList (TIMEOUT sum)?;
 textList        : LBRACK commandArgument (COMMA commandArgument?)* RBRACK;
 commandArgument : text | OPTIONS text*;
 workloadBody    : LBRACE workloadItem* RBRACE;
-workloadItem    : versionDecl | inputsDecl | outputsDecl | prepareDecl | expectDecl | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
+workloadItem    : versionDecl | inputsDecl | outputsDecl | prepareDecl | beforeDecl | exitDecl | expectDecl | paramDecl | letDecl | metricDecl
+                | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
 inputsDecl      : INPUTS COPY? text (COMMA text)*;
 outputsDecl     : OUTPUTS sum;
 prepareDecl     : PREPARE textList (TIMEOUT sum)?;
+beforeDecl      : BEFORE textList;
+exitDecl        : EXIT number (COMMA number)*;
 expectDecl      : EXPECT condition;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)? paramTrait?;
 paramTrait      : WITH word word WHEN condition;
@@ -125,8 +128,8 @@ name            : (word | SYSTEM) (DOT anyWord)*;
 factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
-word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | EXPECT
-                | ESTIMATE | UNIT | LIKE | ALLOW | LOOKS | AT;
+word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE
+                | EXIT | EXPECT | ESTIMATE | UNIT | LIKE | ALLOW | LOOKS | AT;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

@@ -225,7 +225,7 @@ struct CommandArgument {
   std::vector<Text> texts;  // one; of `options` its form, none where it is the usual one
 };
 
-/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`; `prepare […]`
+/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`; `prepare […]`, `before […]`
 struct Command {
   Range range;
   std::vector<CommandArgument> arguments;
@@ -240,7 +240,9 @@ struct WorkloadDecl {
   std::vector<Text> inputs;  // of a command: files and patterns that it reads
   std::vector<Text> copied;  // of these the ones that each trial has copies of
   ExprPtr outputs;           // of a command: where its metrics are read from that do not say it; may be null
-  std::optional<Command> prepare;
+  std::optional<Command> prepare, before;
+  std::vector<int> exit_codes;  // with which a command ends well; none: 0 alone
+  Range exit_range;
   std::vector<ExprPtr> expectations;
   std::optional<int> version;  // `version 2`: raised only when results would change
   Range version_range;

@@ -39,6 +39,8 @@ class CommandChecker {
       command.preparation = program(*declaration_.prepare);
     }
     names_.insert(names_.end(), kOfTrial.begin(), kOfTrial.end());
+    if (declaration_.before) command.before = program(*declaration_.before);
+    command.exit_codes = declaration_.exit_codes;
     const size_t before = context_.emitter.errors();
     command.program = program(*declaration_.command);
     if (told_all_)
@@ -101,8 +103,9 @@ class CommandChecker {
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration_.command || told_all_)
       return context_.emitter.emit(argument.range, BadCommand, declaration_.name.name,
-                                   told_all_ ? "has 'options' twice, which stands for all parameters"
-                                             : "has 'options' in its preparation, which must name what it is told");
+                                   told_all_
+                                       ? "has 'options' twice, which stands for all parameters"
+                                       : "has 'options' in 'prepare' or 'before', which must name what they are told");
     told_all_ = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
@@ -181,6 +184,8 @@ void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   if (!declaration.copied.empty()) refuse(declaration.copied[0].range, "inputs");
   if (declaration.outputs) refuse(declaration.outputs->range, "outputs");
   if (declaration.prepare) refuse(declaration.prepare->range, "prepare");
+  if (declaration.before) refuse(declaration.before->range, "before");
+  if (!declaration.exit_codes.empty()) refuse(declaration.exit_range, "exit");
   if (!declaration.expectations.empty()) refuse(declaration.expectations[0]->range, "expect");
 }
 

@@ -110,14 +110,15 @@ struct Expectation {
   std::optional<Bound> bound;
 };
 
-/// A program of the user's, and what runs before its first trial.
+/// A program of the user's, and what runs before its first trial and before each start.
 struct Command {
   struct Program {
     std::vector<CommandArgument> arguments;
     std::optional<Rational> timeout;  // seconds
   };
   Program program;
-  std::optional<Program> preparation;
+  std::optional<Program> preparation, before;
+  std::vector<int> exit_codes;  // with which it ends well; none: 0 alone
   std::vector<std::string> inputs, copied;
   std::vector<Expectation> expectations;
 };

@@ -41,6 +41,8 @@ plan::Command commandOf(const check::Workload& workload) {
   }
   if (const auto& preparation = declared.preparation)
     command.preparation = plan::Preparation{check::argumentTexts(*preparation), seconds(preparation->timeout)};
+  if (declared.before) command.before = check::argumentTexts(*declared.before);
+  command.exit_codes.assign(declared.exit_codes.begin(), declared.exit_codes.end());
   for (const check::Metric& metric : workload.metrics)
     if (metric.source) command.metrics.push_back(readingOf(metric.name, *metric.source, metric.series));
   return command;

@@ -153,6 +153,23 @@ TEST_CASE("options stand for every parameter, and neither their order nor one mo
   CHECK(arguments("options \"-D{dashed}={value}\", \"${n}\"") == List{"run", "-Dlr-max=${lr_max}", "${n}"});
 }
 
+TEST_CASE("warmup of commands is starts, unless a program is told it or the study has steps of its own") {
+  const auto settings = [](const std::string& argument, const std::string& more, const std::string& warmup) {
+    const std::string text = "import std.null workload w command [\"run\", \"" + argument +
+                             "\"] { metric wall : Time lower  metric step_time : Time lower from stdout }\n"
+                             "study s { workload w = w " +
+                             more + " measure step_time design full { timed { repeat 10 steps 1 " + warmup + " } } }";
+    return llvm::json::Value(
+        llvm::json::Object(lower::outlineOf(*Lowered(text).prepared).head.design.kinds.front().settings));
+  };
+  using Object = llvm::json::Object;
+  CHECK(settings("x", "", "warmup 3") == Object{{"steps", 1}, {"uncounted_starts", 3}});
+  CHECK(settings("x", "", "warmup 0") == Object{{"steps", 1}, {"warmup", 0}});
+  CHECK(settings("x", "", "") == Object{{"steps", 1}});
+  CHECK(settings("${warmup}", "", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
+  CHECK(settings("x", "workload other = null.idle", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
+}
+
 TEST_CASE("order of declarations, a new level and a condition elsewhere change no id") {
   std::vector<std::string> parts = {
       "factor gpus in { 1, 2 } ", "factor method in { none, lora, qlora } ", "factor rank in { 8, 64 } when gpus > 1 ",

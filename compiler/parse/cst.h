@@ -19,7 +19,7 @@ namespace expc::parse {
 #define EXPC_PARSE_RULES(X) \
   X(File) X(ValueFile) X(SettingFile) X(PointFile) X(Declaration) X(ImportDecl) X(UnitDecl) X(EnumDecl) X(EnumLevel) \
   X(EnumField) X(LetDecl) X(WorkloadDecl) X(CommandClause) X(TextList) X(CommandArgument) X(WorkloadBody) \
-  X(WorkloadItem) X(VersionDecl) X(InputsDecl) X(OutputsDecl) X(PrepareDecl) X(ExpectDecl) X(ParamDecl) X(ParamTrait) \
+  X(WorkloadItem) X(VersionDecl) X(InputsDecl) X(OutputsDecl) X(PrepareDecl) X(BeforeDecl) X(ExitDecl) X(ExpectDecl) X(ParamDecl) X(ParamTrait) \
   X(MetricDecl) X(MetricTrait) X(MetricSource) X(EstimateDecl) X(RuleDecl) X(SystemDecl) X(SystemBody) X(SystemItem) \
   X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
   X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
@@ -47,7 +47,8 @@ namespace expc::parse {
   X(True, TRUE, "true") X(False, FALSE, "false") X(As, AS, "as") X(Ordered, ORDERED, "ordered") \
   X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(Command, COMMAND, "command") \
   X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") \
-  X(Outputs, OUTPUTS, "outputs") X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") \
+  X(Outputs, OUTPUTS, "outputs") X(Prepare, PREPARE, "prepare") X(Before, BEFORE, "before") \
+  X(Exit, EXIT, "exit") X(Expect, EXPECT, "expect") \
   X(Estimate, ESTIMATE, "estimate") X(Unit, UNIT, "unit") X(Like, LIKE, "like") X(Allow, ALLOW, "allow") \
   X(Looks, LOOKS, "looks") X(At, AT, "at") \
   X(LeftBrace, LBRACE, "{") \

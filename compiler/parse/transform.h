@@ -120,6 +120,9 @@ class Transform {
   void read(uint32_t index, ast::RuleDecl& out);
   ast::EnumField enumField(uint32_t index);
   void versionDecl(uint32_t index, ast::WorkloadDecl& workload);
+  void exitDecl(uint32_t index, ast::WorkloadDecl& workload);
+  /// Nothing, and a syntax error, where the number is not whole or more than `most`.
+  std::optional<int> wholeNumber(uint32_t literal, int most, const char* wanted);
   void inputsDecl(uint32_t index, ast::WorkloadDecl& workload);
   ast::Command commandClause(uint32_t index);
   ast::CommandArgument commandArgument(uint32_t index);

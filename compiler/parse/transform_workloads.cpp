@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <system_error>
 
 #include "compiler/diag/closest.h"
@@ -36,18 +37,15 @@ void Transform::read(uint32_t index, ast::WorkloadDecl& out) {
     if (isRule(item, Rule::VersionDecl)) versionDecl(item, out);
     if (isRule(item, Rule::InputsDecl)) inputsDecl(item, out);
     if (isRule(item, Rule::ExpectDecl)) out.expectations.push_back(expressionIn(item, Rule::Condition));
-    if (isRule(item, Rule::OutputsDecl)) {
-      if (out.outputs)
-        duplicate(item, "what metrics are read from", out.outputs->range);
-      else
-        out.outputs = expressionIn(item, Rule::Sum);
-    }
-    if (isRule(item, Rule::PrepareDecl)) {
-      if (out.prepare)
-        duplicate(item, "the preparation", out.prepare->range);
-      else
-        out.prepare = commandClause(item);
-    }
+    if (isRule(item, Rule::ExitDecl)) exitDecl(item, out);
+    const auto once = [&](Rule rule, auto& clause, const char* what, auto read) {
+      if (isRule(item, rule) && clause) duplicate(item, what, clause->range);
+      if (isRule(item, rule) && !clause) clause = read();
+    };
+    const auto program = [&] { return commandClause(item); };
+    once(Rule::OutputsDecl, out.outputs, "what metrics are read from", [&] { return expressionIn(item, Rule::Sum); });
+    once(Rule::PrepareDecl, out.prepare, "the preparation", program);
+    once(Rule::BeforeDecl, out.before, "what runs before each start", program);
   }
 }
 
@@ -77,14 +75,25 @@ void Transform::inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
 
 void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
   if (workload.version) return duplicate(index, "the version", workload.version_range);
-  const uint32_t literal = child(index, Rule::Number);
+  workload.version = wholeNumber(child(index, Rule::Number), INT_MAX, "a whole number after 'version'");
+  if (workload.version) workload.version_range = range(index);
+}
+
+/// `exit 0, 1`
+void Transform::exitDecl(uint32_t index, ast::WorkloadDecl& workload) {
+  if (!workload.exit_codes.empty()) return duplicate(index, "the list of exit codes", workload.exit_range);
+  for (uint32_t number : children(index, Rule::Number))
+    if (const auto code = wholeNumber(number, 255, "exit codes from 0 to 255")) workload.exit_codes.push_back(*code);
+  workload.exit_range = range(index);
+}
+
+std::optional<int> Transform::wholeNumber(uint32_t literal, int most, const char* wanted) {
   const std::string_view written = text(literal);
-  int version = 0;
-  auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), version);
-  if (error != std::errc() || end != written.data() + written.size())
-    return reporter_.syntaxError(range(literal), "a whole number after 'version'");
-  workload.version = version;
-  workload.version_range = range(index);
+  int number = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), number);
+  if (error == std::errc() && end == written.data() + written.size() && number <= most) return number;
+  reporter_.syntaxError(range(literal), wanted);
+  return std::nullopt;
 }
 
 void Transform::read(uint32_t index, ast::ParamDecl& out) {

@@ -59,6 +59,11 @@ class Campaign {
     const plan::Point* point = nullptr;
     store::Block block;
     TrialRequest request;
+    TrialRequest start;     // what of it is started now: all of it, a start that does not count, what runs before one
+    int64_t uncounted = 0;  // starts before the one that counts, still to come
+    bool before = false;    // what runs now, or ran last, is what runs before a start
+    bool counts = true;     // what runs now is the trial itself
+    double seconds_before = 0;  // of what does not count
     TrialNote note;
     std::unique_ptr<TrialWatch> watch;
     std::vector<int> stuck;  // processes of it that do not die
@@ -88,6 +93,8 @@ class Campaign {
   void blockOver(plan::TrialKind kind);
   std::string newestReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
+  /// Starts what is next of it.
+  llvm::Error launch(std::unique_ptr<Flight> flight);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
   /// Listens to the trials under way until something happened, and takes it in.

@@ -119,12 +119,32 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   flight->request = trialRequest(setup_, options_, traces_, own, flight->block, *flight->point, trial);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
-  if (setup_.workloadOf(*flight->point).command)
-    if (auto error = folders_.make(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
-      return error;
+  flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
+  return launch(std::move(flight));
+}
+
+llvm::Error Campaign::launch(std::unique_ptr<Flight> flight) {
+  flight->start = flight->request;
+  plan::TrialSpec& spec = flight->start.spec;
+  if (const auto& command = setup_.workloadOf(*flight->point).command) {
+    if (!flight->before) {  // each start finds a folder as the first one did
+      if (flight->watch) folders_.drop(spec.folder);
+      if (auto error = folders_.make(spec.folder, setup_.command_files[flight->point->workload])) return error;
+    }
+    flight->before = !flight->before && !command->before.empty();
+    flight->counts = !flight->before && flight->uncounted == 0;
+    if (!flight->counts) {
+      spec.metrics.clear();
+      spec.outputs.clear();
+      spec.command = plan::Command{flight->before ? command->before : command->arguments, {}, {}, {}};
+      if (!flight->before) spec.command->exit_codes = command->exit_codes, --flight->uncounted;
+    }
+  }
   if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
-  flight->begin = env_.clock.boot();
-  auto launched = env_.launcher.start(flight->request);
+  flight->readings = nullptr;
+  const double begin = env_.clock.boot();
+  if (!flight->watch) flight->begin = begin;
+  auto launched = env_.launcher.start(flight->start);
   if (!launched) {
     if (!env_.interrupts.requested()) return launched.takeError();
     llvm::consumeError(launched.takeError());
@@ -133,8 +153,8 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
     none.reason = "interrupted by the user";
     return finish(*flight, std::move(none));
   }
-  flight->watch = std::make_unique<TrialWatch>(flight->request, flight->begin);
-  lanes_[lane].busy = true;
+  flight->watch = std::make_unique<TrialWatch>(flight->start, begin);
+  lanes_[flight->lane].busy = true;
   flights_[*launched] = std::move(flight);
   return llvm::Error::success();
 }
@@ -147,7 +167,7 @@ llvm::Error Campaign::attend() {
   const double now = env_.clock.boot();
   if (now >= next_look_) {
     next_look_ = now + kLook;
-    for (const auto& [id, flight] : flights_) watchLogs(flight->request, *flight->watch);
+    for (const auto& [id, flight] : flights_) watchLogs(flight->start, *flight->watch);
     if (auto error = tick()) return error;
   }
   double until = next_look_;
@@ -182,8 +202,16 @@ llvm::Error Campaign::attend() {
       continue;
     }
     lanes_[flight.lane].busy = false;
+    TrialEnd end = finishTrial(flight.start, *flight.watch);
+    if (!flight.counts && end.status == TrialStatus::Valid && flight.stuck.empty()) {
+      flight.seconds_before += end.seconds;
+      auto going_on = std::move(at->second);
+      at = flights_.erase(at);
+      if (auto error = launch(std::move(going_on))) return error;
+      continue;
+    }
     std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight.lane; });
-    if (auto error = finish(flight, finishTrial(flight.request, *flight.watch))) return error;
+    if (auto error = finish(flight, std::move(end))) return error;
     if (!flight.stuck.empty())
       if (auto error = closeLane(flight)) return error;
     at = flights_.erase(at);
@@ -195,6 +223,12 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
+  end.seconds += flight.seconds_before;
+  if (!flight.counts && end.status != TrialStatus::Interrupted) {
+    end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
+    // What runs before says nothing of the program's memory and time.
+    if (flight.before || end.status == TrialStatus::Valid) end.status = TrialStatus::Failed;
+  }
   const std::string changed =
       end.status == TrialStatus::Valid ? llvm::toString(checkFiles(*flight.point)) : std::string();
   if (!changed.empty()) {

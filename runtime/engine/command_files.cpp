@@ -91,6 +91,7 @@ llvm::Error Finder::program(const std::string& name) {
 /// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has refused):
 /// its argument is left out, as at a single point.
 llvm::Error Finder::programs(const std::vector<std::string>& templates) {
+  if (templates.empty()) return llvm::Error::success();
   const bool fixed = templates.front().find('$') == std::string::npos;
   if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
   std::set<std::string> seen;
@@ -178,6 +179,7 @@ llvm::Error Finder::inputs() {
   if (auto error = inputsAmong(command_.arguments)) return error;
   if (command_.preparation)
     if (auto error = inputsAmong(command_.preparation->arguments)) return error;
+  if (auto error = inputsAmong(command_.before)) return error;
   const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
   const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
   std::stable_sort(files_.inputs.begin(), files_.inputs.end(), before);  // copies, what is said: the first stays
@@ -214,6 +216,7 @@ llvm::Expected<CommandFiles> Finder::find() {
   if (auto error = programs(command_.arguments)) return error;
   if (command_.preparation)
     if (auto error = programs(command_.preparation->arguments)) return error;
+  if (auto error = programs(command_.before)) return error;
   std::sort(files_.programs.begin(), files_.programs.end());
   if (auto error = inputs()) return error;
   if (auto error = metrics()) return error;

@@ -63,6 +63,8 @@ void describe(JsonRecord& io, Command& command) {
   if (io.has("expectations", !command.expectations.empty())) io.list("expectations", command.expectations, kDescribed);
   io.optionalObject("preparation", command.preparation,
                     [](JsonRecord& inner, Preparation& preparation) { describe(inner, preparation); });
+  io.optional("before", command.before);
+  io.optional("exit_codes", command.exit_codes);
   std::vector<std::string> names;
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);

@@ -208,7 +208,7 @@ struct KindDesign {
   unsigned repeat = 1;
   unsigned repeat_most = 1;     // above `repeat` only with `until`
   std::vector<Until> until;     // all of them, judged at the ends of blocks
-  llvm::json::Object settings;  // {"steps": 20, "warmup": 5} or {"epochs": 10}
+  llvm::json::Object settings;  // {"steps": 20, "warmup": 5}, {"epochs": 10}, of commands {"uncounted_starts": 3}
   /// Repetitions after which the verdicts are looked at, and end the trials where all are decided; rising, below
   /// `repeat`. Only without `until`.
   std::vector<unsigned> looks = {};
@@ -277,6 +277,8 @@ struct Command {
   std::vector<std::string> copied = {};  // inputs of which each trial has copies instead of links
   std::vector<Expectation> expectations = {};
   std::optional<Preparation> preparation = {};
+  std::vector<std::string> before = {};   // arguments as above: runs untimed before each start, in the trial's folder
+  std::vector<unsigned> exit_codes = {};  // with which it ends well; none: 0 alone
 };
 
 struct Workload {

@@ -37,6 +37,8 @@ Plan wholePlan() {
                           {{"size(\"out\") <= 1kB", CommandMetric::From::Size, "out", "", 1, false},
                            Bound{Relation::LessEqual, 1000, 0, "<= 1kB"}}};
   command.preparation = Preparation{{"make", "-C", "${prepared}"}, 60};
+  command.before = {"sync", "${gpus}"};
+  command.exit_codes = {0, 3};
   plan.workloads[0].label = "ours";
   plan.workloads.push_back({"theirs", "train", 3, command});
   plan.system = "proxima";
@@ -125,6 +127,8 @@ TEST_CASE("what only larger studies have comes back") {
   CHECK((command.expectations[1].read.from == CommandMetric::From::Size));
   CHECK(command.preparation->arguments.back() == "${prepared}");
   CHECK(command.preparation->timeout_seconds == 60);
+  CHECK(command.before == std::vector<std::string>{"sync", "${gpus}"});
+  CHECK(command.exit_codes == std::vector<unsigned>{0, 3});
   CHECK(back.points[1].workload == 1);
   CHECK(back.points[2].levels[1] == kInactive);
   CHECK(back.levelLabel(back.points[2], 1) == "–");

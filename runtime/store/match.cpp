@@ -107,6 +107,8 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
   };
   add(workload.command->arguments);
   if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
+  if (!workload.command->before.empty()) texts.emplace_back("before"), add(workload.command->before);
+  for (const unsigned code : workload.command->exit_codes) say("exit", code);
   for (const char* devices : {"gpus", "nodes"})
     if (const llvm::json::Value* value = point.parameters.get(devices)) say(devices, *value);
   return texts;

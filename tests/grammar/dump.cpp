@@ -1,6 +1,7 @@
 #include "tests/grammar/dump.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -209,6 +210,8 @@ class ModuleDumper {
     if (!declaration.copied.empty()) line("inputs copy{}", texts(declaration.copied));
     optional("outputs", declaration.outputs);
     if (declaration.prepare) command("prepare", *declaration.prepare);
+    if (declaration.before) command("before", *declaration.before);
+    if (!declaration.exit_codes.empty()) line("exit {}", fmt::join(declaration.exit_codes, " "));
     for (const ExprPtr& expectation : declaration.expectations) line("expect {}", dump(*expectation));
     if (declaration.version) line("version {}", *declaration.version);
     for (const ParamDecl& param : declaration.params) {

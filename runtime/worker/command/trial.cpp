@@ -4,6 +4,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -63,6 +64,7 @@ class Trial {
   int readMetrics(const ProgramEnd& end);
   void keep(const ProgramEnd& end) const;
   void dropUnwritten() const;
+  bool endedWell(int status) const;
   std::string howItEnded(const ProgramEnd& end) const;
   /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
   /// for the trial's own group the launch server tells.
@@ -145,8 +147,13 @@ int Trial::judge(const ProgramEnd& end) {
                                plan::logLimitText(spec_.log_limit)));
     return 1;
   }
-  if (end.status != 0) return fail(howItEnded(end), end);
+  if (!endedWell(end.status)) return fail(howItEnded(end), end);
   return rank_ == 0 ? readMetrics(end) : 0;  // which speaks for the trial
+}
+
+bool Trial::endedWell(int status) const {
+  const std::vector<unsigned>& codes = spec_.command->exit_codes;
+  return codes.empty() ? status == 0 : WIFEXITED(status) && std::ranges::count(codes, unsigned(WEXITSTATUS(status)));
 }
 
 std::string Trial::howItEnded(const ProgramEnd& end) const {
