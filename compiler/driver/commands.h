@@ -122,6 +122,14 @@ struct RunOptions : ReportOptions {
   std::vector<std::string> words;  // of the command line behind the program's name
 };
 
+struct BenchOptions : RunOptions {
+  std::vector<std::string> commands;    // as they are typed for a shell
+  std::vector<std::string> parameters;  // "n=1,2,4": what stands for {n} in commands
+  std::string prepare, before;          // commands too; "": none
+  unsigned warmup = 0, runs = 0;        // starts that do not count before each one; repetitions, 0: as many as it takes
+  bool here = false;                    // run in this folder instead of one of its own
+};
+
 struct ReplicateOptions : RunOptions {
   std::vector<std::string> of;    // sides (CompareOptions): the original, then others that replicated it
   bool no_run = false;            // only say what is stored
@@ -223,6 +231,7 @@ int doc(const DocOptions& options, const Console& console);
 int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
+int bench(const BenchOptions& options, const Console& console);
 int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);

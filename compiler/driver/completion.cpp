@@ -210,18 +210,22 @@ class Completer {
 };
 
 /// A command line up to the cursor as a shell would cut it into words: the last one, maybe empty, is being typed.
-std::vector<std::string> splitLine(std::string_view line) {
-  llvm::BumpPtrAllocator memory;
-  llvm::StringSaver saver(memory);
-  llvm::SmallVector<const char*> words;
+std::vector<std::string> splitLine(const std::string& line) {
   // A letter at the cursor makes a word of an empty one too, and is taken off again.
-  llvm::cl::TokenizeGNUCommandLine(fmt::format("{}x", line), saver, words);
-  std::vector<std::string> out(words.begin(), words.end());
+  std::vector<std::string> out = shellWords(line + "x");
   out.back().pop_back();
   return out;
 }
 
 }  // namespace
+
+std::vector<std::string> shellWords(const std::string& line) {
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver saver(memory);
+  llvm::SmallVector<const char*> words;
+  llvm::cl::TokenizeGNUCommandLine(line, saver, words);
+  return {words.begin(), words.end()};
+}
 
 int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console) {
   std::vector<std::string> words;

@@ -12,24 +12,17 @@ void addMake(CLI::App& data, Asked& asked) {
       addCommand(data, asked, "make", "Draw a labelled colour set, the same for the same arguments", makeData);
   command.footer(kDataExitCodes);
   command.fallthrough();
-  command.add_option("kind", options.kind, "What to draw: shapes, forms of a class and a colour")
+  addOption(command, "kind", "KIND", options.kind, "What to draw: shapes, forms of a class and a colour")
       ->required()
-      ->check(CLI::IsMember({"shapes"}))
-      ->type_name("KIND");
-  command.add_option("--to", options.to, "The folder to write: train/CLASS and test/CLASS")
-      ->required()
-      ->type_name("DIR");
-  command.add_option("--count", options.count, "Training images; a fifth as many are for testing")
-      ->required()
-      ->type_name("N");
-  command.add_option("--size", options.size, "Height and width, 16px to 1024px")
-      ->type_name("PIXELS")
-      ->capture_default_str();
-  command.add_option("--classes", options.classes, "Classes, 2 to 64")->type_name("K")->capture_default_str();
+      ->check(CLI::IsMember({"shapes"}));
+  addOption(command, "--to", "DIR", options.to, "The folder to write: train/CLASS and test/CLASS")->required();
+  addOption(command, "--count", "N", options.count, "Training images; a fifth as many are for testing")->required();
+  addOption(command, "--size", "PIXELS", options.size, "Height and width, 16px to 1024px")->capture_default_str();
+  addOption(command, "--classes", "K", options.classes, "Classes, 2 to 64")->capture_default_str();
   addChoice<bool>(command, "--format", options.png, {{"jpeg", false}, {"png", true}},
                   "Format of the files (default jpeg)")
       ->type_name("FORMAT");
-  command.add_option("--seed", options.seed, "Another seed gives other images")->type_name("N")->capture_default_str();
+  addOption(command, "--seed", "N", options.seed, "Another seed gives other images")->capture_default_str();
   command.add_flag("--force", options.force, "Replace a folder that this command made");
 }
 
@@ -38,16 +31,12 @@ void addPack(CLI::App& data, Asked& asked) {
       addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
   command.footer(kDataExitCodes);
   command.fallthrough();
-  command
-      .add_option("source", options.source,
-                  "A folder with train/CLASS and test/CLASS, one of IDX files, or a packed file")
-      ->required()
-      ->type_name("SOURCE");
-  command.add_option("--to", options.to, "The file to write")->required()->type_name("FILE");
-  command
-      .add_option("--size", options.size,
-                  "Scale to this height and width, as PIL does (default: as they are, all of one size)")
-      ->type_name("PIXELS");
+  addOption(command, "source", "SOURCE", options.source,
+            "A folder with train/CLASS and test/CLASS, one of IDX files, or a packed file")
+      ->required();
+  addOption(command, "--to", "FILE", options.to, "The file to write")->required();
+  addOption(command, "--size", "PIXELS", options.size,
+            "Scale to this height and width, as PIL does (default: as they are, all of one size)");
   command.add_flag("--skip-corrupt", options.skip_corrupt, "Leave out images that cannot be decoded, and list them");
   command.add_flag("--force", options.force, "Replace a packed file that is there");
 }
@@ -58,10 +47,9 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help, c
   auto [command, options] = addCommand(data, asked, name, help, run);
   command.footer(footer);
   command.fallthrough();
-  command
-      .add_option("path", options.path, "A packed file, a folder with train/CLASS and test/CLASS, or one of IDX files")
-      ->required()
-      ->type_name("PATH");
+  addOption(command, "path", "PATH", options.path,
+            "A packed file, a folder with train/CLASS and test/CLASS, or one of IDX files")
+      ->required();
   addJson(command, options.json);
 }
 

@@ -29,24 +29,18 @@ namespace {
 using namespace expc::driver;
 
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
-  command.add_option("file", options.file, file_help)->required()->type_name("FILE");
-  command.add_option("--study", options.study, "Which study, where the file holds several (all, if not given)")
-      ->type_name("NAME");
-  command.add_option("--preset", options.presets, "Apply a preset of the study; repeat for several, in order")
-      ->type_name("NAME")
+  addOption(command, "file", "FILE", options.file, file_help)->required();
+  addOption(command, "--study", "NAME", options.study, "Which study, where the file holds several (all, if not given)");
+  addOption(command, "--preset", "NAME", options.presets, "Apply a preset of the study; repeat for several, in order")
       ->allow_extra_args(false);
-  command
-      .add_option("-D", options.overrides,
-                  "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
-      ->type_name("NAME=VALUE")
+  addOption(command, "-D", "NAME=VALUE", options.overrides,
+            "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
       ->allow_extra_args(false);
 }
 
 void addJobs(CLI::App& command, StudyOptions& options) {
-  command
-      .add_option("--jobs", options.jobs,
-                  "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
-      ->type_name("N")
+  addOption(command, "--jobs", "N", options.jobs,
+            "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
       ->check(CLI::Range(1, 1024));
   command.parse_complete_callback([&options] {
     if (options.jobs) options.overrides.push_back("design.share=" + std::to_string(*options.jobs));
@@ -54,45 +48,33 @@ void addJobs(CLI::App& command, StudyOptions& options) {
 }
 
 void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
-  command
-      .add_option(
-          "--system", options.system,
-          std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
-                      "(proxima, …); default: ") +
-              otherwise)
-      ->type_name("NAME");
+  addOption(command, "--system", "NAME", options.system,
+            std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
+                        "(proxima, …); default: ") +
+                otherwise);
 }
 
 void addWhere(CLI::App& command, std::optional<std::string>& where) {
-  command
-      .add_option("--where", where,
-                  "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
-      ->type_name("CONDITION");
+  addOption(command, "--where", "CONDITION", where,
+            "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'");
 }
 
 void addMachine(CLI::App& command, MachineOptions& options) {
-  command
-      .add_option("--devices", options.devices,
-                  "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)")
-      ->type_name("N|cpu:N");
-  command
-      .add_option("--null-gpus", options.null_gpus,
-                  "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
-                  "no verdict comes from them")
-      ->type_name("N[xMEMORY]|found")
+  addOption(command, "--devices", "N|cpu:N", options.devices,
+            "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)");
+  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
+            "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
+            "no verdict comes from them")
       ->envname("EXPC_NULL_GPUS");
 }
 
 void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
-  command.add_option("--nodes", options.nodes, what + " (default: those of the allocation that this is in)")
-      ->type_name("N")
+  addOption(command, "--nodes", "N", options.nodes, what + " (default: those of the allocation that this is in)")
       ->check(CLI::Range(1, 4096));
 }
 
 void addResults(CLI::App& command, std::string& results) {
-  command.add_option("--results", results, "Folder that holds the measurements")
-      ->type_name("DIR")
-      ->capture_default_str();
+  addOption(command, "--results", "DIR", results, "Folder that holds the measurements")->capture_default_str();
 }
 
 /// What `run` and `report` have in common.
@@ -101,8 +83,7 @@ void addReporting(CLI::App& command, ReportOptions& options) {
   addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
-  command.add_option("--html", options.html, "Where to write the report page (default: in the results folder)")
-      ->type_name("FILE");
+  addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
 }
 
 void addReport(CLI::App& app, Asked& asked) {
@@ -119,17 +100,12 @@ void addReport(CLI::App& app, Asked& asked) {
       ->type_name("FORMAT");
   command.add_flag("--all", options.all,
                    "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
-  command
-      .add_option("--chart", options.chart,
-                  "Which chart, by its name or its number on the page; without it the only one")
-      ->type_name("NAME|N");
-  command.add_option("-o,--to", options.to, "The picture's file (default: the chart's name, in this folder)")
-      ->type_name("FILE");
-  command
-      .add_option("--explain", options.explain,
-                  "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
-                  "docs/profiling.md)")
-      ->type_name("CHANGE");
+  addOption(command, "--chart", "NAME|N", options.chart,
+            "Which chart, by its name or its number on the page; without it the only one");
+  addOption(command, "-o,--to", "FILE", options.to, "The picture's file (default: the chart's name, in this folder)");
+  addOption(command, "--explain", "CHANGE", options.explain,
+            "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
+            "docs/profiling.md)");
 }
 
 void addBundle(CLI::App& app, Asked& asked) {
@@ -140,14 +116,11 @@ void addBundle(CLI::App& app, Asked& asked) {
   addStudyOptions(command, options.study, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addMachine(command, options.machine);
   addResults(command, options.results);
-  command
-      .add_option("--to", options.to,
-                  "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into")
-      ->type_name("PATH");
+  addOption(command, "--to", "PATH", options.to,
+            "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
   command.add_flag("--anonymous", options.anonymous,
                    "Leave out hosts, users, home folders and the numbers of cards, as for a review");
-  command.add_option("--author", options.authors, "Who is to be cited; repeat for several")
-      ->type_name("NAME")
+  addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several")
       ->allow_extra_args(false);
 }
 
@@ -178,17 +151,14 @@ void addPlan(CLI::App& app, Asked& asked) {
       ->type_name("FORMAT");
   command.add_flag("--all", options.all_points, "Print every point, also where there are many");
   addWhere(command, options.where);
-  command.add_option("--page", options.page, "Which page of the points to print, 50 on each")
-      ->type_name("N")
+  addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
       ->check([](const std::string& page) {
         return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
       });
   command.add_flag("--lock", options.lock, "Write FILE.lock, which `expc run` holds the study to from then on");
-  command.add_option("--diff", options.diff, "Say what changed since a lock was written")->type_name("LOCK");
-  command
-      .add_option("--explain", options.explain,
-                  "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'")
-      ->type_name("POINT");
+  addOption(command, "--diff", "LOCK", options.diff, "Say what changed since a lock was written");
+  addOption(command, "--explain", "POINT", options.explain,
+            "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'");
   for (const char* mode : {"--lock", "--diff", "--explain"})
     for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
       if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
@@ -204,23 +174,19 @@ void addJobs(CLI::App& app, Asked& asked) {
                                         {"cancel", "End such a run; what it measured is kept", &cancel}}) {
     auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run);
     addResults(command, options.results);
-    command.add_option("job", options.job, "Its name, as status prints it (default: the newest; of cancel all)")
-        ->type_name("JOB");
+    addOption(command, "job", "JOB", options.job, "Its name, as status prints it (default: the newest; of cancel all)");
   }
 }
 
 void addPlaces(CLI::App& command, RunOptions& options) {
-  CLI::Option* on = command.add_option("--on", options.on, "Submit the run to a cluster: slurm")
-                        ->type_name("CLUSTER")
+  CLI::Option* on = addOption(command, "--on", "CLUSTER", options.on, "Submit the run to a cluster: slurm")
                         ->check(CLI::IsMember({"slurm"}));
-  command.add_option("--site", options.site, "What the cluster wants to be told: partition, account, time, set-up")
-      ->type_name("FILE")
+  addOption(command, "--site", "FILE", options.site,
+            "What the cluster wants to be told: partition, account, time, set-up")
       ->needs(on);
   addNodes(command, options.machine, "Run blocks on so many nodes at once");
-  command
-      .add_option("--agents-by", options.machine.agents,
-                  "The shell line that starts $EXPC_AGENT once on each node (default: srun)")
-      ->type_name("LINE")
+  addOption(command, "--agents-by", "LINE", options.machine.agents,
+            "The shell line that starts $EXPC_AGENT once on each node (default: srun)")
       ->needs("--nodes");
   command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
@@ -234,17 +200,14 @@ void addQuiet(CLI::App& command, bool& quiet) {
 
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
-  command
-      .add_option("--worker", options.engine.worker,
-                  "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
-      ->type_name("PATH");
-  command.add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a trial ends as a timeout")
-      ->type_name("SECONDS")
+  addOption(command, "--worker", "PATH", options.engine.worker,
+            "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)");
+  addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
+            "Seconds after which a trial ends as a timeout")
       ->check(CLI::PositiveNumber);
-  command
-      .add_option("--heat-up", options.engine.heat_up_seconds, "Seconds of load before the first trial of a session")
+  addOption(command, "--heat-up", "SECONDS", options.engine.heat_up_seconds,
+            "Seconds of load before the first trial of a session")
       ->check(CLI::NonNegativeNumber)
-      ->type_name("SECONDS")
       ->capture_default_str();
 }
 
@@ -255,7 +218,7 @@ void addHistory(CLI::App& app, Asked& asked) {
   addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
   addMachine(command, options.machine);
   addResults(command, options.results);
-  command.add_option("--metric", options.metric, "Only this one (default: every metric)")->type_name("NAME");
+  addOption(command, "--metric", "NAME", options.metric, "Only this one (default: every metric)");
   command.add_flag("--all", options.all, "Also what never changed");
   addJson(command, options.json);
 }
@@ -270,16 +233,13 @@ void addReplicate(CLI::App& app, Asked& asked) {
   addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
-  command
-      .add_option("--of", options.of,
-                  "The original's results folder; repeat for others that replicated it (parts as for compare)")
+  addOption(command, "--of", "SIDE", options.of,
+            "The original's results folder; repeat for others that replicated it (parts as for compare)")
       ->required()
-      ->type_name("SIDE")
       ->allow_extra_args(false);
   command.add_flag("--no-run", options.no_run, "Measure nothing: say what the folders hold");
   addJson(command, options.replication_json);
-  command.add_option("--html", options.html, "Where to write the report page (default: in the results folder)")
-      ->type_name("FILE");
+  addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
   addMeasuring(command, options);
 }
 
@@ -295,10 +255,8 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   addWhere(command, options.where);
   command.add_flag("--fail-fast", options.engine.fail_fast,
                    "End the run at the first place of a block that used up its attempts");
-  command
-      .add_option("--give-up-after", options.engine.give_up_after,
-                  "Failures in a row after which a point is left alone for this run (default 4)")
-      ->type_name("N")
+  addOption(command, "--give-up-after", "N", options.engine.give_up_after,
+            "Failures in a row after which a point is left alone for this run (default 4)")
       ->check(CLI::PositiveNumber);
   command.add_flag("--retry-failed", options.engine.retry_failed,
                    "Try again what failed, or ran out of memory, for good in earlier runs");
@@ -306,34 +264,23 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
                    "Measure everything once more; what was measured before is kept and does not count in this run");
   command.add_flag("--keep-trials", options.engine.keep_trial_folders,
                    "Keep the folder of every trial of a command, not only of those that went wrong");
-  command
-      .add_option("--trace", options.engine.traces,
-                  "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
-      ->type_name("DIR");
-  command
-      .add_option("--pass-env", options.engine.pass_env,
-                  "A variable that commands get too, beside those that they always get; may be given again")
-      ->type_name("NAME")
+  addOption(command, "--trace", "DIR", options.engine.traces,
+            "Also trace a few steps of one profile trial of each point into this folder, for Perfetto");
+  addOption(command, "--pass-env", "NAME", options.engine.pass_env,
+            "A variable that commands get too, beside those that they always get; may be given again")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
-  command
-      .add_option("--memory-limit", options.engine.memory_limit,
-                  "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts")
+  addOption(command, "--memory-limit", "SIZE", options.engine.memory_limit,
+            "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  addOption(command, "--scratch", "DIR", options.engine.scratch,
+            "Copy data to this folder of a disk of each node before the first trial, and let trials read it there");
+  addOption(command, "--log-limit", "SIZE", options.engine.log_limit,
+            "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->type_name("SIZE");
-  command
-      .add_option(
-          "--scratch", options.engine.scratch,
-          "Copy data to this folder of a disk of each node before the first trial, and let trials read it there")
-      ->type_name("DIR");
-  command
-      .add_option("--log-limit", options.engine.log_limit,
-                  "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); })
-      ->type_name("SIZE");
+      ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); });
   command.add_flag("--no-device-lease", options.beside_others,
                    "Measure also on devices and cores that another run has, and keep none from others");
   command.add_flag(
@@ -348,6 +295,28 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       ->type_name("[=PORT]")
       ->check(CLI::Range(1, 65535) | CLI::IsMember({"free"}))
       ->excludes("--on");
+}
+
+void addBench(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "bench", "Is the first of some commands faster? Writes the study that asks it, and runs it", bench);
+  addOption(command, "commands", "COMMAND", options.commands,
+            "Commands as for a shell, each quoted: 'gzip -6 f' 'zstd -3 f'")
+      ->required();
+  addOption(command, "-P", "NAME=VALUE,...", options.parameters,
+            "Measure at each value of what stands as {NAME} in commands; repeatable")
+      ->allow_extra_args(false);
+  addOption(command, "-w,--warmup", "N", options.warmup, "Starts that do not count before each one that does");
+  addOption(command, "-r,--runs", "N", options.runs, "Runs of each command (default: 10, and 10 more while it is open)")
+      ->check(CLI::Range(1, 10000));
+  addOption(command, "--prepare", "COMMAND", options.prepare,
+            "Run once before the first start, into a folder {prepared}");
+  addOption(command, "--before", "COMMAND", options.before, "Run untimed before each start");
+  command.add_flag("--here", options.here, "Run commands in this folder, not in one with what they name in it");
+  command.add_flag("--fresh", options.engine.fresh, "Measure everything once more");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addMeasuring(command, options);
 }
 
 void addExport(CLI::App& app, Asked& asked) {
@@ -370,9 +339,7 @@ void addExport(CLI::App& app, Asked& asked) {
   addChoice<bool>(command, "--table", options.series, {{"measurements", false}, {"series", true}},
                   "Which table (default measurements)")
       ->type_name("TABLE");
-  command.add_option("--to", options.to, "The file to write; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
+  addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 
 void addCompare(CLI::App& app, Asked& asked) {
@@ -384,11 +351,10 @@ void addCompare(CLI::App& app, Asked& asked) {
       "Exit codes: 0 nothing got worse, 1 error, 2 usage, 3 a verdict that held is lost or a metric got worse by more "
       "than the margin, 5 a side has no results.");
   addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  command.add_option("before", options.before, "A results folder, or a part of it")->required()->type_name("SIDE");
-  command.add_option("after", options.after, "Another one, or another part")->required()->type_name("SIDE");
+  addOption(command, "before", "SIDE", options.before, "A results folder, or a part of it")->required();
+  addOption(command, "after", "SIDE", options.after, "Another one, or another part")->required();
   addMachine(command, options.machine);
-  command.add_option("--margin", options.margin, "How much worse a metric may get, in per cent (default 0)")
-      ->type_name("PERCENT")
+  addOption(command, "--margin", "PERCENT", options.margin, "How much worse a metric may get, in per cent (default 0)")
       ->check(CLI::NonNegativeNumber);
   addChoice<CompareFormat>(
       command, "--format", options.format,
@@ -418,21 +384,16 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addQuiet(command, options.quiet);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, --null-gpus says which cards");
-  command
-      .add_option("--null-gpus", options.null_gpus,
-                  "The cards in place of a system's: N, N with the memory of each, or those found here")
-      ->type_name("N[xMEMORY]|found")
+  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
+            "The cards in place of a system's: N, N with the memory of each, or those found here")
       ->excludes("--system");
   addWhere(command, options.where);
   addResults(command, options.results);
   addJson(command, options.json);
-  command
-      .add_option("--worker", options.engine.worker,
-                  "The program that runs trials (default: expc-worker-cuda, beside expc)")
-      ->type_name("PATH");
-  command
-      .add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a point has failed (default 1800)")
-      ->type_name("SECONDS")
+  addOption(command, "--worker", "PATH", options.engine.worker,
+            "The program that runs trials (default: expc-worker-cuda, beside expc)");
+  addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
+            "Seconds after which a point has failed (default 1800)")
       ->check(CLI::PositiveNumber);
   command.add_flag("--again", options.engine.again,
                    "Also rehearse points that this worker has rehearsed on such cards");
@@ -448,25 +409,18 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addMachine(command, options.machine);
   addResults(command, options.results);
   addJson(command, options.json);
-  command
-      .add_option("--noise", options.noise,
-                  "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%")
-      ->type_name("[METRIC=]SHARE")
+  addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
+            "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%")
       ->allow_extra_args(false);
-  command
-      .add_option("--effect", options.effects,
-                  "What is true of each cell of a criterion; default: as measured, else as published")
-      ->type_name("CRITERION=VALUE")
+  addOption(command, "--effect", "CRITERION=VALUE", options.effects,
+            "What is true of each cell of a criterion; default: as measured, else as published")
       ->allow_extra_args(false);
-  command.add_option("--lost", options.lost, "Share of trials that fail for good; default: as stored trials did")
-      ->type_name("SHARE");
-  command.add_option("--studies", options.studies, "How many studies are simulated")
-      ->type_name("N")
+  addOption(command, "--lost", "SHARE", options.lost,
+            "Share of trials that fail for good; default: as stored trials did");
+  addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "The same seed gives the same numbers")
-      ->type_name("N")
-      ->capture_default_str();
+  addOption(command, "--seed", "N", options.seed, "The same seed gives the same numbers")->capture_default_str();
 }
 
 void addDoctor(CLI::App& app, Asked& asked) {
@@ -545,6 +499,7 @@ int main(int argc, char** argv) {
   addCheck(app, asked);
   addPlan(app, asked);
   addRun(app, asked, words);
+  addBench(app, asked);
   addDiagnose(app, asked);
   addRehearse(app, asked);
   addReport(app, asked);

@@ -8,7 +8,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/starters/starters.h"
-#include "compiler/parse/tokens.h"
+#include "compiler/driver/study_words.h"
 #include "runtime/files/files.h"
 
 namespace expc::driver {
@@ -22,13 +22,6 @@ struct Starter {
 /// Of each kind of workload that a study can be begun with.
 std::vector<Starter> starters() {
   return {{"image.mobilenet_v2", *starterText("image")}, {"command", *starterText("command")}};
-}
-
-/// Whether a study can be called so: one word that is none of the language's.
-bool isName(const std::string& name) {
-  source::SourceManager sources;
-  const std::vector<parse::LexedToken> tokens = parse::tokens(sources, sources.add("", name));
-  return tokens.size() == 2 && parse::isWord(tokens[0].kind) && tokens[0].range.end == name.size();
 }
 
 }  // namespace

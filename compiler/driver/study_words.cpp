@@ -5,6 +5,7 @@
 #include "compiler/check/check.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
+#include "compiler/parse/tokens.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {
@@ -91,6 +92,12 @@ std::vector<std::string> workloadWords(const std::string& module) {
   if (const std::optional<ast::Module> found = moduleOf(module, sources))
     for (const ast::WorkloadDecl& workload : found->workloads) out.push_back(workload.name.name);
   return out;
+}
+
+bool isName(const std::string& name) {
+  source::SourceManager sources;
+  const std::vector<parse::LexedToken> tokens = parse::tokens(sources, sources.add("", name));
+  return tokens.size() == 2 && parse::isWord(tokens[0].kind) && tokens[0].range.end == name.size();
 }
 
 }  // namespace expc::driver

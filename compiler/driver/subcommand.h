@@ -27,6 +27,12 @@ std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const 
   return {*command, *options};
 }
 
+/// An option, with the word that stands for its value in the help.
+template <typename T>
+CLI::Option* addOption(CLI::App& command, const char* name, const char* type, T& value, const std::string& help) {
+  return command.add_option(name, value, help)->type_name(type);
+}
+
 /// An option that takes one of a few words. Help and errors list them in the order given, and completion finds them.
 template <typename T>
 CLI::Option* addChoice(CLI::App& command, const std::string& name, T& value,

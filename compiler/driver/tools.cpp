@@ -10,7 +10,7 @@ void addExplain(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "explain", "Explain a diagnostic: its cause, examples, and how to mend it", explain);
   command.footer(kPlainExitCodes);
-  command.add_option("code", options.code, "A code or name, such as E0203 or unknown-unit")->type_name("CODE");
+  addOption(command, "code", "CODE", options.code, "A code or name, such as E0203 or unknown-unit");
   command.add_flag("--list", options.list, "List every diagnostic (also without a CODE)");
 }
 
@@ -18,9 +18,8 @@ void addFmt(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "fmt", "Give study files the one layout; there is no style to choose", format);
   command.footer("Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
-  command.add_option("paths", options.paths, "Files and folders, or - for standard input to standard output")
-      ->required()
-      ->type_name("PATH");
+  addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
+      ->required();
   command.add_flag("--check", options.check, "Write nothing, name the files that would change; exit with 1 then");
   command.add_flag("--diff", options.diff, "Write nothing, print what would change");
 }
@@ -29,12 +28,10 @@ void addDoc(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc);
   command.footer(kPlainExitCodes);
-  command
-      .add_option("module", options.module,
-                  "A built-in module, such as std.image, or a file (.exp); without one, "
-                  "the built-in modules are listed")
-      ->type_name("MODULE|FILE");
-  command.add_option("workload", options.workload, "Only this workload of it")->type_name("WORKLOAD");
+  addOption(command, "module", "MODULE|FILE", options.module,
+            "A built-in module, such as std.image, or a file (.exp); without one, "
+            "the built-in modules are listed");
+  addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of it");
   addChoice<bool>(command, "--format", options.markdown, {{"text", false}, {"markdown", true}},
                   "How to print (default text)")
       ->type_name("FORMAT");
@@ -43,11 +40,9 @@ void addDoc(CLI::App& app, Asked& asked) {
 void addNew(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(app, asked, "new", "Write a commented study to start from", newStudy);
   command.footer(kPlainExitCodes);
-  command.add_option("name", options.name, "Its name; the file is NAME.exp")->type_name("NAME")->capture_default_str();
-  command
-      .add_option("--workload", options.workload,
-                  "What it is about: image.mobilenet_v2, or command, a program of your own")
-      ->type_name("WORKLOAD")
+  addOption(command, "name", "NAME", options.name, "Its name; the file is NAME.exp")->capture_default_str();
+  addOption(command, "--workload", "WORKLOAD", options.workload,
+            "What it is about: image.mobilenet_v2, or command, a program of your own")
       ->capture_default_str();
   command.add_flag("--force", options.force, "Replace a file of that name");
 }
@@ -66,7 +61,7 @@ void addTools(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "completion", "Print a script with which a shell completes commands, options and names",
                  printCompletionScript);
   completion.footer(kPlainExitCodes);
-  completion.add_option("shell", shell, "bash, zsh or fish")->required()->type_name("SHELL");
+  addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
   auto [server, options] =
       addCommand(app, asked, "lsp", "Serve an editor over standard input and output (docs/editors.md)", lsp);
