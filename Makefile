@@ -42,6 +42,7 @@ bench: cuda setup-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/trials.py --expc $(BUILD)/bin/expc
+	@python3 tests/bench/commands.py --expc $(BUILD)/bin/expc
 	@$(BUILD)/bin/expc-index-bench
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
