@@ -26,9 +26,9 @@ namespace expc::driver {
 
 namespace {
 
-/// Whether only a shell knows what it means: characters of one, or a variable before the program.
+/// Whether only a shell knows what it means: characters of one, an empty word, or a variable before the program.
 bool isForShell(const std::string& text) {
-  static const std::regex plain(R"('[^'\\]*'|"[^"$`\\]*")"), shell(R"([|&;<>()$`*?[#~\n\\'"]|^[^ ]*=)");
+  static const std::regex plain(R"('[^'\\]+'|"[^"$`\\]+")"), shell(R"([|&;<>()$`*?[#~\n\\'"]|^[^ ]*=)");
   return std::regex_search(std::regex_replace(text, plain, "x"), shell);
 }
 
@@ -45,7 +45,8 @@ class Bench {
       if (std::string wrong = parameter(text); !wrong.empty()) return wrong;
     for (const std::string& text : options_.commands)
       if (std::string wrong = command(text); !wrong.empty()) return wrong;
-    return "";
+    const bool too_few = names_.size() > 1 && options_.runs > 0 && options_.runs < 6;
+    return too_few ? fmt::format("-r {}: a verdict with 95 % confidence needs 6 runs of each", options_.runs) : "";
   }
 
   /// The study under a name, before it is laid out.
@@ -60,7 +61,7 @@ class Bench {
       text += fmt::format("factor {} in {{ {} }}\n", parameter, fmt::join(values, ", "));
       by += ", " + parameter;
     }
-    text += "\nmeasure wall, cpu_time, host_memory_peak\n";
+    text += "\nmeasure wall, cpu_time\n";
     if (several)
       text += fmt::format(
           "\n/// How many times as long the others take.\ncompare others_take = ratio(wall) over workload against {}\n"
@@ -141,8 +142,10 @@ class Bench {
     static const std::regex between(R"([\s'"|&;<>()$`=,]+)"), script(R"(.*\.(py|sh|pl|rb|js|jl|R|lua|php))");
     const bool linked = !options_.here && !isForShell(text);
     for (const auto& [name, values] : parameters_) check::replaceAll(text, "{" + name + "}", "*");
-    for (std::sregex_token_iterator at(text.begin(), text.end(), between, -1), end; at != end; ++at) {
-      const std::string path = std::filesystem::path(at->str()).lexically_normal();
+    std::vector<std::string> words = shellWords(text);  // names with blanks stand in quotes
+    words.insert(words.end(), std::sregex_token_iterator(text.begin(), text.end(), between, -1), {});
+    for (const std::string& word : words) {
+      const std::string path = std::filesystem::path(word).lexically_normal();
       const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
       if (outside || (linked && std::regex_match(path, script))) continue;
       auto files = engine::filesMatching(std::filesystem::current_path(), path, options_.results);

@@ -81,7 +81,7 @@ void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
 
 /// `exit 0, 1`
 void Transform::exitDecl(uint32_t index, ast::WorkloadDecl& workload) {
-  if (!workload.exit_codes.empty()) return duplicate(index, "the exit codes", workload.exit_range);
+  if (!workload.exit_codes.empty()) return duplicate(index, "the list of exit codes", workload.exit_range);
   for (uint32_t number : children(index, Rule::Number))
     if (const auto code = wholeNumber(number, 255, "exit codes from 0 to 255")) workload.exit_codes.push_back(*code);
   workload.exit_range = range(index);

@@ -52,8 +52,8 @@ def expc(commands, folder, *more):
     seconds = timed([OPTIONS.expc, "bench", "--quiet", *more, *commands], folder)
     judged = json.loads(subprocess.run([OPTIONS.expc, "report", "bench.exp", "--format", "json"], cwd=folder, capture_output=True, text=True).stdout)
     criterion = judged["criteria"][0]
-    estimate = criterion["cells"][0]["estimate"]
-    return {"seconds": seconds, "ratio": estimate["value"], "low": estimate["low"], "high": estimate["high"],
+    cell = criterion["cells"][0]
+    return {"seconds": seconds, "ratio": cell["estimate"], "low": cell["interval"]["low"], "high": cell["interval"]["high"],
             "differ": criterion["verdict"] in ("pass", "fail")}
 
 
