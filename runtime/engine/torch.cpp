@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
