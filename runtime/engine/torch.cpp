@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -17,18 +16,14 @@ using llvm::StringRef;
 
 /// "2.11.0", as the package's version.py says, or build-version of LibTorch's archive; "" where neither is there.
 std::string versionOf(const fs::path& torch) {
-  constexpr StringRef kBefore = "__version__ = '";
   for (const char* name : {"version.py", "build-version"}) {
     auto file = files::read((torch / name).string(), files::kMostByHand);
     if (!file) {
       llvm::consumeError(file.takeError());
       continue;
     }
-    const StringRef text = (*file)->getBuffer();
-    const size_t at = text.find(kBefore);
-    return text.substr(at == StringRef::npos ? 0 : at + kBefore.size())
-        .take_while([](char c) { return c == '.' || (c >= '0' && c <= '9'); })
-        .str();
+    const auto [all, after] = (*file)->getBuffer().split("__version__ = '");
+    return (after.empty() ? all : after).take_while([](char c) { return c == '.' || (c >= '0' && c <= '9'); }).str();
   }
   return "";
 }
@@ -53,16 +48,15 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   std::error_code unknown;
   const bool there = fs::exists(torch / "lib/libtorch_cpu.so", unknown);
   if (!there && named.empty()) return added;  // the loader says what it misses
-  const std::string version = versionOf(torch);
-  if (!there || minorOf(version) != minorOf(EXPC_TORCH_VERSION)) {
+  const std::string version = versionOf(torch), wanted = minorOf(EXPC_TORCH_VERSION).str();
+  if (!there || minorOf(version) != wanted) {
     return llvm::createStringError(fmt::format(
-        "the worker '{}' was built for torch {}, and {} {}; install that (`pip install 'torch=={}.*'`), or name the "
-        "folder of one with --torch PATH or in EXPC_TORCH",
-        worker, minorOf(EXPC_TORCH_VERSION).str(), torch.string(),
+        "the worker '{0}' was built for torch {1}, and {2} {3}; install that (`pip install 'torch=={1}.*'`), or name "
+        "the folder of one with --torch PATH or in EXPC_TORCH",
+        worker, wanted, torch.string(),
         !there            ? "has no lib/libtorch_cpu.so"
         : version.empty() ? "does not say its version"
-                          : "is " + version,
-        minorOf(EXPC_TORCH_VERSION).str()));
+                          : "is " + version));
   }
   const fs::path wheels = torch.parent_path() / "nvidia";
   if (valueOf("EXPC_DALI_ROOT", added).empty() && fs::exists(wheels / "dali", unknown))

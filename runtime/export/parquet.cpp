@@ -27,10 +27,8 @@ llvm::Expected<ParquetEntry> openModule() {
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
   if (!entry)
-    return llvm::createStringError(
-        fmt::format("{} cannot be opened: {}; it needs pyarrow, which `pip install 'expc[parquet]'` brings where pip "
-                    "installed expc",
-                    path.string(), dlerror()));
+    return llvm::createStringError(fmt::format(
+        "{} cannot be opened: {}; it needs pyarrow (`pip install 'expc[parquet]'`)", path.string(), dlerror()));
   return reinterpret_cast<ParquetEntry>(entry);
 }
 

@@ -56,26 +56,16 @@ std::string standalone(const NamedChart& chart) {
   return plan::canonicalJson(llvm::json::Value(std::move(specification)));
 }
 
-/// The set-up's Python, that of the environment in which pip has installed this, or the one that the shell finds; "":
-/// there is none.
-std::string chartPython() {
-  for (const char* place : {EXPC_CHART_PYTHON, "../../../../../bin/python3"}) {
-    const std::string python = (base::programFolder() / place).string();
-    if (llvm::sys::fs::can_execute(python)) return python;
-  }
-  auto found = llvm::sys::findProgramByName("python3");
-  return found ? *found : "";
-}
-
 }  // namespace
 
 llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
-  const std::string missing =
-      "it needs vl-convert, which tools/setup installs, and `pip install 'expc[charts]'` where expc was installed by "
-      "pip; "
-      "without it the report page saves its charts as SVG and PNG";
-  const std::string python = chartPython();
-  if (python.empty()) return failed(path, missing);
+  constexpr const char* kMissing =
+      "it needs vl-convert (tools/setup, or `pip install 'expc[charts]'` where pip installed expc); without it the "
+      "report page saves its charts as SVG and PNG";
+  const std::string set_up = (base::programFolder() / EXPC_CHART_PYTHON).string();
+  const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
+  const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
+  if (!python) return failed(path, kMissing);
   Scratch specification, said;
   if (std::error_code error = specification.make("json")) return failed(path, error.message());
   if (std::error_code error = said.make("txt")) return failed(path, error.message());
@@ -84,10 +74,10 @@ llvm::Error drawChart(const NamedChart& chart, const std::string& format, const 
   const std::string in = specification.path.str().str(), out = said.path.str().str();
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     std::string problem;
-    const int code = llvm::sys::ExecuteAndWait(python, {python, "-c", script, format, temporary}, std::nullopt,
+    const int code = llvm::sys::ExecuteAndWait(*python, {*python, "-c", script, format, temporary}, std::nullopt,
                                                {llvm::StringRef(in), llvm::StringRef(), llvm::StringRef(out)}, kSeconds,
                                                0, &problem);
-    if (code == kNoLibrary) return failed(path, missing);
+    if (code == kNoLibrary) return failed(path, kMissing);
     return code == 0 ? llvm::Error::success() : failed(path, !problem.empty() ? problem : said.text());
   });
 }
