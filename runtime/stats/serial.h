@@ -10,8 +10,8 @@ namespace expc::stats {
 
 /// The correlation of a value with the one before it in its session, pooled over samples that were measured side by
 /// side. It is that of normal scores, so that neither an outlier nor a scale matters. A short run shows too little of
-/// it: what a mean that is estimated takes away is put back (Marriott & Pope 1954), and so is five eighths of a standard
-/// error; what lies within a quarter of one of none is none. docs/layers/statistics.md says what that gives.
+/// it: what a mean that is estimated takes away is put back (Marriott & Pope 1954), and so is five eighths of a
+/// standard error; what lies within a quarter of one of none is none. docs/layers/statistics.md says what that gives.
 class SerialCorrelation {
  public:
   /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured.
