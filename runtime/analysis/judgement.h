@@ -89,8 +89,8 @@ struct Look {
 /// estimates stay where they are.
 struct NextStep {
   /// Decides: probably its verdict. Trusts: a control gets narrow enough for it to be trusted. Intervals: cells that
-  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it, so
-  /// that another design is the answer.
+  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it,
+  /// so that another design is the answer.
   enum class Reach { Decides, Trusts, Intervals, OutOfReach };
   Reach reach = Reach::Decides;
   unsigned blocks = 0;                      // further ones; 0 out of reach
