@@ -87,7 +87,7 @@ HEADERS = {
     "random": """bernoulli_distribution discrete_distribution exponential_distribution lognormal_distribution minstd_rand mt19937 mt19937_64
         normal_distribution random_device seed_seq uniform_int_distribution uniform_real_distribution""",
     "ranges": "views",
-    "regex": "regex regex_match regex_search smatch",
+    "regex": "regex regex_match regex_replace regex_search smatch sregex_token_iterator",
     "set": "multiset set erase_if",
     "shared_mutex": "shared_lock shared_mutex",
     "span": "as_bytes as_writable_bytes span dynamic_extent",
