@@ -64,6 +64,10 @@ TEST_CASE("a reason is said once") {
   for (const analysis::CellEstimate& one : cells) said.push_back(reason(one));
   CHECK(said == std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
                                          "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
+  const analysis::CellEstimate few = cell("needs 6 pairs, has 3", "");
+  SaidOnce of_all("", {few, few});
+  CHECK(of_all(few) == "all rows: needs 6 pairs, has 3");
+  CHECK(of_all(few).empty());
 }
 
 TEST_CASE("how sure a claim with a confidence is") {
