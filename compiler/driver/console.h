@@ -1,8 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <llvm/Support/Error.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -16,8 +16,8 @@ class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}
 
-  /// Text for people, in colours of ours. False when it could not be written (a full disk behind a redirection), which is
-  /// said once; a reader that has gone has seen enough.
+  /// Text for people, in colours of ours. False when it could not be written (a full disk behind a redirection), which
+  /// is said once; a reader that has gone has seen enough.
   bool print(std::string_view text) const;
   /// For programs, byte by byte.
   bool printRaw(std::string_view text) const;
