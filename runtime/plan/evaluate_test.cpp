@@ -76,8 +76,8 @@ TEST_CASE("a derived metric reads numbers among the parameters of its point") {
   const auto at = [&](const llvm::json::Object& parameters) {
     return evaluate(*rate, [](const MetricTerm&) -> Reading { return {0.5, false, ""}; }, &parameters);
   };
-  CHECK(at({{"batch", 64}}).value == 128);
-  CHECK(at({{"other", 64}}).why == "batch has no value here");  // not active there
+  CHECK(at(llvm::json::Object{{"batch", 64}}).value == 128);
+  CHECK(at(llvm::json::Object{{"other", 64}}).why == "batch has no value here");  // not active there
 }
 
 TEST_CASE("a term without a value says why") {

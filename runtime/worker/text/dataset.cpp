@@ -36,9 +36,9 @@ void mask(Conversation& conversation, bool learn_prompt) {
     message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
 }
 
-class RowReader {
+class Reader {
  public:
-  explicit RowReader(const DatasetOptions& options)
+  explicit Reader(const DatasetOptions& options)
       : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && learnsPrompt(kind_)) {}
 
   llvm::Error add(const llvm::json::Object& row) {
@@ -122,7 +122,7 @@ class RowReader {
   std::vector<Example> examples_;
 };
 
-llvm::Error RowReader::lendAnswers() {
+llvm::Error Reader::lendAnswers() {
   const size_t count = examples_.size();
   const auto answer = [&](size_t at) -> const std::string& {
     return examples_[at % count].chosen.back().parts.front();
@@ -145,7 +145,7 @@ llvm::Error RowReader::lendAnswers() {
 }  // namespace
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
-  RowReader reader(options);
+  Reader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
