@@ -211,8 +211,8 @@ class Completer {
 
 /// A command line up to the cursor as a shell would cut it into words: the last one, maybe empty, is being typed.
 std::vector<std::string> splitLine(const std::string& line) {
-  // A letter at the cursor makes a word of an empty one too, and is taken off again.
-  std::vector<std::string> out = shellWords(line + "x");
+  // A letter at the cursor makes a word of an empty one too, and is taken off again. A zero byte ends every argument.
+  std::vector<std::string> out = shellWords(std::string(line.c_str()) + "x");
   out.back().pop_back();
   return out;
 }
@@ -231,7 +231,7 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
   std::vector<std::string> words;
   if (arguments.size() == 2 && arguments[0] == "--line") {
     words = splitLine(arguments[1]);
-    words.erase(words.begin());  // the program
+    if (!words.empty()) words.erase(words.begin());  // the program
   } else if (!arguments.empty() && arguments[0] == "--words") {
     words.assign(arguments.begin() + 1, arguments.end());
   } else {

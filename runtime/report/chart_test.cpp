@@ -164,9 +164,16 @@ TEST_CASE("the scale of a drawing names both ends of a band, apart from no diffe
 }
 
 TEST_CASE("levels that an axis of numbers would put on top of each other keep equal distances") {
-  const FactorAxis axis = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"1000", 1000}});
+  const FactorAxis axis = axisOf({{"1", 1}, {"1.001", 1.001}, {"1000", 1000}, {"1001", 1001}});
   CHECK(axis.numbers);
   CHECK(axis.places.empty());
+}
+
+TEST_CASE("levels with zero among them lie where they are, about zero as far apart as on an axis of equal steps") {
+  const FactorAxis axis = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"1000", 1000}});
+  CHECK(axis.places == std::vector<double>{0, 1, 10, 1000});
+  CHECK(axis.linear_to == 1);
+  CHECK(*axis.encoding(0).getObject("scale")->getString("type") == "symlog");
 }
 
 TEST_CASE("a level where the factor is not active has no place among numbers") {

@@ -33,14 +33,14 @@ void SerialCorrelation::add(std::span<const double> values, std::span<const int6
   const std::vector<double> scores = scoresOf(values);
   for (size_t i = 0; i < scores.size(); ++i) {
     squares_ += scores[i] * scores[i];
-    if (i > 0 && sessions[i] == sessions[i - 1]) products_ += scores[i] * scores[i - 1];
+    if (i > 0 && sessions[i] == sessions[i - 1]) products_ += scores[i] * scores[i - 1], ++neighbours_;
   }
   values_ += values.size();
   ++samples_;
 }
 
 double SerialCorrelation::value() const {
-  if (squares_ <= 0) return 0;
+  if (squares_ <= 0 || neighbours_ == 0) return 0;
   constexpr double kMost = 0.99;
   const double n = double(values_) / double(samples_), error = 1 / std::sqrt(double(values_));
   const double found = products_ / squares_ + 1 / n;

@@ -21,7 +21,7 @@ class SerialCorrelation {
 
  private:
   double products_ = 0, squares_ = 0;
-  size_t values_ = 0, samples_ = 0;
+  size_t values_ = 0, samples_ = 0, neighbours_ = 0;
 };
 
 /// By how much the variance of the number of values below the median is larger than that of as many independent ones,

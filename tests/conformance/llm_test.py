@@ -25,7 +25,7 @@ from server import Server  # noqa: E402
 EPOCHS = 5  # of trials that are killed
 METHODS = ("full", "lora", "qlora", "qat", "dpo")
 # What only a GPU has, and what only dpo or several ranks have.
-GPU_ONLY = {"device_memory_peak", "device_memory_allocated_peak", "energy", "copy_time", "api_time", "launch_time",
+GPU_ONLY = {"device_memory_peak", "device_memory_allocated_peak", "energy", "copy_time", "api_time", "launch_time", "launch_count", "copies_htod",
             "stream_synchronize_time", "event_synchronize_time", "event_destroy_time", "memcpy_async_time", "memcpy_htod_time",
             "memcpy_dtoh_time", "memcpy_dtod_time", "bytes_htod", "bytes_dtoh", "bytes_dtod", "kernel_time", "nccl_time", "nccl_all_reduce_time", "nccl_all_gather_time",
             "nccl_reduce_scatter_time", "nccl_broadcast_time", "gpu_busy_share"}

@@ -19,8 +19,8 @@ import ranks  # noqa: E402
 
 WORKER = ""
 TIMED = {"step_time", "images_per_s", "train_time", "epoch_time", "startup_time", "first_step_time", "load_wait_time", "load_wait_share",
-         "host_memory_peak", "device_memory_peak", "device_memory_allocated_peak", "energy", "images_skipped"}
-QUALITY = {"accuracy", "train_accuracy", "final_loss", "quality_train_time", "evaluation_time", "total_time"}
+         "host_memory_peak", "device_memory_peak", "device_memory_allocated_peak", "energy", "images_skipped", "epoch_pause_time"}
+QUALITY = {"accuracy", "train_accuracy", "final_loss", "quality_train_time", "evaluation_time", "evaluation_pause_time", "total_time"}
 
 
 class Metrics(unittest.TestCase):
@@ -32,8 +32,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual(set(metrics), TIMED)
         self.assertIsNone(metrics["device_memory_peak"])  # not on the CPU
         self.assertIsNone(metrics["energy"])
+        self.assertEqual(metrics["epoch_pause_time"] is not None, "data" in parameters)  # of 64 images six steps begin another epoch
         for name in TIMED - {"device_memory_peak", "device_memory_allocated_peak", "energy", "load_wait_share", "load_wait_time",
-                             "images_skipped"}:
+                             "images_skipped", "epoch_pause_time"}:
             self.assertGreater(metrics[name], 0, name)
         self.assertLessEqual(metrics["load_wait_share"], 1)
         self.assertAlmostEqual(metrics["images_per_s"] * metrics["train_time"], 4 * 16 * count, places=6)

@@ -20,7 +20,7 @@
 namespace expc::fuzz {
 namespace {
 
-constexpr size_t kMostAsked = 40;
+constexpr size_t kMostAsked = 8;
 
 /// What is printed while it lives, instead of on the standard output.
 class Printed {
