@@ -291,8 +291,8 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 /// Why values that go on from one to the next have no interval, though they are many enough.
 std::string tooAlike(const CellEstimate& estimate) {
   return fmt::format(
-      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are hardly worth "
-      "more than one",
+      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are worth fewer "
+      "than three",
       estimate.correlation, estimate.values.size());
 }
 

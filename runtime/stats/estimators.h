@@ -19,7 +19,7 @@ namespace expc::stats {
 /// they are is an estimate; never at a level that as many independent values would not have, nor below kLeastWorth.
 NestedIntervals orderStatistics(std::span<const double> values, double inflation = 1);
 
-inline constexpr double kLeastWorth = 1.25;  // fewer say nothing of how far they scatter
+inline constexpr double kLeastWorth = 3;  // Student's t of fewer reaches so far that it tells nothing
 
 /// The Hodges-Lehmann estimate of the centre of paired differences (the median of the n(n+1)/2 Walsh averages (d_i +
 /// d_j)/2, i <= j) with the intervals that invert Wilcoxon's signed-rank test: [W(k), W(M+1-k)] misses with probability
