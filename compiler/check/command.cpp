@@ -230,4 +230,12 @@ std::vector<std::string> argumentTexts(const Command::Program& program) {
   return texts;
 }
 
+bool isTold(const Workload& workload, std::string_view setting) {
+  const std::string told = fmt::format("${{{}}}", setting);
+  return workload.command && workload.findParameter(setting) < 0 &&
+         std::ranges::any_of(
+             argumentTexts(workload.command->program),
+             [&](const std::string& text) { return text.find(told) != std::string::npos; });
+}
+
 }  // namespace expc::check

@@ -331,17 +331,12 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
 namespace {
 
 /// Whether some workload of the study does anything with a setting of its trials: a command runs as long as it likes,
-/// unless an argument tells it. A parameter of its own with that name stands there instead.
+/// unless an argument tells it.
 bool reads(const Study& study, std::string_view setting) {
   // A command that is not told the warm-up is started so often before each trial.
   if (setting == "repeat" || setting == "warmup") return true;
-  const std::string told = fmt::format("${{{}}}", setting);
-  const auto tells = [&](const std::string& argument) { return argument.find(told) != std::string::npos; };
-  return std::ranges::any_of(study.uses, [&](const Use& use) {
-    const auto& command = use.workload->command;
-    return !command ||
-           (use.workload->findParameter(setting) < 0 && std::ranges::any_of(argumentTexts(command->program), tells));
-  });
+  return std::ranges::any_of(study.uses,
+                             [&](const Use& use) { return !use.workload->command || isTold(*use.workload, setting); });
 }
 
 /// Steps are needed where no epochs stand for them.

@@ -140,6 +140,9 @@ struct Workload {
 
 /// The texts that a program gets, with `options` written out.
 std::vector<std::string> argumentTexts(const Command::Program& program);
+/// Whether an argument of a command tells it a setting of its trials ("steps", as ${steps}): a parameter of its own
+/// with that name stands there instead.
+bool isTold(const Workload& workload, std::string_view setting);
 
 /// A workload as a study uses it.
 struct Use {

@@ -177,11 +177,8 @@ class Outliner {
     };
     const bool quality = kind == check::TrialKind::Quality;
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
-    const bool told = std::ranges::any_of(study_.uses, [](const check::Use& use) {
-      const auto& command = use.workload->command;
-      const auto has = [](const std::string& text) { return text.find("${warmup}") != std::string::npos; };
-      return command && std::ranges::any_of(check::argumentTexts(command->program), has);
-    });
+    const bool told =
+        std::ranges::any_of(study_.uses, [](const check::Use& use) { return check::isTold(*use.workload, "warmup"); });
     if (!quality && (built_in || told || value("warmup", 0) == 0))
       set("warmup", 0);
     else if (!quality)  // steps mean nothing to any of the programs

@@ -154,9 +154,10 @@ TEST_CASE("options stand for every parameter, and neither their order nor one mo
 }
 
 TEST_CASE("warmup of commands is starts, unless a program is told it or the study has steps of its own") {
-  const auto settings = [](const std::string& argument, const std::string& more, const std::string& warmup) {
-    const std::string text = "import std.null workload w command [\"run\", \"" + argument +
-                             "\"] { metric wall : Time lower  metric step_time : Time lower from stdout }\n"
+  const auto settings = [](const std::string& argument, const std::string& more, const std::string& warmup,
+                           const std::string& own = "") {
+    const std::string text = "import std.null workload w command [\"run\", \"" + argument + "\"] { " + own +
+                             " metric wall : Time lower  metric step_time : Time lower from stdout }\n"
                              "study s { workload w = w " +
                              more + " measure step_time design full { timed { repeat 10 steps 1 " + warmup + " } } }";
     return llvm::json::Value(
@@ -167,6 +168,9 @@ TEST_CASE("warmup of commands is starts, unless a program is told it or the stud
   CHECK(settings("x", "", "warmup 0") == Object{{"steps", 1}, {"warmup", 0}});
   CHECK(settings("x", "", "") == Object{{"steps", 1}});
   CHECK(settings("${warmup}", "", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
+  // A parameter of its own stands in the argument, so that nothing is told of the design's.
+  CHECK(settings("${warmup}", "", "warmup 3", "param warmup : int = 5") ==
+        Object{{"steps", 1}, {"uncounted_starts", 3}});
   CHECK(settings("x", "workload other = null.idle", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
 }
 
