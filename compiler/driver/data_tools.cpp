@@ -47,17 +47,13 @@ void addPrepare(CLI::App& data, Asked& asked) {
       addCommand(data, asked, "prepare", "Put downloads into the folders that the studies name", prepareData);
   command.footer("Exit codes: 0 all is there, 1 an error or something is missing, 2 usage.");
   command.fallthrough();
-  command.add_option("what", options.what, "What to prepare: reference, the data of the reference study")
+  addOption(command, "what", "WHAT", options.what, "What to prepare: reference, the data of the reference study")
       ->required()
-      ->check(CLI::IsMember({"reference"}))
-      ->type_name("WHAT");
-  command
-      .add_option("--from", options.from, "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
-      ->type_name("DIR")
+      ->check(CLI::IsMember({"reference"}));
+  addOption(command, "--from", "DIR", options.from,
+            "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
       ->capture_default_str();
-  command.add_option("--to", options.to, "The folder to fill: data beside the studies")
-      ->type_name("DIR")
-      ->capture_default_str();
+  addOption(command, "--to", "DIR", options.to, "The folder to fill: data beside the studies")->capture_default_str();
 }
 
 /// A command that looks at a data set that is there.

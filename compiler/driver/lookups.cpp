@@ -22,9 +22,6 @@ using check::EnumValue;
 using check::Rational;
 using check::Value;
 
-/// Of Llama 3: of a model that has them all, bytes are no tokens.
-constexpr int64_t kWholeVocabulary = 128'256;
-
 std::string nameOf(const EnumValue& level) { return level.type->levels[level.level].name; }
 
 int64_t wholeOf(const Value& value) {
@@ -133,7 +130,7 @@ class Files {
     else
       at->second = measured(options);
     if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
-        options.vocabulary >= kWholeVocabulary)
+        options.vocabulary >= kLlama3Vocabulary)
       note(
           fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
                       "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",

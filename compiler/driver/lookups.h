@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "compiler/formula/formula.h"
 
 namespace expc::driver {
+
+/// Tokens of Llama 3.
+inline constexpr int64_t kLlama3Vocabulary = 128'256;
 
 /// What estimates ask of files (compiler/formula/lookup.h), each read once: a model's sizes as the worker reads them,
 /// the lengths of rows as it would cut them. Of what is missing or damaged nothing is known: `notes`, which must

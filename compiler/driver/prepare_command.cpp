@@ -7,11 +7,15 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/lookups.h"
 #include "compiler/driver/prepare.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
@@ -27,7 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kImages[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                    "t10k-labels-idx1-ubyte"};
-constexpr int64_t kVocabulary = 128'256;  // of Llama 3
 /// Where the reference study says how many tokens a subset has, it has so many rows.
 constexpr int64_t kSubset = 500;
 
@@ -79,16 +82,29 @@ struct Account {
   std::vector<std::string> done, missing;
 };
 
-/// `name` below `folder`, or one folder further down; "": it is nowhere.
-std::string find(const std::string& folder, const std::string& name) {
-  std::error_code ignored;
-  if (fs::path path = fs::path(folder) / name; fs::is_regular_file(path, ignored)) return path.string();
-  std::vector<std::string> found;
-  for (const auto& entry :
-       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
-    if (entry.path().filename() == name && entry.is_regular_file(ignored)) found.push_back(entry.path().string());
-  return found.empty() ? "" : *std::min_element(found.begin(), found.end());
-}
+/// The files of a folder and of those below it, by name: of several the one in the folder itself, else the first.
+class Downloads {
+ public:
+  explicit Downloads(const std::string& folder) {
+    std::error_code failed, unknown;
+    for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
+         !failed && at != end; at.increment(failed)) {
+      if (!at->is_regular_file(unknown)) continue;
+      const std::pair place(at.depth() > 0, at->path().string());
+      const auto [known, fresh] = files_.try_emplace(at->path().filename().string(), place);
+      if (!fresh) known->second = std::min(known->second, place);
+    }
+  }
+
+  /// "": it is nowhere.
+  std::string find(const std::string& name) const {
+    const auto found = files_.find(name);
+    return found == files_.end() ? "" : found->second.second;
+  }
+
+ private:
+  std::map<std::string, std::pair<bool, std::string>> files_;  // below the folder, or in it; the path
+};
 
 llvm::Expected<std::string> digestOf(const std::string& path) {
   return engine::digestPath(path, [] { return llvm::Error::success(); });
@@ -102,13 +118,13 @@ llvm::Error copy(const std::string& from, const std::string& to) {
   });
 }
 
-llvm::Error prepareImages(const PrepareOptions& options, Account& account) {
+llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downloads, Account& account) {
   const fs::path to = fs::path(options.to) / "mnist";
   std::vector<std::string> sources;
   for (const char* name : kImages) {
-    sources.push_back(find(options.from, name));
+    sources.push_back(downloads.find(name));
     if (!sources.back().empty()) continue;
-    const std::string packed = find(options.from, std::string(name) + ".gz");
+    const std::string packed = downloads.find(std::string(name) + ".gz");
     account.missing.push_back(packed.empty() ? fmt::format("MNIST: there is no {} below {}", name, options.from)
                                              : fmt::format("MNIST: unpack it first: gunzip -k {}", packed));
     return llvm::Error::success();
@@ -126,19 +142,19 @@ llvm::Error prepareImages(const PrepareOptions& options, Account& account) {
 }
 
 /// The file of a set, whatever its format; "": there is none.
-std::string fileOf(const RowSet& set, const std::string& from, Account& account) {
+std::string fileOf(const RowSet& set, const std::string& folder, const Downloads& downloads, Account& account) {
   for (const char* stem : set.stems)
     for (const char* ending : {".json", ".jsonl", ".csv", ".tsv"})
-      if (std::string path = find(from, std::string(stem) + ending); !path.empty()) return path;
+      if (std::string path = downloads.find(std::string(stem) + ending); !path.empty()) return path;
   for (const char* stem : set.stems)
-    if (const std::string path = find(from, std::string(stem) + ".parquet"); !path.empty()) {
+    if (const std::string path = downloads.find(std::string(stem) + ".parquet"); !path.empty()) {
       account.missing.push_back(
           fmt::format("{}: Parquet is not read here; DuckDB turns it into lines: duckdb -c \"copy '{}' to '{}.jsonl'\"",
                       set.title, path, llvm::StringRef(path).drop_back(8).str()));
       return "";
     }
   account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv or .tsv below {}; it is at {}",
-                                        set.title, set.stems.front(), from, set.origin));
+                                        set.title, set.stems.front(), folder, set.origin));
   return "";
 }
 
@@ -241,7 +257,7 @@ std::string tokensText(const RowSet& set, const std::string& path, const std::st
   text::TokenRowsOptions options;
   options.data = {.path = path, .kind = set.kind, .pairs = false, .row_limit = kSubset};
   options.tokenizer = tokenizer;
-  options.vocabulary = kVocabulary;
+  options.vocabulary = kLlama3Vocabulary;
   auto rows = text::TokenRows::open(options);
   if (!rows) return llvm::toString(rows.takeError());
   auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
@@ -250,9 +266,9 @@ std::string tokensText(const RowSet& set, const std::string& path, const std::st
                      lengths->count(), lengths->sum(), lengths->longest(), kSubset, set.published);
 }
 
-llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const std::string& tokenizer,
-                        Account& account) {
-  const std::string from = fileOf(set, options.from, account);
+llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const Downloads& downloads,
+                        const std::string& tokenizer, Account& account) {
+  const std::string from = fileOf(set, options.from, downloads, account);
   if (from.empty()) return llvm::Error::success();
   const std::string to = (fs::path(options.to) / "llm" / (std::string(text::nameOf(set.kind)) + ".jsonl")).string();
   auto count = writeRows(set, from, to);
@@ -267,9 +283,10 @@ llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const 
 
 /// The vocabulary of Llama 3, whichever way the model came. Weights are not read: the studies draw them, since they
 /// cost the same time, and Meta's shards are pickles, which are programs.
-llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, Account& account) {
+llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Downloads& downloads,
+                                             Account& account) {
   for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
-    const std::string from = find(options.from, name);
+    const std::string from = downloads.find(name);
     if (from.empty()) continue;
     auto tokenizer = text::Tokenizer::open(from);
     if (!tokenizer) return tokenizer.takeError();
@@ -292,11 +309,12 @@ int prepareData(const PrepareOptions& options, const Console& console) {
   fs::create_directories(fs::path(options.to) / "llm", code);
   if (code) return console.error(files::systemError(options.to, code.value()));
   Account account;
-  if (auto error = prepareImages(options, account)) return console.error(std::move(error));
-  auto tokenizer = prepareTokenizer(options, account);
+  const Downloads downloads(options.from);
+  if (auto error = prepareImages(options, downloads, account)) return console.error(std::move(error));
+  auto tokenizer = prepareTokenizer(options, downloads, account);
   if (!tokenizer) return console.error(tokenizer.takeError());
   for (const RowSet& set : rowSets())
-    if (auto error = prepareRows(set, options, *tokenizer, account)) return console.error(std::move(error));
+    if (auto error = prepareRows(set, options, downloads, *tokenizer, account)) return console.error(std::move(error));
   for (const char* size : {"300", "500"})
     if (const std::string folder = (fs::path(options.to) / ("mnist_" + std::string(size))).string();
         !fs::is_directory(folder, code))

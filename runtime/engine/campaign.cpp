@@ -339,12 +339,14 @@ void Campaign::sayWidths(plan::TrialKind kind) {
 
 /// At the end of the first block that shows it: that the budget ends the run before a claim has any interval.
 void Campaign::sayBudget(plan::TrialKind kind) {
+  if (budget_told_ || !plan_.design.budget_seconds) return;
   const auto claim = std::ranges::find_if(plan_.criteria, [&](const plan::Criterion& criterion) {
     return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
   });
+  if (claim == plan_.criteria.end()) return;
   const analysis::Remaining left = analysis::remaining(index_, kind);
-  const double budget = plan_.design.budget_seconds.value_or(INFINITY);
-  if (budget_told_ || left.blocks == 0 || claim == plan_.criteria.end()) return;
+  const double budget = *plan_.design.budget_seconds;
+  if (left.blocks == 0) return;
   const double block = index_.typicalSeconds(kind).value_or(0) * double(left.trials) / left.blocks;
   const double more = std::ceil(std::max(0.0, budget - index_.spentSeconds()) / block);  // a block that is begun ends
   const double ends = analysis::fewestRepetitions(index_, kind) + more;
