@@ -20,6 +20,7 @@
 #include "runtime/machine/wire.h"
 #include "runtime/plan/json.h"
 #include "tests/fuzz/folder.h"
+#include "tests/fuzz/twice.h"
 
 namespace expc::fuzz {
 namespace {
@@ -106,18 +107,6 @@ class World {
   const std::string folder_;
   std::atomic<bool> over_ = false;
 };
-
-template <typename Read>
-void readTwice(const llvm::json::Value& value, Read read) {
-  auto first = read(value);
-  if (!worked(first)) return;
-  const std::string written = plan::canonicalJson(toJson(*first));
-  auto parsed = plan::parseJson(written);
-  hold(worked(parsed), "what is written is JSON");
-  auto again = read(*parsed);
-  hold(worked(again), "what is written is read");
-  hold(plan::canonicalJson(toJson(*again)) == written, "and is the same");
-}
 
 }  // namespace
 

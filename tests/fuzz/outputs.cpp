@@ -8,6 +8,7 @@
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/readers.h"
 #include "tests/fuzz/hold.h"
+#include "tests/fuzz/twice.h"
 
 namespace expc::fuzz {
 namespace {
@@ -20,18 +21,6 @@ void look(llvm::Expected<command::Values> values) {
   if (!worked(values)) return;
   hold(!values->empty(), "there is a value");
   for (const double value : *values) hold(std::isfinite(value), "a value is finite");
-}
-
-template <typename Read>
-void readTwice(const llvm::json::Value& value, Read read) {
-  auto first = read(value);
-  if (!worked(first)) return;
-  const std::string written = plan::canonicalJson(toJson(*first));
-  auto parsed = plan::parseJson(written);
-  hold(worked(parsed), "what is written is JSON");
-  auto again = read(*parsed);
-  hold(worked(again), "what is written is read");
-  hold(plan::canonicalJson(toJson(*again)) == written, "and is the same");
 }
 
 }  // namespace
