@@ -4,7 +4,8 @@
 #include <turbojpeg.h>
 
 #include <memory>
-#include <string>
+
+#include "runtime/base/failure.h"
 
 namespace expc::dataset {
 namespace {
@@ -18,7 +19,7 @@ struct Free {
   void operator()(unsigned char* bytes) const { tjFree(bytes); }
 };
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 }  // namespace
 
@@ -31,7 +32,7 @@ llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t s
   const int code = tjCompress2(handle.get(), pixels, side, 0, side, TJPF_RGB, &made, &bytes, TJSAMP_420, kQuality,
                                TJFLAG_ACCURATEDCT);
   const std::unique_ptr<unsigned char, Free> owned(made);
-  if (code != 0) return failure(std::string("JPEG: ") + tjGetErrorStr2(handle.get()));
+  if (code != 0) return failure("JPEG: {}", tjGetErrorStr2(handle.get()));
   return std::vector<uint8_t>(made, made + bytes);
 }
 
@@ -43,7 +44,7 @@ llvm::Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t si
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::vector<uint8_t> out(bytes);
   if (png_image_write_to_memory(&image, out.data(), &bytes, 0, pixels, 0, nullptr) == 0)
-    return failure(std::string("PNG: ") + image.message);
+    return failure("PNG: {}", image.message);
   out.resize(bytes);
   return out;
 }

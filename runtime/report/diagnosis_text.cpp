@@ -21,13 +21,14 @@ using simulate::CriterionDiagnosis;
 using simulate::DesignDiagnosis;
 using simulate::Diagnosis;
 
-std::string share(double value) {
+std::string shareOfStudies(double value) {
   // What never happened in these studies may still happen.
   return fmt::format("{:.{}f} %", value * 100, value > 0 && value < 0.1 ? 1 : 0);
 }
 
 std::string chances(const Chances& of) {
-  return fmt::format("passes {}, fails {}, open {}", share(of.pass), share(of.fail), share(of.open));
+  return fmt::format("passes {}, fails {}, open {}", shareOfStudies(of.pass), shareOfStudies(of.fail),
+                     shareOfStudies(of.open));
 }
 
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, double value) {
@@ -72,7 +73,7 @@ class Writer : TerminalText {
                      counted(plan_.points.size(), "point"), diagnosis_.seed),
          0, 4);
     line("noise of one trial: " + noiseText(diagnosis_.model), 0, 4);
-    if (diagnosis_.model.lost > 0) line("trials that are lost: " + share(diagnosis_.model.lost), 0, 4);
+    if (diagnosis_.model.lost > 0) line("trials that are lost: " + shareOfStudies(diagnosis_.model.lost), 0, 4);
     line(costText(diagnosis_.design), 0, 4);
     for (size_t c = 0; c < plan_.criteria.size(); ++c) criterion(c);
     if (plan_.criteria.empty()) line("there is no criterion to decide", 0, 4);
@@ -102,11 +103,11 @@ class Writer : TerminalText {
     if (one.untrusted > 0)
       line(fmt::format("a control keeps it open in {} of studies, whatever its values are: the same twice differs too "
                        "much at this noise",
-                       share(one.untrusted)),
+                       shareOfStudies(one.untrusted)),
            4, 6);
     if (one.cut_off > 0)
       line(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
-                       durationText(plan_.design.budget_seconds.value_or(0)), share(one.cut_off)),
+                       durationText(plan_.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)),
            4, 6);
     if (one.sweeps.empty()) return line("its values do not vary, so the first two decide it", 4, 6);
     for (const simulate::Sweep& sweep : one.sweeps)

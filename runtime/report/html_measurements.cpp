@@ -17,8 +17,6 @@
 namespace expc::report {
 namespace {
 
-constexpr size_t kMaxRows = 500;
-
 void addValue(HtmlTable& table, const GridCell& cell, const std::string& unit, const std::string& dimension) {
   const std::string published =
       cell.published ? "<small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "";

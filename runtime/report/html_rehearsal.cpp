@@ -9,8 +9,6 @@
 namespace expc::report {
 namespace {
 
-constexpr size_t kMaxRows = 500;
-
 std::vector<RehearsalColumn> exactColumns() {
   std::vector<RehearsalColumn> columns;
   for (const auto* group : {&memoryColumns(), &stepColumns()})

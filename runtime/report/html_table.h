@@ -6,6 +6,10 @@
 
 namespace expc::report {
 
+/// Rows that a table of the page shows at most: one of more is slow to lay out, and the data at the end of the page has
+/// all.
+constexpr size_t kMaxRows = 500;
+
 /// A table of the page. Wide screens show it as one, in a box that scrolls sideways; a narrow one shows each row as a
 /// card whose values stand behind the names of their columns, which is why each cell knows its column.
 class HtmlTable {

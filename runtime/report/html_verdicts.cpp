@@ -20,7 +20,7 @@ namespace expc::report {
 namespace {
 
 /// Rows of one table of cells; a page of more is slow to lay out. The data at its end has all.
-constexpr size_t kMaxRows = 200;
+constexpr size_t kMaxCells = 200;
 /// Verdicts that are listed above their cards; of more, only their tallies.
 constexpr size_t kMaxListed = 12;
 
@@ -114,7 +114,7 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
-    if (estimate.cell >= planned.size() || shown.size() == kMaxRows) continue;
+    if (estimate.cell >= planned.size() || shown.size() == kMaxCells) continue;
     shown.push_back(&estimate);
     cells.push_back(gridCell(page.plan, planned[estimate.cell], estimate, largest));
   }

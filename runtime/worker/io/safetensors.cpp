@@ -16,6 +16,7 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/files/form.h"
 #include "runtime/plan/json.h"
@@ -47,7 +48,7 @@ const TypeName& entry(DType type) {
   return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
 }
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 /// A whole number of the header, not negative.
 std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
@@ -125,10 +126,9 @@ void SafeTensors::letGo(llvm::ArrayRef<uint8_t> bytes) const {
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
   const llvm::StringRef all = buffer->getBuffer();
   const auto unless = [&, form = files::formOf(all)](const std::string& what) {
-    return failure(form.empty() ? name + ": " + what : fmt::format("{}: no safetensors but {}", name, form));
+    return form.empty() ? failure("{}: {}", name, what) : failure("{}: no safetensors but {}", name, form);
   };
-  if (all.size() < kPrefix)
-    return failure(fmt::format("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size()));
+  if (all.size() < kPrefix) return failure("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size());
   const uint64_t length = llvm::support::endian::read64le(all.data());
   if (length > kLargestHeader || length > all.size() - kPrefix)
     return unless(
@@ -138,7 +138,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   auto json = plan::parseJson(header);
   if (!json) return unless("header is no JSON: " + llvm::toString(json.takeError()));
   const auto* object = json->getAsObject();
-  if (object == nullptr) return failure(fmt::format("{}: header is no JSON object", name));
+  if (object == nullptr) return failure("{}: header is no JSON object", name);
 
   SafeTensors file;
   file.path_ = name;
@@ -148,8 +148,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     if (key == "__metadata__") continue;
     TensorInfo info;
     info.name = key.str();
-    if (auto wrong = readEntry(value, available, info))
-      return failure(fmt::format("{}: tensor {}: {}", name, info.name, *wrong));
+    if (auto wrong = readEntry(value, available, info)) return failure("{}: tensor {}: {}", name, info.name, *wrong);
     file.tensors_.push_back(std::move(info));
   }
   // Empty tensors first where offsets are equal, so that ranges follow each other whatever order the header has.
@@ -160,12 +159,12 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   const uint8_t* expected = available.data();
   for (const TensorInfo& info : file.tensors_) {
     if (info.bytes.data() != expected)
-      return failure(fmt::format("{}: tensor {}: its data {} the tensor before it", name, info.name,
-                                 info.bytes.data() < expected ? "overlaps" : "leaves a gap after"));
+      return failure("{}: tensor {}: its data {} the tensor before it", name, info.name,
+                     info.bytes.data() < expected ? "overlaps" : "leaves a gap after");
     expected += info.bytes.size();
   }
   if (expected != available.end())
-    return failure(fmt::format("{}: {} bytes after the last tensor", name, available.end() - expected));
+    return failure("{}: {} bytes after the last tensor", name, available.end() - expected);
   for (size_t i = 0; i < file.tensors_.size(); ++i) file.index_[file.tensors_[i].name] = i;
   file.buffer_ = std::move(buffer);
   return file;
@@ -190,7 +189,7 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
                                                            {"shape", llvm::json::Array(info.shape)},
                                                            {"data_offsets", llvm::json::Array{offset, offset + size}}})
                            .second;
-    if (!fresh) return failure(fmt::format("{}: two tensors of the name {}", path, info.name));
+    if (!fresh) return failure("{}: two tensors of the name {}", path, info.name);
     offset += size;
   }
   std::string text;

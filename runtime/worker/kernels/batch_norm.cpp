@@ -40,7 +40,7 @@ std::vector<double> summed(const Shape& s, Work work) {
 }
 
 template <typename Work>
-void overPixels(const Shape& s, Work work) {
+void forEachRange(const Shape& s, Work work) {
   at::parallel_for(0, s.pixels, std::max<int64_t>(1, kGrain / s.channels), work);
 }
 
@@ -79,7 +79,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     at::Tensor y = at::empty(x.sizes(), x.options().memory_format(x.suggest_memory_format()));
     float* out = y.mutable_data_ptr<float>();
     const float* shifts = shift.const_data_ptr<float>();
-    overPixels(s, [&](int64_t begin, int64_t end) {
+    forEachRange(s, [&](int64_t begin, int64_t end) {
       loops.apply(in + begin * s.channels, end - begin, s.channels, means, factors.data(), shifts,
                   out + begin * s.channels);
     });
@@ -117,7 +117,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     if (!ctx->needs_input_grad(0)) return result;
     result[0] = at::empty(x.sizes(), x.options().memory_format(x.suggest_memory_format()));
     float* out = result[0].mutable_data_ptr<float>();
-    overPixels(s, [&](int64_t begin, int64_t end) {
+    forEachRange(s, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * s.channels;
       loops.grad_apply(in + at, g + at, end - begin, s.channels, means, factors.data(), from_g.data(), from_x.data(),
                        out + at);

@@ -14,6 +14,7 @@
 #include <set>
 #include <system_error>
 
+#include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/config/config_file.h"
@@ -27,7 +28,7 @@ constexpr char kOneFile[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
 constexpr size_t kMostFiles = 1000;
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 std::string joined(const std::string& folder, llvm::StringRef name) { return folder + "/" + name.str(); }
 
@@ -37,17 +38,17 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   if (!json) return json.takeError();
   const auto* object = json->getAsObject();
   const auto* map = object ? object->getObject("weight_map") : nullptr;
-  if (map == nullptr) return failure(path + ": expected an object with a weight_map");
+  if (map == nullptr) return failure("{}: expected an object with a weight_map", path);
   std::set<std::string> files;
   for (const auto& [tensor, value] : *map) {
     const auto file = value.getAsString();
     if (!file || file->empty() || *file != llvm::sys::path::filename(*file) || !file->ends_with(".safetensors"))
-      return failure(fmt::format("{}: {}: expected the name of a .safetensors file in the folder", path,
-                                 llvm::StringRef(tensor).take_front(100).str()));
+      return failure("{}: {}: expected the name of a .safetensors file in the folder", path,
+                     llvm::StringRef(tensor).take_front(100).str());
     files.insert(file->str());
-    if (files.size() > kMostFiles) return failure(fmt::format("{}: more than {} files", path, kMostFiles));
+    if (files.size() > kMostFiles) return failure("{}: more than {} files", path, kMostFiles);
   }
-  if (files.empty()) return failure(path + ": names no file");
+  if (files.empty()) return failure("{}: names no file", path);
   return files;
 }
 
@@ -97,10 +98,10 @@ const char* torchName(at::ScalarType dtype) {
 
 llvm::Expected<Folder> Folder::open(const std::string& path) {
   if (!llvm::sys::fs::is_directory(path))
-    return failure(path + ": no folder; expected one with config.json and safetensors");
+    return failure("{}: no folder; expected one with config.json and safetensors", path);
   Folder folder;
   if (!llvm::sys::fs::exists(joined(path, "config.json")))
-    return failure(path + ": it has no config.json; expected a model's folder as Hugging Face has them");
+    return failure("{}: it has no config.json; expected a model's folder as Hugging Face has them", path);
   auto config = readConfig(path);
   if (!config) return config.takeError();
   folder.config_ = *config;
@@ -116,11 +117,11 @@ llvm::Error Folder::openFiles(const std::string& path) {
     if (!indexed) return indexed.takeError();
     names = std::move(*indexed);
   } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
-    return failure(fmt::format(
-        "{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
-        hasPickles(path) ? ". Its .bin, .pt or .pth files are pickles, which may run anything and are never loaded: "
-                           "write safetensors with transformers' save_pretrained, or take the model's safetensors"
-                         : "; the weights of a model are expected in safetensors"));
+    return failure("{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
+                   hasPickles(path)
+                       ? ". Its .bin, .pt or .pth files are pickles, which may run anything and are never loaded: "
+                         "write safetensors with transformers' save_pretrained, or take the model's safetensors"
+                       : "; the weights of a model are expected in safetensors");
   }
   for (const std::string& name : names) {
     auto file = io::SafeTensors::open(joined(path, name));
@@ -132,7 +133,7 @@ llvm::Error Folder::openFiles(const std::string& path) {
     for (const io::TensorInfo& info : file.tensors())
       if (!tensors_.try_emplace(info.name, &info).second) twice.push_back(info.name);
   }
-  if (!twice.empty()) return failure(fmt::format("{}: in more than one file: {}", path, listed(twice)));
+  if (!twice.empty()) return failure("{}: in more than one file: {}", path, listed(twice));
   if (tensors_.count("tok_embeddings.weight") != 0) naming_ = Naming::Torchtune;
   return llvm::Error::success();
 }
@@ -175,7 +176,7 @@ llvm::Error Folder::check(const std::string& path) const {
   add("of another shape than config.json says", shapes);
   add("no floating-point numbers", types);
   if (wrong.empty()) return llvm::Error::success();
-  return failure(fmt::format("{}: the weights do not fit config.json; tensors {}", path, fmt::join(wrong, "; ")));
+  return failure("{}: the weights do not fit config.json; tensors {}", path, fmt::join(wrong, "; "));
 }
 
 at::ScalarType Folder::type(const TensorSpec& spec) const {
@@ -211,7 +212,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
 llvm::Error writeFolder(const std::string& path, const Config& config,
                         const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
                         int64_t file_bytes) {
-  if (const auto error = llvm::sys::fs::create_directories(path)) return failure(path + ": " + error.message());
+  if (const auto error = llvm::sys::fs::create_directories(path)) return failure("{}: {}", path, error.message());
   const std::vector<TensorSpec> specs = weightSpecs(config);
   const auto element = static_cast<int64_t>(c10::elementSize(dtype));
   std::vector<std::vector<TensorSpec>> parts(1);
@@ -244,7 +245,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
   // The index is there only with several files, and a reader prefers it: an old one must not stay.
   if (parts.size() == 1) {
     if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
-      return failure(joined(path, kIndex) + ": " + error.message());
+      return failure("{}: {}", joined(path, kIndex), error.message());
   } else {
     const std::string index = plan::prettyJson(
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});

@@ -10,10 +10,12 @@
 #include <iterator>
 #include <set>
 
+#include "runtime/base/failure.h"
+
 namespace expc::model {
 namespace {
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 struct TypePair {
   io::DType file;
@@ -56,7 +58,7 @@ at::Tensor tensorOf(const io::TensorInfo& info) {
 
 llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name) {
   const io::TensorInfo* info = file.find(name);
-  if (info == nullptr) return failure(fmt::format("{}: no tensor {}", file.path(), name));
+  if (info == nullptr) return failure("{}: no tensor {}", file.path(), name);
   return tensorOf(*info);
 }
 
@@ -92,8 +94,7 @@ llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& st
   add("not part of the model", left_over);
   add("of another shape", shapes);
   add("of a type that is not cast", types);
-  if (!wrong.empty())
-    return failure(fmt::format("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; ")));
+  if (!wrong.empty()) return failure("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; "));
   at::NoGradGuard no_grad;
   for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(taken(*file.find(target.name))));
   return llvm::Error::success();
@@ -131,7 +132,7 @@ llvm::Expected<std::string> saveState(const std::string& path, const std::vector
       info.dtype = pair.file;
       known = true;
     }
-    if (!known) return failure(fmt::format("{}: tensor {} has a type that the format lacks", path, source.name));
+    if (!known) return failure("{}: tensor {} has a type that the format lacks", path, source.name);
     info.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     info.bytes = llvm::ArrayRef<uint8_t>(static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.nbytes());
     infos.push_back(std::move(info));

@@ -25,14 +25,14 @@ struct NameHash {
   size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
 };
 
-struct Frame {
+struct CalledOperator {
   Clock::time_point begun;
   double inside = 0;  // seconds of the operators that this one called
 };
 
 /// What one thread did. Only that thread touches it between start and stop.
 struct ThreadTable {
-  std::vector<Frame> stack;
+  std::vector<CalledOperator> stack;
   std::unordered_map<std::string, Amount, NameHash, std::equal_to<>> own;
 };
 
@@ -95,7 +95,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   }
   ThreadTable& mine = *table(*collection);
   if (mine.stack.empty()) return;  // it began before the probe did
-  const Frame frame = mine.stack.back();
+  const CalledOperator frame = mine.stack.back();
   mine.stack.pop_back();
   const double whole = std::chrono::duration<double>(now - frame.begun).count();
   const std::string_view name = function.name();

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/text/characters.h"
 
 namespace expc::text {
@@ -21,7 +22,7 @@ namespace {
 /// More bytes than a message has tokens beside its text: header, role, two line ends, end of turn.
 constexpr size_t kAroundMessage = 16;
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(text); }
+using base::failure;
 
 /// Calls `work` for 0 to count - 1, each once, from several threads. Gives the error of the lowest number that failed.
 llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Error(size_t)>& work) {
@@ -44,7 +45,7 @@ llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Er
   for (std::thread& thread : others) thread.join();
   const auto first = std::min_element(at.begin(), at.end());
   if (first == at.end() || *first == count) return llvm::Error::success();
-  return failure(errors[static_cast<size_t>(first - at.begin())]);
+  return failure("{}", errors[static_cast<size_t>(first - at.begin())]);
 }
 
 /// The sum of the `batch` largest.
@@ -125,12 +126,12 @@ llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
     return Tokenizer::bytes();
   };
   auto tokenizer = opened();
-  if (!tokenizer) return failure("tokenizer: " + llvm::toString(tokenizer.takeError()));
+  if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
   if (tokenizer->rows() > options.vocabulary)
     return failure(
-        fmt::format("tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
-                    "own tokenizer, or a model with a larger vocabulary",
-                    tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary));
+        "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
+        "own tokenizer, or a model with a larger vocabulary",
+        tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary);
   pad_ = tokenizer->special().pad;
   tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
   return llvm::Error::success();
@@ -160,7 +161,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   }
   if (auto error = rows.openTokenizer(options)) return error;
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("data: " + llvm::toString(dataset.takeError()));
+  if (!dataset) return failure("data: {}", llvm::toString(dataset.takeError()));
   rows.take(std::move(*dataset));
   return rows;
 }
@@ -176,7 +177,7 @@ bool TokenRows::pairs() const {
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
   auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
   if (made) return made;
-  return failure(fmt::format("data: {}: row {}: {}", origin_, number + 1, llvm::toString(made.takeError())));
+  return failure("data: {}: row {}: {}", origin_, number + 1, llvm::toString(made.takeError()));
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
@@ -31,7 +32,7 @@ constexpr char kState[] = "state.safetensors";
 constexpr char kContent[] = "checkpoint.json";
 constexpr char kPartial[] = ".partial-";
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 std::string digestOfJson(const Object& object) {
   return io::digestOf({llvm::arrayRefFromStringRef(plan::canonicalJson(Object(object)))});
@@ -39,9 +40,9 @@ std::string digestOfJson(const Object& object) {
 
 llvm::Error damaged(const std::string& folder, const std::string& what) {
   return failure(
-      fmt::format("the checkpoint is damaged: {}. Remove {}: the trial then goes on from an older one if there is, "
-                  "else begins anew",
-                  what, folder));
+      "the checkpoint is damaged: {}. Remove {}: the trial then goes on from an older one if there is, "
+      "else begins anew",
+      what, folder);
 }
 
 /// checkpoint.json, if it is as it was written.
@@ -115,14 +116,14 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
   const Object* facts = content->getObject("trial");
   const Object* own = content->getObject("own");
   if (content->getInteger("format") != kFormat || !facts || !own || content->getInteger("epochs") != epochs.back())
-    return failure(fmt::format("{}/{} is not in format {} of this build. Remove {} to begin the trial anew", folder,
-                               kContent, kFormat, path_));
+    return failure("{}/{} is not in format {} of this build. Remove {} to begin the trial anew", folder, kContent,
+                   kFormat, path_);
   const auto differing = differences(*facts, identity_.facts);
   if (!differing.empty())
     return failure(
-        fmt::format("{} was written by another trial ({}): going on would mix the two. Remove it to begin "
-                    "the trial anew, or name another folder in `checkpoints`",
-                    folder, fmt::join(differing, "; ")));
+        "{} was written by another trial ({}): going on would mix the two. Remove it to begin "
+        "the trial anew, or name another folder in `checkpoints`",
+        folder, fmt::join(differing, "; "));
   auto model = readTensors(folder, *content, kModel);
   if (!model) return model.takeError();
   auto state = readTensors(folder, *content, kState);
@@ -138,16 +139,15 @@ llvm::Error CheckpointFolder::lock() {
   if (folder < 0) return llvm::Error::success();  // save() will say why it cannot be used
   lock_ = std::shared_ptr<void>(nullptr, [folder](void*) { ::close(folder); });
   if (::flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return llvm::Error::success();
-  return failure(fmt::format(
-      "another process is running this trial in {}: wait for it, or name another folder in `checkpoints`", path_));
+  return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
+                 path_);
 }
 
 llvm::Error CheckpointFolder::prepare() {
   auto code = fs::create_directories(path_);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
-    return failure(
-        fmt::format("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message()));
+    return failure("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message());
   if (auto error = lock()) return error;
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
@@ -164,7 +164,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
   auto written = [&]() -> llvm::Error {
-    if (auto code = fs::create_directories(partial)) return failure(partial + ": " + code.message());
+    if (auto code = fs::create_directories(partial)) return failure("{}: {}", partial, code.message());
     auto model_digest = model::saveState(partial + "/" + kModel, model);
     if (!model_digest) return model_digest.takeError();
     auto state_digest = model::saveState(partial + "/" + kState, state);
@@ -187,9 +187,9 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
             ? "a repeated trial begins anew"
             : fmt::format("the one after epoch {} is intact, and a repeated trial goes on from it", older.back());
     return failure(
-        fmt::format("the checkpoint after epoch {} cannot be written: {}. Make room there, or leave out "
-                    "`checkpoints`; {}",
-                    epochs, llvm::toString(std::move(written)), kept));
+        "the checkpoint after epoch {} cannot be written: {}. Make room there, or leave out "
+        "`checkpoints`; {}",
+        epochs, llvm::toString(std::move(written)), kept);
   }
   for (const int64_t epoch : older) fs::remove_directories(epochPath(epoch));
   return llvm::Error::success();

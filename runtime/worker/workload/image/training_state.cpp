@@ -1,8 +1,8 @@
 // How a training begins and goes on: initial weights from a file, snapshots, and the way back from one.
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/paths.h"
@@ -13,23 +13,23 @@ namespace {
 constexpr char kOptimizer[] = "optimizer.";
 constexpr char kGenerators[] = "generators";
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 }  // namespace
 
 llvm::Error Training::loadInitialWeights() {
   auto file = io::SafeTensors::open(pathFrom(context_.spec.root, parameters_.initial_weights));
-  if (!file) return failure("initial_weights: " + llvm::toString(file.takeError()));
+  if (!file) return failure("initial_weights: {}", llvm::toString(file.takeError()));
   const io::TensorInfo* classifier = file->find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
   if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
     return failure(
-        fmt::format("initial_weights: {} tells {} classes apart, the images of {} have {}: use weights that "
-                    "were trained on as many, or give the file a new classifier",
-                    file->path(), classifier->shape[0], sets_.train->origin(), classes));
+        "initial_weights: {} tells {} classes apart, the images of {} have {}: use weights that "
+        "were trained on as many, or give the file a new classifier",
+        file->path(), classifier->shape[0], sets_.train->origin(), classes);
   if (auto error = model::loadState(*file, model_->stateDict()))
-    return failure(fmt::format("initial_weights: {} (torchvision's mobilenet_v2 with width_mult {} is wanted)",
-                               llvm::toString(std::move(error)), parameters_.width));
+    return failure("initial_weights: {} (torchvision's mobilenet_v2 with width_mult {} is wanted)",
+                   llvm::toString(std::move(error)), parameters_.width);
   return llvm::Error::success();
 }
 
@@ -76,14 +76,14 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   const auto steps = numbers.getInteger("steps"), good = numbers.getInteger("good steps"),
              skipped = numbers.getInteger("skipped steps");
   const auto scale = numbers.getNumber("scale");
-  if (!steps || !scale || !good || !skipped) return failure(rest.path() + ": its checkpoint.json lacks numbers");
+  if (!steps || !scale || !good || !skipped) return failure("{}: its checkpoint.json lacks numbers", rest.path());
   if (numbers.getInteger("steps of an epoch") != steps_per_epoch_ ||
       numbers.getInteger("training images") != sets_.train->count() ||
       numbers.getInteger("test images") != sets_.test->count())
     return failure(
-        fmt::format("{} was written with other images than there are now in {}: remove its folder to begin "
-                    "the trial anew",
-                    rest.path(), sets_.train->origin()));
+        "{} was written with other images than there are now in {}: remove its folder to begin "
+        "the trial anew",
+        rest.path(), sets_.train->origin());
   rehearse();
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
@@ -98,9 +98,9 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
     else if (name.consume_front(kOptimizer))
       state.emplace_back(name.str(), *tensor);
     else
-      return failure(fmt::format("{}: tensor {} means nothing to this build", rest.path(), info.name));
+      return failure("{}: tensor {} means nothing to this build", rest.path(), info.name);
   }
-  if (auto error = optimizer_->restore(state)) return failure(rest.path() + ": " + llvm::toString(std::move(error)));
+  if (auto error = optimizer_->restore(state)) return failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
 
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
   std::vector<at::Generator> own = parallel_->generators();
@@ -112,7 +112,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   }
   if (!generators_of_all.defined() || generators_of_all.sizes() != at::IntArrayRef({world, bytes}) ||
       generators_of_all.scalar_type() != at::kByte)
-    return failure(rest.path() + ": the state of random numbers is not this build's");
+    return failure("{}: the state of random numbers is not this build's", rest.path());
   const auto states = generators_of_all[rank].split_with_sizes(sizes);
   for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
 

@@ -7,13 +7,14 @@
 #include <cassert>
 #include <numeric>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::llm {
 namespace {
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 unsigned threads() { return static_cast<unsigned>(at::get_num_threads()); }
 
@@ -81,15 +82,15 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
   const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
   const int64_t without = all - kept - survey.alike;  // an answer
   if (kept == 0 && survey.alike > 0)
-    return failure(fmt::format(
+    return failure(
         "data: of none of the {} pairs of {} the two answers differ within max_length = {} tokens, so there "
         "is nothing to prefer: take pairs that do, or raise max_length where they differ behind it",
-        all, rows.origin(), max_length));
+        all, rows.origin(), max_length);
   if (kept == 0)
     return failure(
-        fmt::format("data: of none of the {} rows of {} anything is left to learn within max_length = {} "
-                    "tokens: the answers lie behind it; raise max_length",
-                    all, rows.origin(), max_length));
+        "data: of none of the {} rows of {} anything is left to learn within max_length = {} "
+        "tokens: the answers lie behind it; raise max_length",
+        all, rows.origin(), max_length);
   if (survey.cut > 0)
     notes.push_back(fmt::format("{} of {} texts were cut at max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
@@ -235,9 +236,9 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   const auto count = static_cast<int64_t>(survey->learning.size());
   if (hold_out && count < 2)
     return failure(
-        fmt::format("data: {} has one row to learn from, and a quality trial holds at least one out: more "
-                    "rows",
-                    origin));
+        "data: {} has one row to learn from, and a quality trial holds at least one out: more "
+        "rows",
+        origin);
   const int64_t apart = hold_out ? heldOutOf(count) : 0;
   std::vector<int64_t> train(static_cast<size_t>(count)), held_out;
   std::iota(train.begin(), train.end(), 0);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/fit.h"
@@ -21,15 +22,14 @@ namespace {
 
 using profile::Phase, profile::Range;
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 }  // namespace
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            const Settings& settings) {
   if (parameters.gpus != context.spec.world_size)
-    return failure(
-        fmt::format("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size));
+    return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   std::unique_ptr<Training> training(new Training(context, parameters));
   if (parameters.pin_memory && !context.device.pinnedMemory())
     training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
@@ -69,7 +69,7 @@ llvm::Error Training::build(const Settings& settings) {
                             /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
     if (auto error = llama::loadAdapter(pathFrom(spec.root, parameters_.adapters), *decoder_))
-      return failure("adapters: " + llvm::toString(std::move(error)));
+      return failure("adapters: {}", llvm::toString(std::move(error)));
   if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
     notes_.push_back(
         "attention: this device has no fused kernel for this type and these heads, so all scores of length x length "
@@ -89,11 +89,11 @@ llvm::Error Training::build(const Settings& settings) {
 llvm::Error Training::checkLengths() const {
   if (order_->stepsPerEpoch() > 0) return llvm::Error::success();
   const char* what = parameters_.packing ? "packs of rows" : "rows";
-  return failure(fmt::format(
+  return failure(
       "a step takes {} {} (batch {} x accumulation {} x {} ranks), and there are only {} to learn from in {}: lower "
       "batch, accumulation or gpus, or take more rows",
       order_->itemsPerStep(), what, parameters_.batch, parameters_.accumulation, context_.spec.world_size,
-      rows_->train.count(), rows_->origin));
+      rows_->train.count(), rows_->origin);
 }
 
 void Training::buildOptimizer(const Settings& settings) {

@@ -1,9 +1,9 @@
 // How a fine-tuning goes on: snapshots, and the way back from one.
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/comm/gather.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/llm/training.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr char kOptimizer[] = "optimizer.";
 constexpr char kReferences[] = "references";
 
-llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+using base::failure;
 
 }  // namespace
 
@@ -63,14 +63,14 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
              good = numbers.getInteger("good steps"), skipped = numbers.getInteger("skipped steps");
   const auto scale = numbers.getNumber("scale");
   if (!steps || !passes || !scale || !good || !skipped)
-    return failure(rest.path() + ": its checkpoint.json lacks numbers");
+    return failure("{}: its checkpoint.json lacks numbers", rest.path());
   if (numbers.getInteger("steps of an epoch") != stepsPerEpoch() ||
       numbers.getInteger("training rows") != rows_->train.count() ||
       numbers.getInteger("rows held out") != rows_->held_out.count())
     return failure(
-        fmt::format("{} was written with other rows than there are now in {}: remove its folder to begin "
-                    "the trial anew",
-                    rest.path(), rows_->origin));
+        "{} was written with other rows than there are now in {}: remove its folder to begin "
+        "the trial anew",
+        rest.path(), rows_->origin);
   if (auto error = rehearse()) return error;
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
@@ -85,19 +85,19 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
     llvm::StringRef name = info.name;
     const bool of_all = parts || name == kReferences;
     if (of_all && (info.shape.empty() || info.shape[0] != ranks))
-      return failure(fmt::format("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks));
+      return failure("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks);
     const at::Tensor of_rank = model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
     if (name == kReferences)
       references = of_rank;
     else if (name.consume_front(kOptimizer))
       state.emplace_back(name.str(), of_rank);
     else
-      return failure(fmt::format("{}: tensor {} means nothing to this build", rest.path(), info.name));
+      return failure("{}: tensor {} means nothing to this build", rest.path(), info.name);
   }
   if (auto error = steps_->optimizer().restore(state))
-    return failure(rest.path() + ": " + llvm::toString(std::move(error)));
+    return failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
   if (references_ && (!references.defined() || !references_->restore(references)))
-    return failure(rest.path() + ": the reference's log-probabilities are not those of these rows");
+    return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
   steps_->restore({*scale, *good, *skipped}, *steps);
   decoder_->setPasses(static_cast<uint64_t>(*passes));
   steps_done_ = *steps;
