@@ -33,6 +33,8 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
                                          {"warmup", 0, 1'000'000'000, false}};
+/// The most that one trial may take, which is no number of anything.
+constexpr std::string_view kTimeout = "timeout";
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 /// A limit of what may disturb a trial; null where it is none.
@@ -80,11 +82,11 @@ class DesignChecker {
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
     if (name.name == "seed") return add(name, whole(kSeed, value), design_.settings);
-    if (name.name == "budget") return budget(name, value);
+    if (name.name == "budget") return duration(name, value, design_.settings);
     if (name.name == kDisturbed.name) return add(name, whole(kDisturbed, value), design_.settings);
     if (const plan::LimitRule* limit = limitOf(name.name)) return most(name, value, *limit);
     if (name.name == "share") return add(name, whole(kShare, value), design_.settings);
-    if (findNamed(kTimed, name.name) < 0)
+    if (findNamed(kTimed, name.name) < 0 && name.name != kTimeout)
       return diag::unknownName(emitter_, name.range, "setting", name.name,
                                language::texts(language::Role::Setting, language::Design), " of a design");
     auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
@@ -93,11 +95,15 @@ class DesignChecker {
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
+    if (name.name == kTimeout) return duration(name, value, design_.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const int index = findNamed(rules, name.name);
-    if (index < 0)
-      return diag::unknownName(emitter_, name.range, "setting", name.name, namesOf(rules),
+    if (index < 0) {
+      std::vector<std::string> names = namesOf(rules);
+      names.emplace_back(kTimeout);
+      return diag::unknownName(emitter_, name.range, "setting", name.name, names,
                                fmt::format(" of {} trials", toString(kind)));
+    }
     const SettingRule& rule = rules[static_cast<size_t>(index)];
     Settings& settings = design_.kinds[kind].settings;
     auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
@@ -233,11 +239,11 @@ class DesignChecker {
     return false;
   }
 
-  void budget(const ast::Identifier& name, const ast::Expr& expr) {
+  void duration(const ast::Identifier& name, const ast::Expr& expr, Settings& settings) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
-    const auto value = expressions().constant(expr, context_.place(), time, "'budget'");
-    if (value && expressions().positive(*value, expr.range, "'budget'"))
-      add(name, *value->asNumber(), design_.settings);
+    const std::string what = fmt::format("'{}'", name.name);
+    const auto value = expressions().constant(expr, context_.place(), time, what);
+    if (value && expressions().positive(*value, expr.range, what)) add(name, *value->asNumber(), settings);
   }
 
   /// A limit of what may disturb a trial.
@@ -334,7 +340,7 @@ namespace {
 /// unless an argument tells it.
 bool reads(const Study& study, std::string_view setting) {
   // A command that is not told the warm-up is started so often before each trial.
-  if (setting == "repeat" || setting == "warmup") return true;
+  if (setting == "repeat" || setting == "warmup" || setting == kTimeout) return true;
   return std::ranges::any_of(study.uses,
                              [&](const Use& use) { return !use.workload->command || isTold(*use.workload, setting); });
 }

@@ -251,7 +251,7 @@ struct Look {
 
 struct Design {
   struct Kind {
-    std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs
+    std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs, timeout (seconds)
     std::vector<Until> until;
     std::vector<Look> looks;
     source::Range range;

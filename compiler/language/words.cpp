@@ -208,6 +208,7 @@ constexpr Word kWords[] = {
     {"epochs", Role::Setting,
      "Epochs that a quality trial trains; of other trials passes over the data, instead of steps.", "epochs ${1:20}",
      Design | Stepped | Whole},
+    {"timeout", Role::Setting, "After how long one trial is given up.", "timeout ${1:2h}", Design | Stepped | Whole},
     {"regex", Role::Source, "`regex(\"step ([0-9.]+) ms\", unit = 1ms)`: the first group in what the command prints.",
      "regex(\"$1\", unit = ${0:1ms})"},
     {"json", Role::Source, "`json(\"out.json\", \"/api/launch\", unit = 1us)`: a value in a JSON file, by its pointer.",

@@ -168,6 +168,8 @@ class Outliner {
       design.until.push_back(
           {until.comparison ? study_.comparisons[*until.comparison].name : study_.metrics[*until.metric].name,
            until.half_width.toDouble(), until.relative});
+    if (auto timeout = block.settings.find("timeout"); timeout != block.settings.end())
+      design.timeout_seconds = timeout->second.value.toDouble();
     for (const check::Look& look : block.looks) design.looks.push_back(look.repetitions);
     // How long a command runs is its own affair: it is told only what is written.
     const bool built_in = std::any_of(study_.uses.begin(), study_.uses.end(),

@@ -192,6 +192,18 @@ TEST_CASE("in a report a timeout counts by the limit that the newest trial was g
   }
 }
 
+TEST_CASE("the design's timeout goes before what trials took, and behind the run's own") {
+  plan::Plan plan = paired();
+  for (plan::KindDesign& kind : plan.design.kinds)
+    if (kind.kind == TrialKind::Timed) kind.timeout_seconds = 12;
+  Index index(plan);
+  index.startRun({});
+  CHECK(index.limit(TrialKind::Timed, "fp64-1") == 12);
+  CHECK(index.limit(TrialKind::Quality, "fp64-1") == 1800);
+  index.startRun({.timeout = 5});
+  CHECK(index.limit(TrialKind::Timed, "fp64-1") == 5);
+}
+
 TEST_CASE("automatic limits move in steps, so that timeouts go on counting") {
   const plan::Plan plan = paired();
   Index index(plan);

@@ -23,11 +23,6 @@ void describe(JsonRecord& io, CommandMetric& metric) {
   if (metric.take && metric.series) io.fail("take", "a series takes all");
 }
 
-void describeTimeout(JsonRecord& io, std::optional<double>& seconds) {
-  io.optional("timeout_seconds", seconds);
-  if (io.reads() && seconds && *seconds <= 0) io.fail("timeout_seconds", "is not positive");
-}
-
 void describe(JsonRecord& io, Preparation& preparation) {
   io.field("arguments", preparation.arguments);
   describeTimeout(io, preparation.timeout_seconds);
@@ -35,6 +30,11 @@ void describe(JsonRecord& io, Preparation& preparation) {
 }
 
 }  // namespace
+
+void describeTimeout(JsonRecord& io, std::optional<double>& seconds) {
+  io.optional("timeout_seconds", seconds);
+  if (io.reads() && seconds && *seconds <= 0) io.fail("timeout_seconds", "is not positive");
+}
 
 void describe(JsonRecord& io, Bound& bound) {
   io.word("relation", bound.relation, words::kRelation);

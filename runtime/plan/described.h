@@ -10,6 +10,8 @@
 
 namespace expc::plan {
 
+/// `timeout_seconds`, where there is one: above 0.
+void describeTimeout(JsonRecord& io, std::optional<double>& seconds);
 void describe(JsonRecord& io, Bound& bound);
 void describe(JsonRecord& io, Expectation& expectation);
 void describe(JsonRecord& io, Command& command);

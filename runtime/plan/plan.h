@@ -216,6 +216,7 @@ struct KindDesign {
   /// Repetitions after which the verdicts are looked at, and end the trials where all are decided; rising, below
   /// `repeat`. Only without `until`.
   std::vector<unsigned> looks = {};
+  std::optional<double> timeout_seconds = {};  // of one trial; goes before a command's own
 
   /// The most repetitions there can be.
   unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }

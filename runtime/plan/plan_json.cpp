@@ -215,6 +215,7 @@ void PlanFields::describe(JsonRecord& io, KindDesign& kind) {
   if (io.has("repeat_most", adapts)) io.field("repeat_most", kind.repeat_most, kind.repeat, kMaxRepeat);
   if (io.has("until", adapts)) list(io, "until", kind.until);
   io.optional("looks", kind.looks);
+  describeTimeout(io, kind.timeout_seconds);
   io.field("settings", kind.settings);
   if (!io.reads()) return;
   if (kind.repeat_most > kind.repeat && kind.until.empty()) io.fail("repeat_most", "says nothing without 'until'");
