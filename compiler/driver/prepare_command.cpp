@@ -2,6 +2,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/prepare.h"
+#include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
@@ -28,6 +30,7 @@ namespace expc::driver {
 namespace {
 
 namespace fs = std::filesystem;
+using base::failure;
 
 constexpr const char* kImages[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                    "t10k-labels-idx1-ubyte"};
@@ -110,11 +113,28 @@ llvm::Expected<std::string> digestOf(const std::string& path) {
   return engine::digestPath(path, [] { return llvm::Error::success(); });
 }
 
+/// More than any file that is copied holds, also unpacked.
+constexpr int64_t kMostBytes = int64_t{256} << 20;
+
+/// What a file holds, unpacked where it is of gzip (zlib reads both), as MNIST and its kin are handed out.
 llvm::Error copy(const std::string& from, const std::string& to) {
   return files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
-    std::error_code code;
-    fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, code);
-    return code ? files::systemError(from, code.value()) : llvm::Error::success();
+    const gzFile in = gzopen(from.c_str(), "rb");
+    if (in == nullptr) return files::systemError(from, errno);
+    const int out = files::openLog(temporary);
+    std::vector<char> piece(1 << 20);
+    int64_t bytes = 0;
+    int code = out < 0 ? errno : 0, read = 0;
+    while (code == 0 && (read = gzread(in, piece.data(), static_cast<unsigned>(piece.size()))) > 0 &&
+           (bytes += read) <= kMostBytes)
+      code = files::writeAll(out, {piece.data(), static_cast<size_t>(read)});
+    int state = Z_OK;
+    const std::string why = gzerror(in, &state);
+    gzclose(in);
+    close(out);
+    if (code != 0) return files::systemError(to, code);
+    if (bytes > kMostBytes) return failure("{}: holds more than {} MiB", from, kMostBytes >> 20);
+    return state == Z_OK || state == Z_STREAM_END ? llvm::Error::success() : failure("{}: {}", from, why);
   });
 }
 
@@ -123,10 +143,9 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
   std::vector<std::string> sources;
   for (const char* name : kImages) {
     sources.push_back(downloads.find(name));
+    if (sources.back().empty()) sources.back() = downloads.find(std::string(name) + ".gz");
     if (!sources.back().empty()) continue;
-    const std::string packed = downloads.find(std::string(name) + ".gz");
-    account.missing.push_back(packed.empty() ? fmt::format("MNIST: there is no {} below {}", name, options.from)
-                                             : fmt::format("MNIST: unpack it first: gunzip -k {}", packed));
+    account.missing.push_back(fmt::format("MNIST: there is no {0} or {0}.gz below {1}", name, options.from));
     return llvm::Error::success();
   }
   fs::create_directories(to);
@@ -172,10 +191,8 @@ class TabRows {
       const auto [input, output] = line.split('\t');
       if (line.empty() || (number_ == 1 && input == "input" && output == "output")) continue;
       if (!line.contains('\t') || output.contains('\t'))
-        return llvm::createStringError(
-            fmt::format("{}: line {}: not two texts with a tab between them", name_, number_));
-      if (!llvm::json::isUTF8(line))
-        return llvm::createStringError(fmt::format("{}: line {}: not UTF-8", name_, number_));
+        return failure("{}: line {}: not two texts with a tab between them", name_, number_);
+      if (!llvm::json::isUTF8(line)) return failure("{}: line {}: not UTF-8", name_, number_);
       row = llvm::json::Object{{"input", input}, {"output", output}};
       return true;
     }
@@ -197,8 +214,7 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
     if (const auto text = value ? value->getAsString() : std::nullopt)
       result[column.wanted] = *text;
     else if (column.needed)
-      return llvm::createStringError(
-          fmt::format("{}: there is no text in a column called {}", place, fmt::join(column.names, " or ")));
+      return failure("{}: there is no text in a column called {}", place, fmt::join(column.names, " or "));
   }
   return result;
 }

@@ -4,6 +4,7 @@
 usage: data_test.py --expc PATH
 """
 import argparse
+import gzip
 import json
 import os
 import pathlib
@@ -52,8 +53,10 @@ class Data(unittest.TestCase):
         downloads = self.folder / "downloads/deep"
         downloads.mkdir(parents=True)
         for name in DIGITS.iterdir():
-            if "ubyte" in name.name:
+            if "idx1-ubyte" in name.name:
                 shutil.copy(name, downloads)
+            elif "ubyte" in name.name:  # as they are handed out
+                (downloads / f"{name.name}.gz").write_bytes(gzip.compress(name.read_bytes()))
         rows = [{"instruction": f"say {i}", "input": "", "output": "é" * i, "more": i} for i in range(1, 4)]
         (downloads / "samsum.csv").write_text('id,dialogue,summary\n1,"A: hello\nB: hi",greeting\n')
         (downloads / "c4_200m.tsv").write_text("input\toutput\nhe go\the goes\r\n\nshe go\tshe goes\n")
@@ -86,10 +89,16 @@ class Data(unittest.TestCase):
             self.assertEqual([p.name for p in (self.folder / "data/llm").iterdir()], [], name)
             (downloads / name).unlink()
         (downloads / "samsum.parquet").write_bytes(b"PAR1")
-        (downloads / "train-images-idx3-ubyte.gz").write_bytes(b"x")
         said = self.prepare().stdout
         self.assertIn("missing: samsum: Parquet is not read here; DuckDB turns it into lines: duckdb -c", said)
-        self.assertIn("missing: MNIST: unpack it first: gunzip -k downloads/train-images-idx3-ubyte.gz", said)
+        self.assertIn("missing: MNIST: there is no train-images-idx3-ubyte or train-images-idx3-ubyte.gz below downloads", said)
+        images = gzip.compress((DIGITS / "train-images-idx3-ubyte").read_bytes())
+        for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+            shutil.copy(DIGITS / name, downloads)
+        for content, why in ((images[:-2000], "train-images-idx3-ubyte.gz"), (gzip.compress(bytes(300 << 20)), "holds more than 256 MiB"),
+                             (b"x", "data/mnist/train-images-idx3-ubyte")):
+            (downloads / "train-images-idx3-ubyte.gz").write_bytes(content)
+            self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"))
         self.assertIn("nowhere is no folder of downloads", self.refused("prepare", "reference", "--from", "nowhere"))
 
     def test_make_pack_info_verify(self):
