@@ -212,7 +212,8 @@ Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Re
     const std::string size = formatQuantity(step, metric->unit, metric->dimension);
     largest = {
         reach,
-        fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
+        fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
+                    cell.points.size() > 1 ? " of one point" : "",
                     own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()), size)};
   }
   return largest;

@@ -54,7 +54,7 @@ class Statistics(unittest.TestCase):
     def test_a_clock_that_shows_the_same_each_time_decides_nothing_within_its_step(self):
         self.write('"echo 100"')
         text = self.run_study(code=4)
-        self.assertIn("t was read as the same each time, so the interval reaches by a step of 100 ms to each side", text)
+        self.assertIn("t of one point was read as the same each time, so the interval reaches by a step of 100 ms to each side", text)
         self.assertNotIn("repeat=", text)
         self.write('"echo 100"', exact=" exact")
         self.assertNotIn("step of", self.run_study("--results", "exact"))
