@@ -35,7 +35,7 @@ PAIRS = """factor side in 0..1 baseline 0
   criterion keeps:  forall *: gain >= 1x with confidence 95%"""
 LEVEL = """criterion faster: t > 1s with confidence 95%
   criterion keeps:  t >= 1s with confidence 95%"""
-GROWING = [["-D", f"design.timed.repeat={n}"] for n in (4, 8, 12)]
+GROWING = [["-D", f"design.timed.repeat={n}"] for n in (6, 12, 18)]
 
 
 class Design:
@@ -55,7 +55,7 @@ DESIGNS = {
     "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
     "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
     "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
-    "3 sessions, offsets of 2 % by side": Design("12", "arms:0.02", runs=GROWING),
+    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=GROWING),
     "a level, 20 trials": Design("20", claims=LEVEL),
     "a level, what is kept 0.5": Design("20", "drift:0.5", claims=LEVEL),
     "a level, what is kept 0.8": Design("20", "drift:0.8", claims=LEVEL),
