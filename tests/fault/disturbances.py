@@ -169,10 +169,10 @@ card = ctypes.CDLL("{library}/libcudart.so.13")
 held = ctypes.c_void_p()
 card.cudaMalloc(ctypes.byref(held), 1 << 24)
 begin = time.monotonic()
-while time.monotonic() - begin < 3:
+while time.monotonic() - begin < 6:
     card.cudaMemset(held, 0, 1 << 24)
     card.cudaDeviceSynchronize()
-    if time.monotonic() - begin > 1.5:
+    if time.monotonic() - begin > 3:
         open("{throttle}", "w").write("0x4")
 """
 
