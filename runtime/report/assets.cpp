@@ -4,9 +4,7 @@
 #define EXPC_ASSET(name, path)                                                                    \
   __asm__(                                                                                        \
       ".section .rodata\n"                                                                        \
-      ".global expc_asset_" #name                                                                 \
-      "\n"                                                                                        \
-      ".global expc_asset_" #name                                                                 \
+      ".global expc_asset_" #name ", expc_asset_" #name                                           \
       "_end\n"                                                                                    \
       "expc_asset_" #name                                                                         \
       ":\n"                                                                                       \

@@ -82,34 +82,32 @@ struct Data {
   bool published = false, dots = false;
   std::map<std::string, std::set<double>> ideals;  // by x
 
-  void add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell);
+  void add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
+    if (!cell.estimate || !std::isfinite(*cell.estimate)) return;
+    Object row{{"x", plan::jsonText(x)},
+               {"s", plan::jsonText(frame.grid.columns[column])},
+               {"o", frame.offset(column)},
+               {"e", frame.factor * *cell.estimate},
+               {"n", cell.n},
+               {"t", plan::jsonText(cellText(cell, frame.grid.unit, frame.grid.dimension, " "))}};
+    if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
+    addEnds(row, "l", "h", cell.interval, frame.factor);
+    if (cell.published) row["r"] = frame.factor * *cell.published;
+    published = published || cell.published;
+    if (cell.ideal && frame.ideal) {
+      row["i"] = frame.factor * *cell.ideal;
+      ideals[x].insert(frame.factor * *cell.ideal);
+    }
+    if (frame.dots) {
+      Array values;
+      for (const double value : cell.values)
+        if (std::isfinite(value)) values.push_back(frame.factor * value);
+      dots = dots || !values.empty();
+      row["v"] = std::move(values);
+    }
+    rows.push_back(std::move(row));
+  }
 };
-
-void Data::add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
-  if (!cell.estimate || !std::isfinite(*cell.estimate)) return;
-  Object row{{"x", plan::jsonText(x)},
-             {"s", plan::jsonText(frame.grid.columns[column])},
-             {"o", frame.offset(column)},
-             {"e", frame.factor * *cell.estimate},
-             {"n", cell.n},
-             {"t", plan::jsonText(cellText(cell, frame.grid.unit, frame.grid.dimension, " "))}};
-  if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
-  addEnds(row, "l", "h", cell.interval, frame.factor);
-  if (cell.published) row["r"] = frame.factor * *cell.published;
-  published = published || cell.published;
-  if (cell.ideal && frame.ideal) {
-    row["i"] = frame.factor * *cell.ideal;
-    ideals[x].insert(frame.factor * *cell.ideal);
-  }
-  if (frame.dots) {
-    Array values;
-    for (const double value : cell.values)
-      if (std::isfinite(value)) values.push_back(frame.factor * value);
-    dots = dots || !values.empty();
-    row["v"] = std::move(values);
-  }
-  rows.push_back(std::move(row));
-}
 
 /// The references that have a value here: "table2, table3".
 std::string referencesHere(const plan::Plan& plan) {

@@ -129,26 +129,26 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
 
 FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
   const plan::Factor* declared = plan::named(plan.factors, factor);
-  std::vector<double> places;
+  std::vector<double> sorted;
   std::map<std::string, double> place_of;
-  Array levels;
+  Array levels, places;
   for (const auto& [level, label] : inOrder(plan, factor, labels)) {
     levels.push_back(plan::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although JSON readers would take it for one.
     const Value& value = declared->levels[level].value;
     if (value.kind() != Value::Number || !std::isfinite(*value.getAsNumber())) continue;
-    places.push_back(*value.getAsNumber());
-    place_of[label] = places.back();
+    sorted.push_back(*value.getAsNumber());
+    places.push_back(sorted.back());
+    place_of[label] = sorted.back();
   }
-  const bool numbers = places.size() == labels.size() && places.size() > 1;
+  const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
   FactorAxis axis;
   axis.settings = Object{{"factor", plan::jsonText(factor)},
                          {"title", plan::jsonText(factor)},
                          {"levels", std::move(levels)},
                          {"numbers", numbers}};
   if (!numbers) return axis;
-  std::vector<double> sorted = places;
   std::sort(sorted.begin(), sorted.end());
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
   // Where 0 is among them a linear axis is kept as long as it tells them apart.
@@ -166,7 +166,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   if (drawn.unevenness() > kUneven) return axis;
   axis.places = std::move(place_of);
   axis.narrowest = drawn.narrow / (sorted.back() - sorted.front());
-  axis.settings["places"] = Array(places);
+  axis.settings["places"] = std::move(places);
   axis.settings["ends"] = Array{low, high};
   axis.settings["scale"] = linear_to > 0 ? "symlog" : log ? "log" : "linear";
   if (linear_to > 0) axis.settings["linear_to"] = linear_to;

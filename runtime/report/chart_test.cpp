@@ -47,6 +47,31 @@ std::vector<const Object*> cellsWith(const Chart& chart, llvm::StringRef field) 
   return found;
 }
 
+/// What no study leaves out: an axis, a legend, a column and a line of a tooltip have a title, a scale has a domain.
+void checkWhole(const llvm::json::Value& part) {
+  if (const llvm::json::Array* elements = part.getAsArray())
+    for (const auto& element : *elements) {
+      if (const Object* object = element.getAsObject(); object && object->get("field")) CHECK(object->get("title"));
+      checkWhole(element);
+    }
+  if (const Object* members = part.getAsObject())
+    for (const auto& [name, member] : *members) {
+      INFO(name.str());
+      if (name == "axis" || name == "legend") CHECK(member.getAsObject()->get("title"));
+      if (name == "scale") CHECK(member.getAsObject()->get("domain"));
+      if (name != "datasets" && name != "transform") checkWhole(member);
+    }
+}
+
+void checkWhole(const std::vector<Chart>& charts) {
+  REQUIRE(!charts.empty());
+  for (const Chart& chart : charts) {
+    checkWhole(Object(chart.specification));
+    for (const char* key : {"width", "height", "usermeta"}) CHECK(chart.specification.get(key));
+    CHECK(!cellsOf(chart).empty());
+  }
+}
+
 Object filledIn(const char* file, const char* study) {
   return filled(file, *llvm::cantFail(plan::parseJson(study)).getAsObject());
 }
@@ -242,6 +267,7 @@ TEST_CASE("what scaling would ideally be is a line, and belongs to the axis") {
   gain.over = "gpus";
   for (plan::Cell& cell : gain.cells) cell.ideal = 8;
   const auto charts = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"}));
+  checkWhole(charts);
   REQUIRE(layerOf(charts[0], "i"));
   CHECK(cellsWith(charts[0], "i").size() == 3);
   // One at each x, not for each column.
@@ -284,6 +310,7 @@ TEST_CASE("what is published is drawn beside what was measured") {
   plan::Plan& plan = example.plan;
   plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.09}}}};
   const auto charts = drawn(example, buildGrid(plan, example.judgement, "step_time", {"gpus", "precision"}));
+  checkWhole(charts);
   REQUIRE(layerOf(charts[0], "r"));
   const auto values = cellsWith(charts[0], "r");
   REQUIRE(values.size() == 1);
@@ -309,6 +336,7 @@ TEST_CASE("more columns than colours make a map of the grid") {
   }
   const auto wide = drawn(example, grid);
   REQUIRE(wide.size() == 1);
+  checkWhole(wide);
   const Object& layer = *(*wide[0].specification.getArray("layer"))[0].getAsObject();
   CHECK(layer.getString("mark") == "rect");
   CHECK(cellsOf(wide[0]).size() == 36);
@@ -333,6 +361,7 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   auto charts = curveCharts(plan, curves, plot, left_out);
   REQUIRE(charts.size() == 2);
   CHECK(charts[0].caption == "gpus=1");
+  checkWhole(charts);
   const Object& first = charts[0].specification;
   CHECK(cellsOf(charts[0]).size() == 4);
   CHECK(first.getObject("title")->getString("text") == "line: median of 3 trials; band: lowest to highest trial");
@@ -377,6 +406,7 @@ TEST_CASE("one metric over another: every point with both, and the front") {
   size_t left_out = 0;
   const auto charts = scatterCharts(plan, example.judgement, plot, left_out);
   REQUIRE(charts.size() == 1);
+  checkWhole(charts);
   CHECK(cellsOf(charts[0]).size() == 5);  // the sixth is not available
   CHECK(cellsWith(charts[0], "front").size() == 2);
   const Object& line = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
@@ -401,6 +431,7 @@ TEST_CASE("a profile is a bar for each level, its phases the largest first and t
   const auto charts = profileCharts(example.plan, all);
   REQUIRE(charts.size() == 1);
   CHECK(charts[0].caption.starts_with("against precision=fp64"));
+  checkWhole(charts);
   const Object& layer = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
   const auto& domain = *layer.getObject("encoding")->getObject("color")->getObject("scale")->getArray("domain");
   REQUIRE(domain.size() == 4);
