@@ -1,41 +1,32 @@
 #include "runtime/report/assets.h"
 
 // The assembler copies the files in; a string literal of a megabyte takes a compiler seconds and much memory.
-#define EXPC_ASSET(name, path)               \
-  __asm__(                                   \
-      ".section .rodata\n"                   \
-      ".global expc_asset_" #name            \
-      "\n"                                   \
-      ".global expc_asset_" #name            \
-      "_end\n"                               \
-      "expc_asset_" #name                    \
-      ":\n"                                  \
-      ".incbin \"" path                      \
-      "\"\n"                                 \
-      "expc_asset_" #name                    \
-      "_end:\n"                              \
-      ".byte 0\n"                            \
-      ".previous\n");                        \
-  extern "C" const char expc_asset_##name[]; \
-  extern "C" const char expc_asset_##name##_end[];
+#define EXPC_ASSET(name, path)                                                                    \
+  __asm__(                                                                                        \
+      ".section .rodata\n"                                                                        \
+      ".global expc_asset_" #name ", expc_asset_" #name                                           \
+      "_end\n"                                                                                    \
+      "expc_asset_" #name                                                                         \
+      ":\n"                                                                                       \
+      ".incbin \"" path                                                                           \
+      "\"\n"                                                                                      \
+      "expc_asset_" #name                                                                         \
+      "_end:\n"                                                                                   \
+      ".byte 0\n"                                                                                 \
+      ".previous\n");                                                                             \
+  extern "C" const char expc_asset_##name[];                                                      \
+  extern "C" const char expc_asset_##name##_end[];                                                \
+  std::string_view expc::report::assets::name() {                                                 \
+    return {expc_asset_##name, static_cast<size_t>(expc_asset_##name##_end - expc_asset_##name)}; \
+  }
 
-EXPC_ASSET(style, EXPC_ASSET_STYLE)
-EXPC_ASSET(script, EXPC_ASSET_SCRIPT)
-EXPC_ASSET(charts, EXPC_ASSET_CHARTS)
-EXPC_ASSET(chart_config, EXPC_ASSET_CHART_CONFIG)
-EXPC_ASSET(draw, EXPC_ASSET_DRAW)
-
-namespace expc::report::assets {
-namespace {
-
-std::string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
-
-}  // namespace
-
-std::string_view style() { return between(expc_asset_style, expc_asset_style_end); }
-std::string_view script() { return between(expc_asset_script, expc_asset_script_end); }
-std::string_view chartLibrary() { return between(expc_asset_charts, expc_asset_charts_end); }
-std::string_view chartConfig() { return between(expc_asset_chart_config, expc_asset_chart_config_end); }
-std::string_view drawScript() { return between(expc_asset_draw, expc_asset_draw_end); }
-
-}  // namespace expc::report::assets
+EXPC_ASSET(style, EXPC_ASSETS "/report.css")
+EXPC_ASSET(script, EXPC_ASSETS "/report.js")
+EXPC_ASSET(chartLibrary, EXPC_CHART_LIBRARY)
+EXPC_ASSET(chartConfig, EXPC_ASSETS "/chart_config.json")
+EXPC_ASSET(drawScript, EXPC_ASSETS "/draw_chart.py")
+EXPC_ASSET(estimates, EXPC_ASSETS "/estimates.vl.json")
+EXPC_ASSET(heatMap, EXPC_ASSETS "/heat_map.vl.json")
+EXPC_ASSET(curves, EXPC_ASSETS "/curves.vl.json")
+EXPC_ASSET(scatter, EXPC_ASSETS "/scatter.vl.json")
+EXPC_ASSET(profile, EXPC_ASSETS "/profile.vl.json")

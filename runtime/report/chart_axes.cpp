@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "runtime/analysis/format.h"
@@ -28,14 +29,24 @@ constexpr double kLogSpread = 30;
 /// levels on top of each other.
 constexpr double kUneven = 12;
 
-/// The widest distance of neighbours over the narrowest.
-double unevenness(const std::vector<double>& places) {
+/// Of neighbours among numbers in order.
+struct Distances {
   double narrow = HUGE_VAL, wide = 0;
-  for (size_t i = 1; i < places.size(); ++i) {
-    narrow = std::min(narrow, places[i] - places[i - 1]);
-    wide = std::max(wide, places[i] - places[i - 1]);
+  explicit Distances(const std::vector<double>& places) {
+    for (size_t i = 1; i < places.size(); ++i) {
+      narrow = std::min(narrow, places[i] - places[i - 1]);
+      wide = std::max(wide, places[i] - places[i - 1]);
+    }
   }
-  return narrow > 0 ? wide / narrow : HUGE_VAL;
+  double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
+};
+
+/// The labels of a factor with the indexes of their levels.
+std::set<std::pair<size_t, std::string>> inOrder(const plan::Plan& plan, const std::string& factor,
+                                                 const std::set<std::string>& labels) {
+  std::set<std::pair<size_t, std::string>> sorted;
+  for (const std::string& label : labels) sorted.emplace(levelIndex(plan, factor, label), label);
+  return sorted;
 }
 
 /// Round numbers between these, about six at equal distances; a library's logarithmic axis of little more than a decade
@@ -58,169 +69,124 @@ std::vector<double> logarithms(std::vector<double> places, double linear_to) {
 
 }  // namespace
 
-AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double largest) {
-  const analysis::DisplayUnit shown = analysis::displayUnit(largest, unit, dimension);
-  return {1 / shown.size, unit == "x" ? "×" : shown.symbol};
+void Extent::add(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return;
+  low = std::min(low, *value);
+  high = std::max(high, *value);
 }
 
-void Extent::add(double value) {
-  if (!std::isfinite(value)) return;
-  low = std::min(low, value);
-  high = std::max(high, value);
+void Extent::add(const std::optional<stats::Interval>& interval) {
+  if (interval) add(interval->low), add(interval->high);
 }
 
-void Extent::add(const std::optional<double>& value) {
-  if (value) add(*value);
+void Extent::add(const GridCell& cell) {
+  add(cell.estimate);
+  add(cell.interval);
+  for (const double value : cell.values) add(value);
+}
+
+bool addEnds(Object& row, const std::string& low, const std::string& high,
+             const std::optional<stats::Interval>& interval, double factor) {
+  if (!interval || !std::isfinite(interval->low) || !std::isfinite(interval->high)) return false;
+  row[low] = factor * interval->low;
+  row[high] = factor * interval->high;
+  return true;
 }
 
 ValueAxis valueAxis(const std::string& subject, const std::string& unit, const std::string& dimension, Extent extent,
                     std::optional<double> neutral) {
+  const double largest = std::max(std::fabs(extent.low), std::fabs(extent.high));
+  const analysis::DisplayUnit shown = analysis::displayUnit(largest, unit, dimension);
+  const double factor = 1 / shown.size;
+  const std::string symbol = unit == "x" ? "×" : shown.symbol;
   const bool log = extent.low > 0 && (neutral == 1.0 || extent.high > kLogSpread * extent.low);
-  return {subject, axisUnit(unit, dimension, extent.magnitude()), extent, neutral, log};
-}
-
-std::string ValueAxis::title() const {
-  const std::string how = unit.symbol.empty() || !log ? unit.symbol + (log ? "log" : "") : unit.symbol + ", log";
-  return how.empty() ? subject : fmt::format("{} ({})", subject, how);
-}
-
-Object ValueAxis::scale() const {
-  double low = extent.low, high = extent.high;
-  if (neutral) low = std::min(low, *neutral), high = std::max(high, *neutral);
+  const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
+  extent.add(neutral);
+  auto [low, high] = extent;
+  Object settings{{"subject", plan::jsonText(subject)},
+                  {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
+                  {"title", plan::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
+                  {"nice", !log},
+                  {"extent", Array{factor * low, factor * high}}};
+  if (neutral) settings["neutral"] = factor * *neutral;
   if (log) {
-    const double pad = std::max(0.03, 0.06 * std::log(high / low));
-    return Object{{"type", "log"},
-                  {"domain", Array{unit.factor * low * std::exp(-pad), unit.factor * high * std::exp(pad)}},
-                  {"nice", false}};
+    const double pad = std::exp(std::max(0.03, 0.06 * std::log(high / low)));
+    low /= pad, high *= pad;
+    settings["scale"] = "log";
+    if (high < kLogSpread * low) {
+      settings["ticks"] = Array(roundNumbers(factor * low, factor * high));
+      settings["tick_text"] = "format(datum.value, '.3~g')";
+    }
+  } else {
+    // Zero belongs to the axis of a magnitude unless the values are close together and far from it.
+    const bool zero = !neutral && low >= 0 && low < 0.6 * high;
+    const double pad = high > low ? 0.08 * (high - low) : std::max(0.05 * std::fabs(high), 1e-12);
+    low = zero ? 0 : low - pad, high += pad;
   }
-  // Zero belongs to the axis of a magnitude unless the values are close together and far from it.
-  const bool zero = !neutral && low >= 0 && low < 0.6 * high;
-  const double pad = high > low ? 0.08 * (high - low) : std::max(0.05 * std::fabs(high), 1e-12);
-  return Object{{"domain", Array{unit.factor * (zero ? 0 : low - pad), unit.factor * (high + pad)}},
-                {"nice", true},
-                {"zero", zero}};
-}
-
-Object ValueAxis::encoding(llvm::StringRef field) const {
-  Object encoding = fieldOf(field, "quantitative");
-  encoding["scale"] = scale();
-  Object axis{{"title", plan::jsonText(title())}, {"tickCount", 6}};
-  const Object* shown = encoding.getObject("scale");
-  const Array& ends = *shown->getArray("domain");
-  if (const double low = *ends[0].getAsNumber(), high = *ends[1].getAsNumber(); log && high < kLogSpread * low) {
-    axis["values"] = Array(roundNumbers(low, high));
-    axis["labelExpr"] = "format(datum.value, '.3~g')";
-  }
-  encoding["axis"] = std::move(axis);
-  return encoding;
+  settings["domain"] = Array{factor * low, factor * high};
+  return {factor, std::move(settings)};
 }
 
 FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
-  FactorAxis axis;
-  axis.title = factor;
-  std::map<std::pair<size_t, std::string>, std::optional<double>> levels;
   const plan::Factor* declared = plan::named(plan.factors, factor);
-  for (const std::string& label : labels) {
-    const size_t index = levelIndex(plan, factor, label);
-    const bool known = declared && index < declared->levels.size();
+  std::vector<double> sorted;
+  std::map<std::string, double> place_of;
+  Array levels, places;
+  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
+    levels.push_back(plan::jsonText(label));
+    if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although JSON readers would take it for one.
-    const Value* value = known ? &declared->levels[index].value : nullptr;
-    const auto number = value && value->kind() == Value::Number ? value->getAsNumber() : std::nullopt;
-    levels[{index, label}] = number ? std::optional<double>(*number) : std::nullopt;
+    const Value& value = declared->levels[level].value;
+    if (value.kind() != Value::Number || !std::isfinite(*value.getAsNumber())) continue;
+    sorted.push_back(*value.getAsNumber());
+    places.push_back(sorted.back());
+    place_of[label] = sorted.back();
   }
-  std::vector<double> places;
-  for (const auto& [level, number] : levels) {
-    axis.labels.push_back(level.second);
-    if (number && std::isfinite(*number)) places.push_back(*number);
-  }
-  axis.numbers = places.size() == axis.labels.size() && places.size() > 1;
-  if (!axis.numbers) return axis;
-  std::vector<double> sorted = places;
+  const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
+  FactorAxis axis;
+  axis.settings = Object{{"factor", plan::jsonText(factor)},
+                         {"title", plan::jsonText(factor)},
+                         {"levels", std::move(levels)},
+                         {"numbers", numbers}};
+  if (!numbers) return axis;
   std::sort(sorted.begin(), sorted.end());
-  const double even = unevenness(sorted);
+  const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
   // Where 0 is among them a linear axis is kept as long as it tells them apart.
+  double linear_to = 0;
   for (const double place : sorted)
-    if (sorted[0] <= 0 && even > kUneven && place != 0)
-      axis.linear_to = axis.linear_to > 0 ? std::min(axis.linear_to, std::abs(place)) : std::abs(place);
-  const double even_log =
-      sorted[0] > 0 || axis.linear_to > 0 ? unevenness(logarithms(sorted, axis.linear_to)) : HUGE_VAL;
-  axis.log = even_log < even && sorted.size() > 2;
-  if ((axis.log ? even_log : even) <= kUneven) axis.places = std::move(places);
+    if (low <= 0 && even > kUneven && place != 0)
+      linear_to = linear_to > 0 ? std::min(linear_to, std::abs(place)) : std::abs(place);
+  bool log = false;
+  if (sorted.size() > 2 && (low > 0 || linear_to > 0)) {
+    const std::vector<double> logs = logarithms(sorted, linear_to);
+    log = Distances(logs).unevenness() < even;
+    if (log) sorted = logs;
+  }
+  const Distances drawn(sorted);
+  if (drawn.unevenness() > kUneven) return axis;
+  axis.places = std::move(place_of);
+  axis.narrowest = drawn.narrow / (sorted.back() - sorted.front());
+  axis.settings["places"] = std::move(places);
+  axis.settings["ends"] = Array{low, high};
+  axis.settings["scale"] = linear_to > 0 ? "symlog" : log ? "log" : "linear";
+  if (linear_to > 0) axis.settings["linear_to"] = linear_to;
+  if (log) axis.settings["title"] = plan::jsonText(factor + " (log)");
   return axis;
 }
 
-void FactorAxis::place(Object& datum, const std::string& label) const {
-  datum[name] = plan::jsonText(label);
-  if (places.empty()) return;
-  const size_t at = static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-  datum[name + "p"] = places[at];
-}
+const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
-Object FactorAxis::encoding(double padding) const {
-  Object axis{{"title", plan::jsonText(!places.empty() && log ? title + " (log)" : title)},
-              {"labelAngle", 0},
-              {"grid", false},
-              {"labelLimit", 160}};
-  if (places.empty()) {
-    Object encoding = fieldOf(name, "ordinal");
-    encoding["sort"] = plan::jsonTexts(labels);
-    encoding["scale"] = Object{{"type", "point"}, {"domain", plan::jsonTexts(labels)}, {"padding", 0.5}};
-    encoding["axis"] = std::move(axis);
-    return encoding;
+Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
+  Array levels, colours, shapes;
+  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
+    levels.push_back(plan::jsonText(label));
+    colours.push_back(colourOf(level));
+    shapes.push_back(kShapes[level % std::size(kShapes)]);
   }
-  Object encoding = fieldOf(name + "p", "quantitative");
-  const auto [low, high] = std::minmax_element(places.begin(), places.end());
-  encoding["scale"] = Object{{"type", linear_to > 0 ? "symlog"
-                                      : log         ? "log"
-                                                    : "linear"},
-                             {"domain", Array{*low, *high}},
-                             {"nice", false},
-                             {"zero", false},
-                             {"padding", padding}};
-  if (log) encoding["scale"].getAsObject()->erase("zero");
-  if (linear_to > 0) encoding["scale"].getAsObject()->insert({"constant", linear_to});
-  axis["values"] = Array(places);
-  axis["labelExpr"] = fmt::format("{0}Labels[indexof({0}Places, datum.value)]", name);
-  axis["labelOverlap"] = "greedy";
-  encoding["axis"] = std::move(axis);
-  return encoding;
-}
-
-Array FactorAxis::parameters() const {
-  if (places.empty()) return {};
-  return Array{Object{{"name", name + "Labels"}, {"value", plan::jsonTexts(labels)}},
-               Object{{"name", name + "Places"}, {"value", Array(places)}}};
-}
-
-double FactorAxis::narrowest() const {
-  if (labels.size() < 2) return 1;
-  if (places.empty()) return 1.0 / static_cast<double>(labels.size());
-  std::vector<double> sorted = log ? logarithms(places, linear_to) : places;
-  std::sort(sorted.begin(), sorted.end());
-  double narrow = HUGE_VAL;
-  for (size_t i = 1; i < sorted.size(); ++i) narrow = std::min(narrow, sorted[i] - sorted[i - 1]);
-  return narrow / (sorted.back() - sorted.front());
-}
-
-const char* colourOf(size_t look) { return kPalette[look % std::size(kPalette)]; }
-const char* shapeOf(size_t look) { return kShapes[look % std::size(kShapes)]; }
-
-// A JSON value only points to a StringRef's text, so names are copied.
-Object fieldOf(llvm::StringRef name, llvm::StringRef type) {
-  return Object{{"field", name.str()}, {"type", type.str()}};
-}
-
-Object titled(llvm::StringRef name, llvm::StringRef type, const std::string& title) {
-  return Object{{"field", name.str()}, {"type", type.str()}, {"title", plan::jsonText(title)}};
-}
-
-Object layerOf(Object mark, Object encoding, llvm::StringRef data) {
-  return Object{{"data", Object{{"name", data.str()}}}, {"mark", std::move(mark)}, {"encoding", std::move(encoding)}};
-}
-
-Object noteBelow(const std::string& text) {
-  return Object{{"text", plan::jsonText(text)}, {"orient", "bottom"}, {"anchor", "start"},      {"fontSize", 12},
-                {"fontWeight", "normal"},       {"offset", 8},        {"color", "currentColor"}};
+  return Object{{"factor", plan::jsonText(factor)},
+                {"levels", std::move(levels)},
+                {"colours", std::move(colours)},
+                {"shapes", std::move(shapes)}};
 }
 
 }  // namespace expc::report

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "runtime/analysis/attribution.h"
-#include "runtime/report/curve_chart.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/chart_axes.h"
+#include "runtime/report/chart_template.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/forest.h"
-#include "runtime/report/profile_chart.h"
-#include "runtime/report/scatter_chart.h"
 
 using namespace expc;
 using namespace expc::report;
@@ -20,21 +22,58 @@ std::vector<Chart> drawn(const Example& example, const Grid& grid) {
   return charts(example.plan, grid, left_out);
 }
 
-/// The encoding of x in the last layer, which has the points.
-const Object& xOf(const Chart& chart) {
-  const auto& layers = *chart.specification.getArray("layer");
-  for (const auto& layer : layers)
-    if (layer.getAsObject()->getObject("mark")->getString("type") == "point")
-      return *layer.getAsObject()->getObject("encoding")->getObject("x");
-  FAIL("no points");
-  return *layers[0].getAsObject();
+/// What all layers share of a channel.
+const Object& encodingOf(const Chart& chart, const char* channel) {
+  return *chart.specification.getObject("encoding")->getObject(channel);
 }
 
-const Object* layerWith(const Chart& chart, llvm::StringRef data) {
+/// The layer that draws this field upwards.
+const Object* layerOf(const Chart& chart, llvm::StringRef field) {
   for (const auto& layer : *chart.specification.getArray("layer"))
-    if (const Object* set = layer.getAsObject()->getObject("data"); set && set->getString("name") == data)
-      return layer.getAsObject();
+    if (const Object* encoding = layer.getAsObject()->getObject("encoding"))
+      if (const Object* y = encoding->getObject("y"); y && y->getString("field") == field) return layer.getAsObject();
   return nullptr;
+}
+
+const llvm::json::Array& cellsOf(const Chart& chart) {
+  return *chart.specification.getObject("datasets")->getArray("cells");
+}
+
+/// The cells that have the field.
+std::vector<const Object*> cellsWith(const Chart& chart, llvm::StringRef field) {
+  std::vector<const Object*> found;
+  for (const auto& cell : cellsOf(chart))
+    if (cell.getAsObject()->get(field)) found.push_back(cell.getAsObject());
+  return found;
+}
+
+/// What no study leaves out: an axis, a legend, a column and a line of a tooltip have a title, a scale has a domain.
+void checkWhole(const llvm::json::Value& part) {
+  if (const llvm::json::Array* elements = part.getAsArray())
+    for (const auto& element : *elements) {
+      if (const Object* object = element.getAsObject(); object && object->get("field")) CHECK(object->get("title"));
+      checkWhole(element);
+    }
+  if (const Object* members = part.getAsObject())
+    for (const auto& [name, member] : *members) {
+      INFO(name.str());
+      if (name == "axis" || name == "legend") CHECK(member.getAsObject()->get("title"));
+      if (name == "scale") CHECK(member.getAsObject()->get("domain"));
+      if (name != "datasets" && name != "transform") checkWhole(member);
+    }
+}
+
+void checkWhole(const std::vector<Chart>& charts) {
+  REQUIRE(!charts.empty());
+  for (const Chart& chart : charts) {
+    checkWhole(Object(chart.specification));
+    for (const char* key : {"width", "height", "usermeta"}) CHECK(chart.specification.get(key));
+    CHECK(!cellsOf(chart).empty());
+  }
+}
+
+Object filledIn(const char* file, const char* study) {
+  return filled(file, *llvm::cantFail(plan::parseJson(study)).getAsObject());
 }
 
 FactorAxis axisOf(std::vector<plan::Level> levels) {
@@ -47,15 +86,37 @@ FactorAxis axisOf(std::vector<plan::Level> levels) {
 
 }  // namespace
 
+TEST_CASE("a hole has the study's value, and what has none is left out") {
+  CHECK(filledIn(R"j({"a": "${x}", "b": "${y.z} of ${x}", "c": ["${x}", "${none}", 1], "d": {"e": "${y.none}"}})j",
+                 R"j({"x": 2.5, "y": {"z": "part"}})j") ==
+        *llvm::cantFail(plan::parseJson(R"j({"a": 2.5, "b": "part of 2.5", "c": [2.5, 1], "d": {}})j")).getAsObject());
+  // What a study is called fills nothing.
+  CHECK(filledIn(R"j({"a": "${x}", "b": "<${x}>"})j", R"j({"x": "${x}"})j").getString("b") == "<${x}>");
+}
+
+TEST_CASE("an object with a condition stays, is left out, or is another") {
+  const char* file =
+      R"j({"a": [{"if": "x", "k": 1}, {"if": "y", "k": 2}], "b": {"if": "x.z", "k": 3, "else": "${w}"}})j";
+  const auto list = [&](const char* study) { return *filledIn(file, study).getArray("a"); };
+  CHECK(list(R"j({"x": []})j") == llvm::json::Array{Object{{"k", 1}}});
+  CHECK(list(R"j({"x": false, "y": true})j") == llvm::json::Array{Object{{"k", 2}}});
+  CHECK(filledIn(file, R"j({"x": {"z": 0}})j").getObject("b")->getInteger("k") == 3);
+  CHECK(filledIn(file, R"j({"w": "other"})j").getString("b") == "other");
+  CHECK_FALSE(filledIn(file, "{}").get("b"));
+}
+
 TEST_CASE("axes have units that people use") {
-  CHECK(axisUnit("s", "time", 0.041).symbol == "ms");
-  CHECK(axisUnit("s", "time", 0.041).factor == 1000);
-  CHECK(axisUnit("s", "time", 90).symbol == "s");
-  CHECK(axisUnit("s", "time", 600).factor == doctest::Approx(1.0 / 60));
-  CHECK(axisUnit("B", "bytes", 0x1p29).symbol == "MiB");
-  CHECK(axisUnit("", "share", 0.9).factor == 100);
-  CHECK(axisUnit("x", "", 2).symbol == "×");
-  CHECK(axisUnit("img/s", "images/time", 512).factor == 1);
+  const auto axis = [](const char* unit, const char* dimension, double largest) {
+    return valueAxis("v", unit, dimension, Extent{0, largest});
+  };
+  CHECK(axis("s", "time", 0.041).settings.getString("title") == "v (ms)");
+  CHECK(axis("s", "time", 0.041).factor == 1000);
+  CHECK(axis("s", "time", 90).settings.getString("title") == "v (s)");
+  CHECK(axis("s", "time", 600).factor == doctest::Approx(1.0 / 60));
+  CHECK(axis("B", "bytes", 0x1p29).settings.getString("unit") == " (MiB)");
+  CHECK(axis("", "share", 0.9).factor == 100);
+  CHECK(axis("x", "", 2).settings.getString("unit") == " (×)");
+  CHECK(axis("img/s", "images/time", 512).factor == 1);
 }
 
 TEST_CASE("a chart has every estimate, interval and block value") {
@@ -65,11 +126,14 @@ TEST_CASE("a chart has every estimate, interval and block value") {
   std::vector<Chart> drawn = charts(example.plan, grid, left_out);
   REQUIRE(drawn.size() == 1);
   CHECK(left_out == 0);
-  const llvm::json::Object& sets = *drawn[0].specification.getObject("datasets");
-  CHECK(sets.getArray("cells")->size() == 3);
-  CHECK(sets.getArray("intervals")->size() == 3);
-  CHECK(sets.getArray("dots")->size() == 21);
-  CHECK((*sets.getArray("cells"))[0].getAsObject()->getNumber("e") == 1.54);
+  CHECK(cellsOf(drawn[0]).size() == 3);
+  CHECK(cellsWith(drawn[0], "l").size() == 3);
+  CHECK(cellsWith(drawn[0], "h").size() == 3);
+  size_t dots = 0;
+  for (const Object* cell : cellsWith(drawn[0], "v")) dots += cell->getArray("v")->size();
+  CHECK(dots == 21);
+  CHECK(layerOf(drawn[0], "v"));
+  CHECK(cellsOf(drawn[0])[0].getAsObject()->getNumber("e") == 1.54);
 }
 
 TEST_CASE("infinite values stay out of drawings, and a grid without values draws nothing") {
@@ -113,20 +177,21 @@ TEST_CASE("many combinations make a bounded number of charts, and the rest is co
 
 TEST_CASE("numbers lie where they are, words at equal distances") {
   const FactorAxis linear = axisOf({{"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}});
-  CHECK(linear.places == std::vector<double>{1, 2, 3, 4});
-  CHECK_FALSE(linear.log);
+  CHECK(linear.places == std::map<std::string, double>{{"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}});
+  CHECK(*linear.settings.getString("scale") == "linear");
   const FactorAxis doubling = axisOf({{"32px", 32}, {"64px", 64}, {"128px", 128}, {"256px", 256}});
-  CHECK(doubling.log);
-  CHECK(doubling.labels == std::vector<std::string>{"32px", "64px", "128px", "256px"});
-  CHECK(*doubling.encoding(0).getObject("scale")->getString("type") == "log");
-  CHECK(*doubling.encoding(0).getObject("axis")->getArray("values") == llvm::json::Array{32.0, 64.0, 128.0, 256.0});
-  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).log);
-  CHECK_FALSE(axisOf({{"0", 0}, {"1", 1}, {"2", 2}}).log);
+  CHECK(*doubling.settings.getArray("levels") == llvm::json::Array{"32px", "64px", "128px", "256px"});
+  CHECK(*doubling.settings.getString("scale") == "log");
+  CHECK(*doubling.settings.getArray("places") == llvm::json::Array{32.0, 64.0, 128.0, 256.0});
+  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).settings.getString("scale") == "log");
+  CHECK(axisOf({{"0", 0}, {"1", 1}, {"2", 2}}).settings.getString("scale") == "linear");
   const FactorAxis zero = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"100", 100}, {"10000", 10000}});
-  CHECK(zero.places == std::vector<double>{0, 1, 10, 100, 10000});
-  CHECK(*zero.encoding(0).getObject("scale")->getString("type") == "symlog");
-  CHECK(zero.narrowest() > 0.05);
-  CHECK(axisOf({{"-1000", -1000}, {"-10", -10}, {"0", 0}, {"10", 10}, {"1000", 1000}}).linear_to == 10);
+  CHECK(*zero.settings.getArray("places") == llvm::json::Array{0.0, 1.0, 10.0, 100.0, 10000.0});
+  CHECK(*zero.settings.getString("scale") == "symlog");
+  CHECK(zero.narrowest > 0.05);
+  CHECK(
+      axisOf({{"-1000", -1000}, {"-10", -10}, {"0", 0}, {"10", 10}, {"1000", 1000}}).settings.getNumber("linear_to") ==
+      10);
   CHECK(axisOf({{"fp32", "fp32"}, {"2", "2"}}).places.empty());
   CHECK(axisOf({{"false", false}, {"true", true}}).places.empty());
   CHECK(axisOf({{"4", 4}}).places.empty());
@@ -137,20 +202,18 @@ TEST_CASE("an axis says what it is, and a logarithmic one names round numbers") 
   extent.add(0.912);
   extent.add(1.004);
   const ValueAxis ratios = valueAxis("smaller", "x", "", extent, 1.0);
-  CHECK(ratios.title() == "smaller (×, log)");
-  const auto encoding = ratios.encoding("e");
-  const llvm::json::Array& named = *encoding.getObject("axis")->getArray("values");
+  CHECK(ratios.settings.getString("title") == "smaller (×, log)");
+  const llvm::json::Array& named = *ratios.settings.getArray("ticks");
   REQUIRE(named.size() == 7);  // of 0.885 to 1.035
   CHECK(*named[0].getAsNumber() == doctest::Approx(0.9));
   CHECK(*named[6].getAsNumber() == doctest::Approx(1.02));
   extent.add(100);
-  CHECK(valueAxis("smaller", "x", "", extent, 1.0).encoding("e").getObject("axis")->get("values") == nullptr);
+  CHECK(valueAxis("smaller", "x", "", extent, 1.0).settings.get("ticks") == nullptr);
   Extent speeds;
   speeds.add(200 * 1048576.0);
   speeds.add(210 * 1048576.0);
-  CHECK(valueAxis("speed", "B/s", "", speeds).title() == "speed (MiB/s)");
-  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).encoding(0).getObject("axis")->getString("title") ==
-        "f (log)");
+  CHECK(valueAxis("speed", "B/s", "", speeds).settings.getString("title") == "speed (MiB/s)");
+  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).settings.getString("title") == "f (log)");
 }
 
 TEST_CASE("the scale of a drawing names both ends of a band, apart from no difference") {
@@ -165,32 +228,34 @@ TEST_CASE("the scale of a drawing names both ends of a band, apart from no diffe
 
 TEST_CASE("levels that an axis of numbers would put on top of each other keep equal distances") {
   const FactorAxis axis = axisOf({{"1", 1}, {"1.001", 1.001}, {"1000", 1000}, {"1001", 1001}});
-  CHECK(axis.numbers);
+  CHECK(axis.settings.getBoolean("numbers") == true);
   CHECK(axis.places.empty());
 }
 
 TEST_CASE("levels with zero among them lie where they are, about zero as far apart as on an axis of equal steps") {
   const FactorAxis axis = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"1000", 1000}});
-  CHECK(axis.places == std::vector<double>{0, 1, 10, 1000});
-  CHECK(axis.linear_to == 1);
-  CHECK(*axis.encoding(0).getObject("scale")->getString("type") == "symlog");
+  CHECK(*axis.settings.getArray("places") == llvm::json::Array{0.0, 1.0, 10.0, 1000.0});
+  CHECK(axis.settings.getNumber("linear_to") == 1);
+  CHECK(*axis.settings.getString("scale") == "symlog");
 }
 
 TEST_CASE("a level where the factor is not active has no place among numbers") {
   plan::Plan plan;
   plan.factors = {{"f", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
   const FactorAxis axis = factorAxis(plan, "f", {"1", "2", "–"});
-  CHECK_FALSE(axis.numbers);
-  CHECK(axis.labels == std::vector<std::string>{"1", "2", "–"});
+  CHECK(axis.settings.getBoolean("numbers") == false);
+  CHECK(*axis.settings.getArray("levels") == llvm::json::Array{"1", "2", "–"});
 }
 
 TEST_CASE("a chart over a number has its levels for ticks, as they are written") {
   const Example example = exampleResults();
   const auto charts = drawn(example, buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"}));
   REQUIRE(charts.size() == 1);
-  CHECK(*xOf(charts[0]).getString("type") == "quantitative");
+  const Object& x = encodingOf(charts[0], "x");
+  CHECK(*x.getString("type") == "quantitative");
+  CHECK(*x.getObject("axis")->getArray("values") == llvm::json::Array{1.0, 2.0});
   CHECK(charts[0].specification.getArray("params")->size() == 2);
-  const Object& datum = *(*charts[0].specification.getObject("datasets")->getArray("cells"))[0].getAsObject();
+  const Object& datum = *cellsOf(charts[0])[0].getAsObject();
   CHECK(*datum.getString("x") == "1");
   CHECK(*datum.getNumber("xp") == 1);
 }
@@ -198,18 +263,21 @@ TEST_CASE("a chart over a number has its levels for ticks, as they are written")
 TEST_CASE("what scaling would ideally be is a line, and belongs to the axis") {
   Example example = exampleResults();
   plan::Comparison& gain = example.plan.comparisons[0];
-  CHECK_FALSE(layerWith(drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus"}))[0], "ideal"));
+  CHECK_FALSE(layerOf(drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus"}))[0], "i"));
   gain.over = "gpus";
   for (plan::Cell& cell : gain.cells) cell.ideal = 8;
   const auto charts = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"}));
-  REQUIRE(layerWith(charts[0], "ideal"));
-  const Object& sets = *charts[0].specification.getObject("datasets");
-  CHECK(sets.getArray("ideal")->size() == 2);  // one at each x, not for each column
-  const Object& scale = *layerWith(charts[0], "cells")->getObject("encoding")->getObject("y")->getObject("scale");
-  CHECK(*(*scale.getArray("domain"))[1].getAsNumber() > 8);
+  checkWhole(charts);
+  REQUIRE(layerOf(charts[0], "i"));
+  CHECK(cellsWith(charts[0], "i").size() == 3);
+  // One at each x, not for each column.
+  const Object& once = *(*layerOf(charts[0], "i")->getArray("transform"))[1].getAsObject();
+  CHECK(*once.getArray("groupby") == llvm::json::Array{"x", "xp"});
+  CHECK(*(*encodingOf(charts[0], "y").getObject("scale")->getArray("domain"))[1].getAsNumber() > 8);
   // Over another factor it is no line.
   const auto other = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"precision", "gpus"}));
-  CHECK_FALSE(layerWith(other[0], "ideal"));
+  CHECK_FALSE(layerOf(other[0], "i"));
+  CHECK(cellsWith(other[0], "i").empty());
 }
 
 TEST_CASE("a rate has the ideal that its efficiency tells") {
@@ -242,13 +310,13 @@ TEST_CASE("what is published is drawn beside what was measured") {
   plan::Plan& plan = example.plan;
   plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.09}}}};
   const auto charts = drawn(example, buildGrid(plan, example.judgement, "step_time", {"gpus", "precision"}));
-  REQUIRE(layerWith(charts[0], "published"));
-  const auto& values = *charts[0].specification.getObject("datasets")->getArray("published");
+  checkWhole(charts);
+  REQUIRE(layerOf(charts[0], "r"));
+  const auto values = cellsWith(charts[0], "r");
   REQUIRE(values.size() == 1);
-  CHECK(*values[0].getAsObject()->getNumber("r") == doctest::Approx(90));
+  CHECK(*values[0]->getNumber("r") == doctest::Approx(90));
   CHECK(charts[0].specification.getObject("title")->getString("text")->contains("table2"));
-  const Object& scale = *layerWith(charts[0], "cells")->getObject("encoding")->getObject("y")->getObject("scale");
-  CHECK(*(*scale.getArray("domain"))[1].getAsNumber() > 90);
+  CHECK(*(*encodingOf(charts[0], "y").getObject("scale")->getArray("domain"))[1].getAsNumber() > 90);
 }
 
 TEST_CASE("more columns than colours make a map of the grid") {
@@ -268,15 +336,16 @@ TEST_CASE("more columns than colours make a map of the grid") {
   }
   const auto wide = drawn(example, grid);
   REQUIRE(wide.size() == 1);
+  checkWhole(wide);
   const Object& layer = *(*wide[0].specification.getArray("layer"))[0].getAsObject();
-  CHECK(layer.getObject("mark")->getString("type") == "rect");
-  CHECK(wide[0].specification.getObject("datasets")->getArray("cells")->size() == 36);
+  CHECK(layer.getString("mark") == "rect");
+  CHECK(cellsOf(wide[0]).size() == 36);
   // All colours are for what is shown: one run that took long does not make the rest look alike.
   const Object& scale = *layer.getObject("encoding")->getObject("color")->getObject("scale");
   CHECK(*(*scale.getArray("domain"))[1].getAsNumber() == 4);
   grid.rows.resize(2);
   grid.cells.resize(2);
-  CHECK(layerWith(drawn(example, grid)[0], "dots"));
+  CHECK(layerOf(drawn(example, grid)[0], "v"));
 }
 
 TEST_CASE("curves: a colour for each level, a chart for each further factor, a band that says what it is") {
@@ -292,8 +361,9 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   auto charts = curveCharts(plan, curves, plot, left_out);
   REQUIRE(charts.size() == 2);
   CHECK(charts[0].caption == "gpus=1");
+  checkWhole(charts);
   const Object& first = charts[0].specification;
-  CHECK(first.getObject("datasets")->getArray("cells")->size() == 4);
+  CHECK(cellsOf(charts[0]).size() == 4);
   CHECK(first.getObject("title")->getString("text") == "line: median of 3 trials; band: lowest to highest trial");
   CHECK((*first.getArray("layer"))[0].getAsObject()->getObject("mark")->getString("type") == "area");
 
@@ -320,7 +390,7 @@ TEST_CASE("curves of many points stay within a bound") {
   size_t left_out = 0;
   const auto charts = curveCharts(plan, curves, {"loss", "epoch", {"precision"}}, left_out);
   REQUIRE(charts.size() == 1);
-  CHECK(charts[0].specification.getObject("datasets")->getArray("cells")->size() < 6000);
+  CHECK(cellsOf(charts[0]).size() < 6000);
   CHECK(left_out == 960);
 }
 
@@ -336,12 +406,15 @@ TEST_CASE("one metric over another: every point with both, and the front") {
   size_t left_out = 0;
   const auto charts = scatterCharts(plan, example.judgement, plot, left_out);
   REQUIRE(charts.size() == 1);
-  const Object& sets = *charts[0].specification.getObject("datasets");
-  CHECK(sets.getArray("cells")->size() == 5);  // the sixth is not available
-  CHECK(sets.getArray("front")->size() == 2);
-  CHECK(sets.getArray("x_intervals")->size() == 5);
-  CHECK_FALSE(sets.getArray("y_intervals"));  // of one run there is none
-  const Object& datum = *(*sets.getArray("cells"))[0].getAsObject();
+  checkWhole(charts);
+  CHECK(cellsOf(charts[0]).size() == 5);  // the sixth is not available
+  CHECK(cellsWith(charts[0], "front").size() == 2);
+  const Object& line = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
+  CHECK(line.getObject("mark")->getString("type") == "line");
+  CHECK(cellsWith(charts[0], "xl").size() == 5);
+  CHECK(cellsWith(charts[0], "yl").empty());  // of one run there is none
+  CHECK_FALSE(layerOf(charts[0], "yl"));
+  const Object& datum = *cellsOf(charts[0])[0].getAsObject();
   CHECK(*datum.getNumber("x") == doctest::Approx(41.2));
   CHECK(*datum.getNumber("y") == doctest::Approx(96.1));
   CHECK(*datum.getString("s") == "fp64");
@@ -358,13 +431,14 @@ TEST_CASE("a profile is a bar for each level, its phases the largest first and t
   const auto charts = profileCharts(example.plan, all);
   REQUIRE(charts.size() == 1);
   CHECK(charts[0].caption.starts_with("against precision=fp64"));
+  checkWhole(charts);
   const Object& layer = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
   const auto& domain = *layer.getObject("encoding")->getObject("color")->getObject("scale")->getArray("domain");
   REQUIRE(domain.size() == 4);
   CHECK(*domain[0].getAsString() == "backward");
   CHECK(*domain[3].getAsString() == "rest");
   double sum = 0;
-  for (const auto& cell : *charts[0].specification.getObject("datasets")->getArray("cells"))
+  for (const auto& cell : cellsOf(charts[0]))
     if (cell.getAsObject()->getString("s") == "fp64") sum += *cell.getAsObject()->getNumber("v");
   CHECK(sum == doctest::Approx(100));  // milliseconds: the phases and the rest make the step
 }

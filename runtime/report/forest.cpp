@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/report/chart_axes.h"
 #include "runtime/report/html_text.h"
 
 namespace expc::report {
@@ -18,28 +19,24 @@ constexpr double kMargin = 8;
 /// Dots of single blocks beyond this are not drawn: they would be a bar.
 constexpr size_t kMaxDots = 200;
 
+std::string upright(const char* style, double x) {
+  return fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2}\"/>", style, x, kHeight);
+}
+
 }  // namespace
 
 Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bound, std::optional<double> neutral,
                bool ratio, std::string unit, std::string dimension)
     : bound_(std::move(bound)), neutral_(neutral), unit_(std::move(unit)), dimension_(std::move(dimension)) {
-  std::vector<double> values;
-  const auto add = [&](double value) {
-    if (std::isfinite(value)) values.push_back(value);
-  };
-  for (const GridCell& cell : cells) {
-    if (cell.estimate) add(*cell.estimate);
-    if (cell.interval) add(cell.interval->low), add(cell.interval->high);
-    for (const double value : cell.values) add(value);
-  }
-  if (values.empty()) return;
+  Extent extent;
+  for (const GridCell& cell : cells) extent.add(cell);
+  if (extent.empty()) return;
   empty_ = false;
   if (bound_)
-    for (const double end : analysis::ends(*bound_)) add(end);
-  if (neutral_) add(*neutral_);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  low_ = *least;
-  high_ = *most;
+    for (const double end : analysis::ends(*bound_)) extent.add(end);
+  extent.add(neutral_);
+  low_ = extent.low;
+  high_ = extent.high;
   log_ = ratio && low_ > 0;
   if (log_) low_ = std::log(low_), high_ = std::log(high_);
   const double span = high_ - low_;
@@ -57,31 +54,17 @@ double Forest::at(double value) const {
 std::string Forest::marks() const {
   std::string out;
   if (bound_) {
-    double from = 0, to = kWidth;
-    switch (bound_->relation) {
-      case plan::Relation::GreaterEqual:
-      case plan::Relation::Greater:
-        from = at(bound_->low);
-        break;
-      case plan::Relation::LessEqual:
-      case plan::Relation::Less:
-        to = at(bound_->low);
-        break;
-      case plan::Relation::Within:
-        from = at(bound_->low), to = at(bound_->high);
-        break;
-      case plan::Relation::Equal:
-        from = at(bound_->low) - 0.75, to = from + 1.5;
-        break;
-    }
+    using enum plan::Relation;
+    const plan::Relation relation = bound_->relation;
+    double from = relation == LessEqual || relation == Less ? 0 : at(bound_->low);
+    double to =
+        relation == GreaterEqual || relation == Greater ? kWidth : at(relation == Within ? bound_->high : bound_->low);
+    if (relation == Equal) from -= 0.75, to += 0.75;
     out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                        std::max(0.0, to - from), kHeight);
-    for (const double end : analysis::ends(*bound_))
-      out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(end), kHeight);
+    for (const double end : analysis::ends(*bound_)) out += upright("bound", at(end));
   }
-  if (neutral_)
-    out += fmt::format("<line class=\"neutral\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(*neutral_),
-                       kHeight);
+  if (neutral_) out += upright("neutral", at(*neutral_));
   return out;
 }
 
@@ -106,7 +89,6 @@ std::string Forest::row(const GridCell& cell) const {
 
 std::string Forest::axis() const {
   if (empty_) return "";
-  const auto shown = [&](double position) { return log_ ? std::exp(position) : position; };
   std::string out = fmt::format(
       "<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
       "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
@@ -130,7 +112,8 @@ std::string Forest::axis() const {
     tick(quantity(*neutral_), at(*neutral_), "");
   }
   for (const double end : {low_, high_})
-    if (const double x = end == low_ ? kMargin : kWidth - kMargin; free(x)) tick(quantity(shown(end)), x, "");
+    if (const double x = end == low_ ? kMargin : kWidth - kMargin; free(x))
+      tick(quantity(log_ ? std::exp(end) : end), x, "");
   return out + "</svg>";
 }
 

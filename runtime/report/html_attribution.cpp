@@ -10,7 +10,6 @@
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/profile_chart.h"
 
 namespace expc::report {
 namespace {

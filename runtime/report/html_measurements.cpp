@@ -6,12 +6,10 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/curve_chart.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/scatter_chart.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

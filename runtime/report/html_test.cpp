@@ -262,6 +262,6 @@ TEST_CASE("a plot over a factor has it for x, also where another one varies that
   const auto charts = namedCharts(example.plan, example.judgement, example.results);
   REQUIRE(charts.size() == 1);
   const auto& columns = *charts[0].specification.getObject("usermeta")->getArray("columns");
-  CHECK(*(*columns[0].getAsArray())[1].getAsString() == "gpus");
-  CHECK(*(*columns[1].getAsArray())[1].getAsString() == "precision");
+  CHECK(columns[0].getAsObject()->getString("title") == "gpus");
+  CHECK(columns[1].getAsObject()->getString("title") == "precision");
 }

@@ -1,12 +1,14 @@
-#include "runtime/report/profile_chart.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
 #include "runtime/report/attribution_text.h"
+#include "runtime/report/chart.h"
+#include "runtime/report/chart_axes.h"
+#include "runtime/report/chart_template.h"
 
 namespace expc::report {
 namespace {
@@ -38,109 +40,86 @@ Bar barOf(const analysis::AttributionView& view, std::string level, bool treated
   return bar;
 }
 
-/// The largest categories of all bars, the largest first; small ones become one, and the rest is last.
-std::vector<std::string> categoriesOf(std::vector<Bar>& bars) {
+/// The phases are the largest categories of all bars, the largest first; small ones become one, and the rest is last.
+Object specification(const std::vector<Bar>& bars) {
   std::map<std::string, double> largest;
-  bool rest = false;
-  for (const Bar& bar : bars)
-    for (const auto& [name, seconds] : bar.seconds) {
-      rest = rest || name == kRest;
-      if (name != kRest) largest[name] = std::max(largest[name], seconds);
-    }
-  std::vector<std::string> names;
-  for (const auto& [name, seconds] : largest) names.push_back(name);
-  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return largest[a] > largest[b]; });
-  for (size_t i = kMaxCategories; i < names.size(); ++i)
-    for (Bar& bar : bars)
-      if (const auto found = bar.seconds.find(names[i]); found != bar.seconds.end()) {
-        bar.seconds[kOthers] += found->second;
-        bar.seconds.erase(found);
-      }
-  if (names.size() > kMaxCategories) {
-    names.resize(kMaxCategories);
-    names.push_back(kOthers);
-  }
-  if (rest) names.push_back(kRest);
-  return names;
-}
-
-Object specification(std::vector<Bar> bars) {
-  const std::vector<std::string> categories = categoriesOf(bars);
   double longest = 0;
   bool twice = false;
-  Array levels, cells, range;
+  Array levels, rows, colours;
   for (const Bar& bar : bars) {
     double sum = 0;
-    for (const auto& [name, seconds] : bar.seconds) sum += seconds;
+    for (const auto& [name, seconds] : bar.seconds) {
+      sum += seconds;
+      largest[name] = std::max(largest[name], seconds);
+    }
     longest = std::max(longest, sum);
     twice = twice || bar.twice;
     levels.push_back(plan::jsonText(bar.level));
   }
-  const AxisUnit unit = axisUnit("s", "time", longest);
-  for (const Bar& bar : bars)
-    for (size_t i = 0; i < categories.size(); ++i)
-      if (const auto found = bar.seconds.find(categories[i]); found != bar.seconds.end())
-        cells.push_back(Object{{"s", plan::jsonText(bar.level)},
-                               {"c", plan::jsonText(categories[i])},
-                               {"i", i},
-                               {"v", unit.factor * found->second}});
-  for (size_t i = 0; i < categories.size(); ++i)
-    range.push_back(categories[i] == kRest ? "#B8B8B8" : colourOf(categories[i] == kOthers ? kColours - 1 : i));
-  const std::string title = fmt::format("time of a step ({})", unit.symbol);
-  Object x = fieldOf("v", "quantitative");
-  x["stack"] = "zero";
-  x["axis"] = Object{{"title", title}, {"tickCount", 6}};
-  Object y = fieldOf("s", "ordinal");
-  y["sort"] = std::move(levels);
-  y["axis"] = Object{{"title", nullptr}, {"labelLimit", 160}};
-  Object colour = fieldOf("c", "nominal");
-  colour["scale"] = Object{{"domain", plan::jsonTexts(categories)}, {"range", std::move(range)}};
-  colour["legend"] = Object{{"title", nullptr}, {"orient", "top"}, {"columns", 3}, {"labelLimit", 220}};
-  Object encoding{{"x", std::move(x)},
-                  {"y", std::move(y)},
-                  {"color", std::move(colour)},
-                  {"order", Object{{"field", "i"}, {"type", "quantitative"}}},
-                  {"tooltip", Array{titled("s", "nominal", "level"), titled("c", "nominal", "phase"),
-                                    titled("v", "quantitative", title)}}};
-  Object mark{{"type", "bar"}, {"stroke", "white"}, {"strokeWidth", 0.6}};
-  Object result{{"usermeta", Object{{"columns", Array{Array{"s", "level"}, Array{"c", "phase"}, Array{"v", title}}}}},
-                {"width", "container"},
-                {"height", kAround + kBarHeight * static_cast<int>(bars.size())},
-                {"datasets", Object{{"cells", std::move(cells)}}},
-                {"layer", Array{layerOf(std::move(mark), std::move(encoding), "cells")}}};
-  if (twice)
-    result["title"] =
-        noteBelow("a bar is longer than its step: some work goes on at the same time and is counted twice");
-  return result;
+  const bool rest = largest.erase(kRest) > 0;
+  std::vector<std::string> phases;
+  for (const auto& [name, seconds] : largest) phases.push_back(name);
+  std::stable_sort(phases.begin(), phases.end(), [&](const auto& a, const auto& b) { return largest[a] > largest[b]; });
+  std::map<std::string, size_t> phase_of;
+  for (size_t i = 0; i < phases.size(); ++i) phase_of[phases[i]] = std::min(i, kMaxCategories);
+  if (phases.size() > kMaxCategories) {
+    phases.resize(kMaxCategories);
+    phases.push_back(kOthers);
+  }
+  if (rest) {
+    phase_of[kRest] = phases.size();
+    phases.push_back(kRest);
+  }
+  const analysis::DisplayUnit unit = analysis::displayUnit(longest, "s", "time");
+  for (const Bar& bar : bars) {
+    std::map<size_t, double> parts;
+    for (const auto& [name, seconds] : bar.seconds) parts[phase_of[name]] += seconds;
+    for (const auto& [phase, seconds] : parts)
+      rows.push_back(Object{{"s", plan::jsonText(bar.level)},
+                            {"c", plan::jsonText(phases[phase])},
+                            {"i", phase},
+                            {"v", seconds / unit.size}});
+  }
+  for (size_t i = 0; i < phases.size(); ++i)
+    colours.push_back(phases[i] == kRest ? "#B8B8B8" : colourOf(phases[i] == kOthers ? kColours - 1 : i));
+  return filled(assets::profile(), Object{{"unit", unit.symbol},
+                                          {"height", kAround + kBarHeight * static_cast<int>(bars.size())},
+                                          {"twice", twice},
+                                          {"levels", std::move(levels)},
+                                          {"phases", plan::jsonTexts(phases)},
+                                          {"colours", std::move(colours)},
+                                          {"rows", std::move(rows)}});
 }
+
+/// A baseline and what is compared with it.
+struct Group {
+  std::string baseline;
+  std::vector<Bar> bars;
+  std::set<std::string> treated = {};  // points
+};
 
 }  // namespace
 
 std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all) {
-  std::vector<std::pair<std::string, std::vector<Bar>>> groups;  // by baseline
-  std::map<std::string, std::vector<std::string>> seen;
+  std::vector<Group> groups;
   for (const analysis::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
     // Levels of several factors are named by all of the point.
     if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
       treated = plan.label(*point);
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == one.baseline; });
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.baseline == one.baseline; });
     if (group == groups.end()) {
       if (groups.size() == kMaxCharts) continue;
-      group = groups.insert(groups.end(), {one.baseline, {barOf(one.views[0], baseline, false)}});
+      group = groups.insert(group, {one.baseline, {barOf(one.views[0], baseline, false)}});
     }
-    std::vector<std::string>& treated_before = seen[one.baseline];
-    if (std::count(treated_before.begin(), treated_before.end(), one.treated) || group->second.size() == kMaxBars)
-      continue;
-    treated_before.push_back(one.treated);
-    group->second.push_back(barOf(one.views[0], treated, true));
+    if (group->bars.size() < kMaxBars && group->treated.insert(one.treated).second)
+      group->bars.push_back(barOf(one.views[0], treated, true));
   }
   std::vector<Chart> charts;
-  for (auto& [baseline, bars] : groups) {
+  for (const auto& [baseline, bars, treated] : groups) {
     const plan::Point* point = plan.findPoint(baseline);
-    charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(std::move(bars))});
+    charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(bars)});
   }
   return charts;
 }

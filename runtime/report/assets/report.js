@@ -20,8 +20,8 @@
   const table = (specification) => {
     const columns = specification.usermeta.columns;
     const quote = (value) => value === undefined ? "" : /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
-    const lines = specification.datasets.cells.map((cell) => columns.map(([field]) => quote(cell[field])).join(","));
-    return columns.map(([, name]) => quote(name)).join(",") + "\r\n" + lines.join("\r\n") + "\r\n";
+    const lines = specification.datasets.cells.map((cell) => columns.map(({ field }) => quote(cell[field])).join(","));
+    return columns.map(({ title }) => quote(title)).join(",") + "\r\n" + lines.join("\r\n") + "\r\n";
   };
 
   const schema = "https://vega.github.io/schema/vega-lite/v" + (window.vegaLite ? window.vegaLite.version.split(".")[0] : "5") + ".json";
