@@ -45,7 +45,7 @@ Snapshot Training::snapshot() {
 }
 
 llvm::json::Object Training::counts() const {
-  return {{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
+  return llvm::json::Object{{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
 }
 
 /// One pass over images that mean nothing. The reducer lays its buckets out anew after its first pass; with three ranks

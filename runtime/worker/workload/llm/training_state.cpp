@@ -34,7 +34,7 @@ Snapshot Training::snapshot() {
 }
 
 llvm::json::Object Training::counts() const {
-  return {{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
+  return llvm::json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
 }
 
 /// One pass whose gradients are dropped. The reducer lays its buckets out anew after its first pass; with three ranks
