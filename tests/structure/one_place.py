@@ -19,7 +19,7 @@ RULES = [
                          "runtime/worker/profile/launching_threads.cpp", "runtime/worker/device/host.cpp", "runtime/validity/host.cpp",
                          "runtime/store/lease_holder.cpp"), KERNEL),
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
-        **dict.fromkeys(("runtime/worker/serve/trial_file.cpp", "runtime/worker/main/worker_main.cpp", "runtime/report/draw.cpp"), OWN)}),
+        **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp", "runtime/report/draw.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
         **dict.fromkeys(("runtime/engine/worker_client.cpp", "runtime/report/draw.cpp"), OWN)}),
     ("reads JSON", r"json::parse\(", "plan::parseJson, which knows how deep", {

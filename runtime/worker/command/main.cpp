@@ -1,8 +1,5 @@
 // expc-worker-command: `--describe`, `--serve FD` or `--trial FILE`, as every worker.
 
-#include <fcntl.h>
-#include <llvm/ADT/StringExtras.h>
-
 #include <cstdio>
 #include <string_view>
 
@@ -53,32 +50,23 @@ int check(std::string_view text) {
   return 1;
 }
 
+llvm::json::Value describeBuild() {
+  return llvm::json::Object{{"v", expc::plan::kTrialVersion},
+                            {"build", expc::command::kBuild},
+                            {"libraries", llvm::json::Object{}},
+                            {"workloads", llvm::json::Array{}}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "--describe" && argc == 2) {
-    const llvm::json::Object description{{"v", expc::plan::kTrialVersion},
-                                         {"build", expc::command::kBuild},
-                                         {"libraries", llvm::json::Object{}},
-                                         {"workloads", llvm::json::Array{}}};
-    std::puts(expc::plan::prettyJson(llvm::json::Object(description)).c_str());
-    return 0;
-  }
-  if (command == "--serve" && argc == 3) {
-    int fd = -1;
-    if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
-      return expc::serve::run(fd, expc::command::runTrial, expc::serve::Reuse::Often);
-    std::fprintf(stderr, "expc-worker-command: --serve %s: that is no open descriptor; expc passes one\n", argv[2]);
-    return 2;
-  }
-  if (command == "--trial" && argc == 3) return expc::serve::runTrialFile(argv[2], expc::command::runTrial);
   if (command == "--extract" && argc == 3) return expc::command::extract(argv[2]);
   if (command == "--check" && argc == 3) return check(argv[2]);
-  if (command == "--help" && argc == 2) {
-    std::fputs(kHelp, stdout);
-    return 0;
-  }
-  std::fputs(kHelp, stderr);
-  return 2;
+  return expc::serve::runWorker(argc, argv,
+                                {.name = "expc-worker-command",
+                                 .help = kHelp,
+                                 .describe = describeBuild,
+                                 .child = expc::command::runTrial,
+                                 .reuse = expc::serve::Reuse::Often});
 }

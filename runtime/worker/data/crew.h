@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,12 +34,10 @@ struct Done {
 
 struct CrewOptions {
   unsigned workers = 1;
-  const Images* images = nullptr;  // these four must outlive the crew
+  const Images* images = nullptr;  // these three must outlive the crew
   const Preparation* preparation = nullptr;
   Slots* slots = nullptr;  // of sharedMemory() for processes
-  const std::function<void(unsigned worker, uint64_t seed)>* on_start = nullptr;
   OnCorrupt on_corrupt = OnCorrupt::Fail;
-  uint64_t base_seed = 0;  // worker i gets base_seed + i
 };
 
 /// Made by one thread and used by at most two: one sends, one receives.

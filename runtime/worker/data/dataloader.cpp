@@ -89,9 +89,7 @@ llvm::Error DataLoader::beginEpoch() {
   crew.images = &images_;
   crew.preparation = &options_.batches.preparation;
   crew.slots = work_.get();
-  crew.on_start = &options_.on_worker_start;
   crew.on_corrupt = options_.batches.on_corrupt;
-  if (options_.base_seed) crew.base_seed = options_.base_seed(plan_.epoch());
   auto started = options_.kind == WorkerKind::Processes ? startProcesses(crew, *order) : startThreads(crew);
   if (!started) return started.takeError();
   crew_ = std::move(*started);

@@ -5,8 +5,6 @@
 
 #include <llvm/Support/Error.h>
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "runtime/worker/data/batches.h"
@@ -20,11 +18,6 @@ struct DataLoaderOptions {
   unsigned workers = 0;   // 0: batches are prepared, and pinned, inside next()
   unsigned prefetch = 2;  // batches that each worker may be ahead
   WorkerKind kind = WorkerKind::Threads;
-  /// Seed of an epoch's workers, as PyTorch draws one for each iterator (dataLoaderSeeds in sampler.h); 0 without it.
-  std::function<uint64_t(int64_t epoch)> base_seed;
-  /// Called in each worker as it starts, with base_seed + its number: PyTorch's worker_init_fn. Preparing images draws
-  /// no random numbers, so nothing else uses the seed.
-  std::function<void(unsigned worker, uint64_t seed)> on_worker_start;
 };
 
 /// Batch k of an epoch goes to worker k mod workers. `workers` x `prefetch` batches are under way when an epoch begins,

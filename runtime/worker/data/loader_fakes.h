@@ -23,9 +23,6 @@
 
 namespace expc::data::fakes {
 
-/// The worker that this thread is, as on_worker_start told it.
-inline thread_local int this_worker = -1;
-
 class NumberImages : public Images {
  public:
   explicit NumberImages(int64_t items) : items_(items) {}
@@ -50,7 +47,8 @@ class NumberImages : public Images {
     if (slow) std::this_thread::sleep_for(std::chrono::microseconds((index * 7919) % 400));
     scratch.assign(16, 0);
     std::memcpy(scratch.data(), &index, sizeof index);
-    scratch[8] = static_cast<uint8_t>(this_worker);
+    const pid_t worker = gettid();
+    std::memcpy(scratch.data() + 8, &worker, sizeof worker);
     return Pixels{scratch.data(), 1, 16, 1};
   }
 
@@ -76,8 +74,10 @@ inline int64_t numberAt(const HostBatch& batch, int64_t i) {
   std::memcpy(&index, static_cast<const char*>(batch.images) + 16 * i, sizeof index);
   return index;
 }
-inline int workerAt(const HostBatch& batch, int64_t i) {
-  return static_cast<int8_t>(static_cast<const char*>(batch.images)[16 * i + 8]);
+inline pid_t workerAt(const HostBatch& batch, int64_t i) {
+  pid_t worker = 0;
+  std::memcpy(&worker, static_cast<const char*>(batch.images) + 16 * i + 8, sizeof worker);
+  return worker;
 }
 
 /// 0, 1, 2 … in even epochs, backwards in odd ones.

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
@@ -88,29 +87,15 @@ bool receiveJob(const Child& child, IndexMessage& message) {
   }
 }
 
-std::string startWorker(const Child& child) {
-  const auto* on_start = child.options.on_start;
-  if (on_start == nullptr || !*on_start) return {};
-  try {
-    (*on_start)(child.number, child.options.base_seed + child.number);
-  } catch (const std::exception& error) {
-    return fmt::format("loader: worker {} failed at its start: {}", child.number, error.what());
-  }
-  return {};
-}
-
 void work(const Child& child) {
   const CrewOptions& options = child.options;
   const ItemWriter writer(*options.images, *options.preparation, options.on_corrupt);
-  const std::string broken = startWorker(child);
   std::vector<uint8_t> scratch;
   IndexMessage job{};
   while (receiveJob(child, job)) {
     int64_t skipped = 0;
-    std::string error = broken;
-    if (error.empty())
-      error = fillBatch(writer, child.order, job.begin, job.count, options.slots->images(job.slot),
-                        options.slots->labels(job.slot), child.shared.abandoned, scratch, skipped);
+    const std::string error = fillBatch(writer, child.order, job.begin, job.count, options.slots->images(job.slot),
+                                        options.slots->labels(job.slot), child.shared.abandoned, scratch, skipped);
     ResultMessage result{};
     result.ticket = job.ticket;
     result.skipped = skipped;

@@ -33,21 +33,6 @@ std::vector<int64_t> DistributedSampler::indices(int64_t epoch) const {
   return mine;
 }
 
-DataLoaderSeeds dataLoaderSeeds(uint64_t global_seed, int64_t epoch) {
-  assert(epoch >= 0);
-  std::mt19937 random(static_cast<uint32_t>(global_seed));
-  // A draw of torch.empty((), dtype=int64).random_(): two words, the first one above, less the sign.
-  const auto draw = [&random] {
-    const uint64_t high = random();
-    return ((high << 32) | random()) & ~(uint64_t{1} << 63);
-  };
-  random.discard(static_cast<unsigned long long>(epoch) * 4);
-  DataLoaderSeeds seeds;
-  seeds.base_seed = draw();
-  seeds.sampler_seed = draw();
-  return seeds;
-}
-
 std::vector<int64_t> evaluationShard(int64_t count, int64_t world, int64_t rank) {
   assert(world > 0 && rank >= 0 && rank < world);
   std::vector<int64_t> mine;

@@ -28,17 +28,6 @@ struct DistributedSampler {
   std::vector<int64_t> indices(int64_t epoch) const;
 };
 
-/// What torch.utils.data.DataLoader draws from the global generator each time it is iterated: the seed of its workers,
-/// and with shuffle=True and no generator RandomSampler's, whose order is randomPermutation(count, sampler_seed).
-struct DataLoaderSeeds {
-  uint64_t base_seed = 0;
-  uint64_t sampler_seed = 0;
-};
-
-/// Those of iteration `epoch` after torch.manual_seed(global_seed), when nothing else draws; global_seed's low 32 bits
-/// count.
-DataLoaderSeeds dataLoaderSeeds(uint64_t global_seed, int64_t epoch);
-
 /// For evaluation: rank, rank + world, … below count. Every image exactly once over all ranks; a rank may get one
 /// fewer, or none.
 std::vector<int64_t> evaluationShard(int64_t count, int64_t world, int64_t rank);

@@ -86,7 +86,6 @@ class ThreadCrew : public Crew {
 
  private:
   void work(unsigned worker) {
-    std::string broken = begin(worker);
     std::vector<uint8_t> scratch;
     while (true) {
       Done done;
@@ -98,28 +97,15 @@ class ThreadCrew : public Crew {
         queues_[worker].pop_front();
       }
       const Job& job = done.job;
-      done.error = broken;
-      if (broken.empty())
-        done.error =
-            fillBatch(writer_, *job.batch.order, job.batch.begin, job.batch.count, options_.slots->images(job.slot),
-                      options_.slots->labels(job.slot), abandoned_, scratch, done.skipped);
+      done.error =
+          fillBatch(writer_, *job.batch.order, job.batch.begin, job.batch.count, options_.slots->images(job.slot),
+                    options_.slots->labels(job.slot), abandoned_, scratch, done.skipped);
       {
         const std::lock_guard lock(mutex_);
         done_.push_back(std::move(done));
       }
       job_done_.notify_all();
     }
-  }
-
-  /// Why the worker cannot work, or nothing.
-  std::string begin(unsigned worker) {
-    if (options_.on_start == nullptr || !*options_.on_start) return {};
-    try {
-      (*options_.on_start)(worker, options_.base_seed + worker);
-    } catch (const std::exception& error) {
-      return fmt::format("loader: worker {} failed at its start: {}", worker, error.what());
-    }
-    return {};
   }
 
   const CrewOptions options_;

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
+
+#include "runtime/base/process.h"
 
 namespace expc::device {
 namespace {
@@ -99,18 +99,11 @@ std::optional<double> residentPeak() {
 
 std::chrono::steady_clock::time_point processStart() {
   const auto now = std::chrono::steady_clock::now();
-  std::ifstream stat("/proc/self/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  // The second field is the program's name in parentheses; the start is the 20th after it, in ticks since boot.
-  const size_t close = text.rfind(')');
-  if (close == std::string::npos) return now;
-  std::istringstream fields(text.substr(close + 1));
-  std::string field;
-  for (int i = 0; i < 20; ++i) fields >> field;
+  const uint64_t started = base::processOf(getpid()).started;  // ticks since boot
   timespec boot{};
-  if (!fields || clock_gettime(CLOCK_BOOTTIME, &boot) != 0) return now;
+  if (started == 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0) return now;
   const double age = static_cast<double>(boot.tv_sec) + 1e-9 * static_cast<double>(boot.tv_nsec) -
-                     std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
+                     static_cast<double>(started) / static_cast<double>(sysconf(_SC_CLK_TCK));
   if (age < 0 || age > 1e7) return now;
   return now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(age));
 }

@@ -1,17 +1,11 @@
 #include "runtime/worker/main/worker_main.h"
 
-#include <fcntl.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
-#include "runtime/plan/json.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/trial.h"
 
@@ -34,78 +28,39 @@ Exit codes: 0 the trial ended well, 1 it did not (the last event says why), 2 us
 
 using workload::Capabilities;
 
-/// Libraries print to standard output now and then; events must not be torn. Gives back the descriptor that the caller
-/// wrote to.
-int takeStandardOutput() {
-  std::fflush(stdout);
-  const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  return events;
-}
-
-llvm::Expected<plan::TrialSpec> readSpec(const char* path) {
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!file) return llvm::createStringError("cannot read " + llvm::Twine(path) + ": " + file.getError().message());
-  auto value = plan::parseJson((*file)->getBuffer());
-  if (!value) return value.takeError();
-  return plan::trialSpecFromJson(*value);
-}
-
-int runTrialFile(const Capabilities& capabilities, const char* path) {
-  const auto start = device::processStart();
-  auto spec = readSpec(path);
-  if (!spec) {
-    std::fprintf(stderr, "expc-worker: %s: %s\n", path, llvm::toString(spec.takeError()).c_str());
-    return 2;
+/// {"v":1,"build","libraries","devices","workloads"}. `build` is the digest of this program's file.
+llvm::json::Value describe(const Capabilities& capabilities) {
+  llvm::json::Object libraries;
+  llvm::json::Array devices, workloads;
+  for (const auto& backend : capabilities.backends) {
+    backend.libraries(libraries);
+    devices.push_back(std::string(backend.name));
   }
-  const char* rank = std::getenv("RANK");
-  const unsigned number = rank ? static_cast<unsigned>(std::strtoul(rank, nullptr, 10)) : 0;
-  if (!device::bindToCores(serve::rankCores(*spec, number))) {
-    std::fprintf(stderr, "expc-worker: the cores of rank %u are not ours to use; running where the system puts us\n",
-                 number);
-  }
-  const std::string why = serve::bindMemory(serve::rankMemoryNodes(*spec, number));
-  if (!why.empty())
-    std::fprintf(stderr, "expc-worker: rank %u takes memory wherever the system puts it: %s\n", number, why.c_str());
-  const int events = takeStandardOutput();
-  device::keepFreedMemory();
-  return workload::runRank(capabilities, *spec, events, start);
-}
-
-int serveTrials(const Capabilities& capabilities, const char* descriptor) {
-  int fd = -1;
-  if (!llvm::to_integer(llvm::StringRef(descriptor), fd, 10) || fcntl(fd, F_GETFD) == -1) {
-    std::fprintf(stderr, "expc-worker: --serve %s: that is no open descriptor; expc passes one\n", descriptor);
-    return 2;
-  }
-  return serve::run(fd, [&](const plan::LaunchRequest& request, int event_fd) {
-    const auto start = std::chrono::steady_clock::now();
-    device::keepFreedMemory();
-    return workload::runRank(capabilities, request.spec, event_fd, start);
-  });
-}
-
-int run(int argc, char** argv, const std::vector<device::Backend>& backends) {
-  const std::string_view command = argc > 1 ? argv[1] : "";
-  const Capabilities capabilities{registeredWorkloads(), backends};
-  if (command == "--serve" && argc == 3) return serveTrials(capabilities, argv[2]);
-  if (command == "--trial" && argc == 3) return runTrialFile(capabilities, argv[2]);
-  if (command == "--describe" && argc == 2) {
-    std::puts(plan::prettyJson(describe(capabilities.workloads, backends)).c_str());
-    return 0;
-  }
-  if (command == "--help" && argc == 2) {
-    std::fputs(kHelp, stdout);
-    return 0;
-  }
-  std::fputs(kHelp, stderr);
-  return 2;
+  for (const auto& workload : capabilities.workloads) workloads.push_back(workload::toJson(workload));
+  return llvm::json::Object{{"v", plan::kTrialVersion},
+                            {"build", serve::executableDigest()},
+                            {"libraries", std::move(libraries)},
+                            {"devices", std::move(devices)},
+                            {"workloads", std::move(workloads)}};
 }
 
 }  // namespace
 
 void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends) {
-  const int code = run(argc, argv, backends);
+  const Capabilities capabilities{registeredWorkloads(), backends};
+  const auto rankFrom = [&](std::chrono::steady_clock::time_point (*start)()) -> serve::Child {
+    return [&capabilities, start](const plan::LaunchRequest& request, int event_fd) {
+      const auto since = start();
+      device::keepFreedMemory();
+      return workload::runRank(capabilities, request.spec, event_fd, since);
+    };
+  };
+  const int code = serve::runWorker(argc, argv,
+                                    {.name = "expc-worker",
+                                     .help = kHelp,
+                                     .describe = [&] { return describe(capabilities); },
+                                     .child = rankFrom(std::chrono::steady_clock::now),
+                                     .alone = rankFrom(device::processStart)});
   std::fflush(nullptr);
   // Broken communicators are not taken down, nor libtorch's table of operators, which takes a third as long as its
   // making.

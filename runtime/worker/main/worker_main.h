@@ -10,11 +10,6 @@ namespace expc::worker {
 /// The explicit list of workloads: a new one is added here.
 std::vector<workload::Workload> registeredWorkloads();
 
-/// What `expc-worker --describe` prints: {"v":1,"build","libraries","devices","workloads"}. `build` is the digest of
-/// this program's file.
-llvm::json::Value describe(const std::vector<workload::Workload>& workloads,
-                           const std::vector<device::Backend>& backends);
-
 /// The command line of every worker: --serve FD, --describe, --trial FILE, --help. Ends the process with the exit code.
 [[noreturn]] void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends);
 

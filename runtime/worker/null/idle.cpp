@@ -12,6 +12,7 @@
 
 #include "runtime/plan/heat_up.h"
 #include "runtime/worker/serve/serve.h"
+#include "runtime/worker/workload/declared/parameter_table.h"
 
 namespace expc::null {
 namespace {
@@ -19,13 +20,25 @@ namespace {
 using plan::LaunchRequest;
 using plan::TrialSpec;
 
-/// Quantities cross as numbers in base units, exact ones as text.
-double number(const llvm::json::Object& parameters, llvm::StringRef name, double otherwise) {
-  const llvm::json::Value* value = parameters.get(name);
-  if (!value) return otherwise;
-  if (auto number = value->getAsNumber()) return *number;
-  if (auto text = value->getAsString()) return std::strtod(text->str().c_str(), nullptr);
-  return otherwise;
+struct Parameters {
+  double duration = 0.01, step = 0.01, noise = 0.01, quality = 0.9;
+  std::string fault = "none";
+  int64_t fault_rank = 0;
+  double fault_rate = 1;
+};
+
+/// In the order of stdlib/null.exp.
+void describeParameters(workload::ParameterTable& table, Parameters& result) {
+  table.number("duration", result.duration, 0, 3600, "Time");
+  table.number("step", result.step, 0, 3600, "Time");
+  table.number("noise", result.noise, 0, 1);
+  table.number("quality", result.quality, 0, 1);
+  table.declare("data", "source", "nothing");  // nothing is read
+  table.declare("gpus", "int", 1);
+  table.declare("nodes", "int", 0);
+  if (const auto* fault = table.declare("fault", "fault", "none")) result.fault = fault->getAsString().value_or("");
+  table.whole("fault_rank", result.fault_rank, 0, 1023);
+  table.number("fault_rate", result.fault_rate, 0, 1);
 }
 
 /// Uniform in (0, 1), a function of the text alone.
@@ -43,14 +56,14 @@ double normal(const std::string& text) {
 void sleepSeconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 /// Not here, but for this trial: the fault of its parameters, if this rank and this trial are to have it.
-std::string faultOf(const LaunchRequest& request) {
-  const llvm::json::Object& parameters = request.spec.parameters;
-  const std::string fault = parameters.getString("fault").value_or("none").str();
-  if (number(parameters, "fault_rank", 0) != request.rank) return fault == "leave" ? "left" : "none";
-  double rate = number(parameters, "fault_rate", 1);
+std::string faultOf(const LaunchRequest& request, const Parameters& parameters) {
+  if (parameters.fault_rank != request.rank) return parameters.fault == "leave" ? "left" : "none";
+  const double rate = parameters.fault_rate;
   if (rate < 1 && uniform("fault/" + request.spec.trial) >= rate) return "none";
-  return fault;
+  return parameters.fault;
 }
+
+double stepsOf(const TrialSpec& spec) { return spec.settings.getNumber("steps").value_or(1); }
 
 /// Made up, like all that it tells.
 plan::Rehearsed rehearsed(const TrialSpec& spec) {
@@ -60,14 +73,14 @@ plan::Rehearsed rehearsed(const TrialSpec& spec) {
   rank.device_memory_reserved = 2ull << 30;
   rank.launches = spec.world_size;
   plan::Rehearsed result;
-  result.steps = static_cast<unsigned>(number(spec.settings, "steps", 1));
+  result.steps = static_cast<unsigned>(stepsOf(spec));
   result.ranks.assign(spec.world_size, rank);
   return result;
 }
 
 /// A breakdown as of a worker that trains (runtime/worker/profile/breakdown.h), of steps that take `step` seconds.
 void addBreakdown(plan::Event& event, const TrialSpec& spec, double step) {
-  const double steps = number(spec.settings, "steps", 1);
+  const double steps = stepsOf(spec);
   const auto add = [&](const char* name, double share) {
     event.series[name] = llvm::json::Array{share * step * steps, steps, 0.0};
   };
@@ -78,13 +91,12 @@ void addBreakdown(plan::Event& event, const TrialSpec& spec, double step) {
   if (spec.world_size > 1) add("profile.beside.all_reduce", 0.2);
 }
 
-plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
-  const llvm::json::Object& parameters = spec.parameters;
+plan::Event result(const TrialSpec& spec, const Parameters& parameters, double startup, bool leave_one_out) {
   std::string seed = std::to_string(spec.seed);
-  std::string own = seed + plan::canonicalJson(llvm::json::Object(parameters));
-  double noise = number(parameters, "noise", 0.01);
+  std::string own = seed + plan::canonicalJson(llvm::json::Object(spec.parameters));
+  const double noise = parameters.noise;
   // What the block's members share cancels in pairs; what each has of its own does not.
-  const double step = number(parameters, "step", 0.01) * std::exp(noise * (2 * normal(seed) + normal(own)));
+  const double step = parameters.step * std::exp(noise * (2 * normal(seed) + normal(own)));
   plan::Event event;
   event.type = plan::Event::Type::Result;
   for (const std::string& name : spec.metrics) {
@@ -95,12 +107,11 @@ plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
     if (name == "step_time") {
       event.metrics[name] = step;
     } else if (name == "profiled_time") {
-      event.metrics[name] = step * number(spec.settings, "steps", 1);
+      event.metrics[name] = step * stepsOf(spec);
     } else if (name == "startup_time") {
       event.metrics[name] = startup;
     } else if (name == "accuracy") {
-      event.metrics[name] =
-          std::min(1.0, number(parameters, "quality", 0.9) * std::exp(noise * normal(own + "/accuracy")));
+      event.metrics[name] = std::min(1.0, parameters.quality * std::exp(noise * normal(own + "/accuracy")));
     } else {
       event.metrics[name] = nullptr;  // not on this device
     }
@@ -120,15 +131,20 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   const TrialSpec& spec = request.spec;
   if (spec.workload == plan::kHeatUp) {
     std::printf("rank %u of %u is heated up\n", request.rank, spec.world_size);
-    sleepSeconds(number(spec.settings, "seconds", 0));
-    if (request.rank == 0) events.write(result(spec, 0, false));
+    sleepSeconds(spec.settings.getNumber("seconds").value_or(0));
+    if (request.rank == 0) events.write(result(spec, Parameters(), 0, false));
     return 0;
   }
   if (spec.workload != kWorkload || spec.workload_version != kWorkloadVersion) {
     events.failed("this worker has no " + spec.workload + " version " + std::to_string(spec.workload_version));
     return 1;
   }
-  std::string fault = faultOf(request);
+  auto parameters = workload::read(kWorkload, spec.parameters, describeParameters);
+  if (!parameters) {
+    events.failed(llvm::toString(parameters.takeError()));
+    return 1;
+  }
+  std::string fault = faultOf(request, *parameters);
   std::printf("rank %u of %u, fault %s\n", request.rank, spec.world_size, fault.c_str());
   events.started();
   double startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -141,11 +157,10 @@ int runIdle(const LaunchRequest& request, int event_fd) {
     return 7;
   }
   if (fault == "abort") std::abort();
-  double duration = number(spec.parameters, "duration", 0.01);
   events.progress(0, 2, "steps");
-  sleepSeconds(duration / 2);
+  sleepSeconds(parameters->duration / 2);
   events.progress(1, 2, "steps");
-  sleepSeconds(duration / 2);
+  sleepSeconds(parameters->duration / 2);
   if (fault == "left") {
     events.lostOthers("lost the others");
     return 1;
@@ -164,10 +179,26 @@ int runIdle(const LaunchRequest& request, int event_fd) {
     events.infeasible("out of memory, as asked");
     return 1;
   }
-  if (request.rank == 0) events.write(result(spec, startup, fault == "missing_metric"));
+  if (request.rank == 0) events.write(result(spec, *parameters, startup, fault == "missing_metric"));
   if (fault == "late_exit") return 9;
   if (fault == "late_hang") sleepSeconds(1e6);
   return 0;
+}
+
+llvm::json::Value describe() {
+  using plan::TrialKind;
+  const workload::Declared idle{std::string(kWorkload),
+                                kWorkloadVersion,
+                                workload::declared(describeParameters),
+                                {{"step_time", "Time", "lower"},
+                                 {"startup_time", "Time", "lower"},
+                                 {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"accuracy", "Share", "higher", TrialKind::Quality},
+                                 {"profiled_time", "Time", "lower", TrialKind::Profile}}};
+  return llvm::json::Object{{"v", plan::kTrialVersion},
+                            {"build", serve::executableDigest()},
+                            {"libraries", llvm::json::Object{}},
+                            {"workloads", llvm::json::Array{workload::toJson(idle)}}};
 }
 
 }  // namespace expc::null

@@ -62,10 +62,21 @@ enum class Reuse { Never, Often };
 /// it begins by sending Ready.
 int run(int control_fd, const Child& child, Reuse reuse = Reuse::Never);
 
-/// Runs one rank of the trial whose specification is in a file ("-": standard input), in this process: for launchers
-/// that start ranks by themselves, and for debugging. RANK says which rank it is. Events go to standard output,
-/// whatever else is printed to standard error. Returns the exit code; 2 for a specification that cannot be read.
-int runTrialFile(const char* path, const Child& child);
+/// A worker, as its command line has it.
+struct Worker {
+  const char* name = "";  // "expc-worker"
+  const char* help = "";
+  std::function<llvm::json::Value()> describe;
+  Child child;
+  Reuse reuse = Reuse::Never;
+  Child alone = child;  // where its process runs one rank only
+};
+
+/// What every worker is asked: `--serve FD`; `--trial FILE` ("-": standard input), which runs one rank of the trial in
+/// this process, for launchers that start ranks by themselves and for debugging: RANK says which it is, events go to
+/// standard output, whatever else is printed to standard error; `--describe`; `--help`. Returns the exit code: 2 for
+/// anything else, a descriptor that is not open, and a specification that cannot be read.
+int runWorker(int argc, char** argv, const Worker& worker);
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);

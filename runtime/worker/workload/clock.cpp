@@ -28,20 +28,7 @@ Clock::time_point meet(TrialContext& context) {
   return Clock::now();
 }
 
-}  // namespace
-
-llvm::Error runSteps(TrialContext& context, Stepping& training, int64_t count, std::string_view phase, bool marked) {
-  for (int64_t i = 0; i < count; ++i) {
-    auto more = training.step();
-    if (!more) return more.takeError();
-    if (marked) context.device.mark();
-    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, const Settings& settings,
-                                   const std::function<void()>& before_steps) {
+llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
   Clocked result;
   const double startup = secondsBetween(context.process_start, meet(context));
@@ -49,7 +36,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, co
   device.mark();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", true)) return error;
   double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
-  if (before_steps) before_steps();
+  training.beginTimed();
 
   const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
@@ -78,6 +65,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, co
   return result;
 }
 
+/// host_memory_peak, device_memory_peak, device_memory_allocated_peak and energy over the ranks.
 void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics) {
   const std::optional<device::MemoryPeaks> peaks = context.device.memoryPeaks();
   const auto held = peaks ? std::optional(peaks->held) : std::nullopt;
@@ -89,6 +77,28 @@ void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Obj
                    {"device_memory_allocated_peak", profile::Over::Max, allocated},
                    {"energy", profile::Over::Sum, clocked.energy}},
                   metrics);
+}
+
+}  // namespace
+
+llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
+  auto clocked = clockSteps(context, training, settings);
+  if (!clocked) return clocked.takeError();
+  auto losses = training.takeLosses();
+  if (!losses) return losses.takeError();
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  result.notes = training.notes();
+  result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
+  result.metrics["train_time"] = clocked->wall;
+  result.metrics["startup_time"] = clocked->startup;
+  result.metrics["first_step_time"] = clocked->first_step;
+  result.metrics["load_wait_share"] = std::min(1.0, clocked->load_wait / clocked->wall);
+  addResources(context, *clocked, result.metrics);
+  training.addTimed(*clocked, settings.steps, result);
+  result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
+  result.series["loss"] = llvm::json::Array(*losses);
+  return result;
 }
 
 }  // namespace expc::workload

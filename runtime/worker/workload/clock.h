@@ -5,13 +5,11 @@
 
 #include <llvm/Support/Error.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/worker/workload/parameter_reader.h"
-#include "runtime/worker/workload/stepping.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 
@@ -24,12 +22,8 @@ struct Clocked {
   std::vector<std::string> notes;
 };
 
-/// `before_steps` is called between warm-up and timed steps, outside of the clock.
-llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, const Settings& settings,
-                                   const std::function<void()>& before_steps = {});
-
-/// host_memory_peak, device_memory_peak, device_memory_allocated_peak and energy over the ranks, into a result's
-/// metrics. Every rank calls it.
-void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics);
+/// The result has the training's notes first, what every training is asked for, and what is its own. Every rank calls
+/// it.
+llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
 
 }  // namespace expc::workload

@@ -25,7 +25,7 @@ struct Profile {
   const profile::PhaseTime& phase(Phase phase) const { return phases[static_cast<size_t>(phase)]; }
 };
 
-llvm::Expected<Profile> profileSteps(TrialContext& context, Stepping& training, int64_t steps) {
+llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_t steps) {
   Profile profile;
   const auto clock = context.device.phaseClock();
   const auto probe = context.device.probe();
@@ -68,61 +68,78 @@ std::optional<double> secondsOf(const profile::PhaseTime& time) {
   return time.seconds;
 }
 
-std::vector<profile::Measure> measures(const Profile& profile) {
+/// A metric, how it is said over the ranks, and what this rank measured.
+struct Measured {
+  Metric metric;
+  Over over = Over::Max;
+  std::optional<double> value;
+};
+
+/// The metrics of profile trials, in the order in which stdlib declares them.
+std::vector<Measured> measuredIn(const Profile& profile) {
   using profile::Direction;
   using profile::Family;
-  std::vector<profile::Measure> all{{"profiled_time", Over::Max, profile.wall},
-                                    {"load_time", Over::Max, secondsOf(profile.phase(Phase::Load))},
-                                    {"copy_time", Over::Max, secondsOf(profile.phase(Phase::Copy))},
-                                    {"forward_time", Over::Max, secondsOf(profile.phase(Phase::Forward))},
-                                    {"backward_time", Over::Max, secondsOf(profile.phase(Phase::Backward))},
-                                    {"optimizer_time", Over::Max, secondsOf(profile.phase(Phase::Optimizer))}};
+  using Totals = const profile::ActivityTotals&;
+  std::vector<Measured> all;
+  const auto seconds = [&](const char* name, std::optional<double> value) {
+    all.push_back({{name, "Time", "lower", plan::TrialKind::Profile}, Over::Max, value});
+  };
+  seconds("profiled_time", profile.wall);
+  seconds("load_time", secondsOf(profile.phase(Phase::Load)));
+  seconds("copy_time", secondsOf(profile.phase(Phase::Copy)));
+  seconds("forward_time", secondsOf(profile.phase(Phase::Forward)));
+  seconds("backward_time", secondsOf(profile.phase(Phase::Backward)));
   std::optional<double> all_reduce = secondsOf(profile.phase(Phase::AllReduce));
   if (const auto& observed = profile.findings.all_reduce; observed && observed->count > 0)
     all_reduce = all_reduce.value_or(0) + observed->seconds;
-  all.push_back({"all_reduce_time", Over::Max, all_reduce});
+  seconds("all_reduce_time", all_reduce);
+  seconds("optimizer_time", secondsOf(profile.phase(Phase::Optimizer)));
 
   const std::optional<profile::ActivityTotals>& device = profile.findings.device;
-  const auto add = [&](const char* name, Over over, auto value) {
-    all.push_back({name, over, device ? std::optional<double>(value(*device)) : std::nullopt});
+  const auto ofDevice = [&](auto value) { return device ? std::optional<double>(value(*device)) : std::nullopt; };
+  const auto count = [&](const char* name, const char* dimension, auto value) {
+    all.push_back({{name, dimension, "lower", plan::TrialKind::Profile, /*exact=*/true}, Over::Sum, ofDevice(value)});
   };
-  using Totals = const profile::ActivityTotals&;
-  add("api_time", Over::Max, [](Totals totals) { return totals.allCalls().seconds; });
   const auto calls = [&](const char* name, const char* call) {
-    add(name, Over::Max, [&](Totals totals) { return totals.callsThatBegin(call).seconds; });
+    seconds(name, ofDevice([&](Totals totals) { return totals.callsThatBegin(call).seconds; }));
   };
+  seconds("api_time", ofDevice([](Totals totals) { return totals.allCalls().seconds; }));
   calls("launch_time", "cudaLaunchKernel");
-  add("launch_count", Over::Sum, [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
+  count("launch_count", "float", [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
   calls("stream_synchronize_time", "cudaStreamSynchronize");
   calls("event_synchronize_time", "cudaEventSynchronize");
   calls("event_destroy_time", "cudaEventDestroy");
   calls("memcpy_async_time", "cudaMemcpyAsync");
-  const auto copies = [&](const char* time, const char* bytes, Direction direction) {
-    const auto index = static_cast<size_t>(direction);
-    add(time, Over::Max, [&](Totals totals) { return totals.copies[index].seconds; });
-    add(bytes, Over::Sum, [&](Totals totals) { return totals.copies[index].bytes; });
+  const auto copies = [](Direction direction) {
+    return [direction](Totals totals) { return totals.copies[static_cast<size_t>(direction)]; };
   };
-  copies("memcpy_htod_time", "bytes_htod", Direction::HostToDevice);
-  add("copies_htod", Over::Sum, [](Totals totals) { return totals.copies[0].count; });
-  copies("memcpy_dtoh_time", "bytes_dtoh", Direction::DeviceToHost);
-  copies("memcpy_dtod_time", "bytes_dtod", Direction::DeviceToDevice);
+  const auto to_device = copies(Direction::HostToDevice), from_device = copies(Direction::DeviceToHost),
+             within_device = copies(Direction::DeviceToDevice);
+  seconds("memcpy_htod_time", ofDevice([&](Totals totals) { return to_device(totals).seconds; }));
+  seconds("memcpy_dtoh_time", ofDevice([&](Totals totals) { return from_device(totals).seconds; }));
+  seconds("memcpy_dtod_time", ofDevice([&](Totals totals) { return within_device(totals).seconds; }));
+  count("bytes_htod", "Bytes", [&](Totals totals) { return to_device(totals).bytes; });
+  count("copies_htod", "float", [&](Totals totals) { return to_device(totals).count; });
+  count("bytes_dtoh", "Bytes", [&](Totals totals) { return from_device(totals).bytes; });
+  count("bytes_dtod", "Bytes", [&](Totals totals) { return within_device(totals).bytes; });
   const auto family = [&](const char* name, Family one) {
-    add(name, Over::Max, [&](Totals totals) { return totals.families[static_cast<size_t>(one)].seconds; });
+    seconds(name, ofDevice([&](Totals totals) { return totals.families[static_cast<size_t>(one)].seconds; }));
   };
   family("kernel_time", Family::Compute);
-  add("nccl_time", Over::Max, [](Totals totals) { return totals.nccl().seconds; });
+  seconds("nccl_time", ofDevice([](Totals totals) { return totals.nccl().seconds; }));
   family("nccl_all_reduce_time", Family::AllReduce);
   family("nccl_all_gather_time", Family::AllGather);
   family("nccl_reduce_scatter_time", Family::ReduceScatter);
   family("nccl_broadcast_time", Family::Broadcast);
-  const double wall = profile.wall;
-  add("gpu_busy_share", Over::Mean, [wall](Totals totals) { return std::min(1.0, totals.busy_seconds / wall); });
+  all.push_back({{"gpu_busy_share", "Share", "higher", plan::TrialKind::Profile},
+                 Over::Mean,
+                 ofDevice([&](Totals totals) { return std::min(1.0, totals.busy_seconds / profile.wall); })});
   return all;
 }
 
 /// After everything was measured: a trace slows its steps down. A trace that cannot be written is a note, and no reason
 /// to lose what was measured.
-llvm::Error traceSteps(TrialContext& context, Stepping& training, std::vector<std::string>& notes) {
+llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
   const char* file = std::getenv("EXPC_TRACE");
   if (!file || !*file) return llvm::Error::success();
   context.communicator.barrier();
@@ -142,45 +159,21 @@ llvm::Error traceSteps(TrialContext& context, Stepping& training, std::vector<st
 }  // namespace
 
 std::vector<Metric> profileMetrics() {
-  using plan::TrialKind;
-  return {{"profiled_time", "Time", "lower", TrialKind::Profile, false},
-          {"load_time", "Time", "lower", TrialKind::Profile, false},
-          {"copy_time", "Time", "lower", TrialKind::Profile, false},
-          {"forward_time", "Time", "lower", TrialKind::Profile, false},
-          {"backward_time", "Time", "lower", TrialKind::Profile, false},
-          {"all_reduce_time", "Time", "lower", TrialKind::Profile, false},
-          {"optimizer_time", "Time", "lower", TrialKind::Profile, false},
-          {"api_time", "Time", "lower", TrialKind::Profile, false},
-          {"launch_time", "Time", "lower", TrialKind::Profile, false},
-          {"launch_count", "float", "lower", TrialKind::Profile, true},
-          {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false},
-          {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false},
-          {"event_destroy_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_async_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_htod_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_dtoh_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_dtod_time", "Time", "lower", TrialKind::Profile, false},
-          {"bytes_htod", "Bytes", "lower", TrialKind::Profile, true},
-          {"copies_htod", "float", "lower", TrialKind::Profile, true},
-          {"bytes_dtoh", "Bytes", "lower", TrialKind::Profile, true},
-          {"bytes_dtod", "Bytes", "lower", TrialKind::Profile, true},
-          {"kernel_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_all_reduce_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_all_gather_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_reduce_scatter_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_broadcast_time", "Time", "lower", TrialKind::Profile, false},
-          {"gpu_busy_share", "Share", "higher", TrialKind::Profile, false}};
+  std::vector<Metric> metrics;
+  for (Measured& measured : measuredIn(Profile())) metrics.push_back(std::move(measured.metric));
+  return metrics;
 }
 
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Stepping& training, const Settings& settings) {
+llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
   std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
   plan::Event result;
   result.type = plan::Event::Type::Result;
-  profile::reduce(context.communicator, measures(*profile), result.metrics);
+  std::vector<profile::Measure> measures;
+  for (const Measured& each : measuredIn(*profile)) measures.push_back({each.metric.name, each.over, each.value});
+  profile::reduce(context.communicator, measures, result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   const profile::Gathered gathered =

@@ -6,8 +6,7 @@
 
 #include <vector>
 
-#include "runtime/worker/workload/parameter_reader.h"
-#include "runtime/worker/workload/stepping.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 
@@ -20,6 +19,6 @@ inline constexpr int64_t kTracedSteps = 3;
 /// `warmup` steps, then `steps` profiled ones; the result has the training's notes first, and the loss of each step.
 /// Where EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing
 /// is measured of these.
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Stepping& training, const Settings& settings);
+llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
 
 }  // namespace expc::workload

@@ -46,7 +46,7 @@ void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, R
 /// What collectives read is held until torch's thread has seen them end and the next one is called, such as the buckets
 /// that were laid out anew behind the first step. Steps on null cards are quicker than that thread, so the last one
 /// waits for it.
-llvm::Error warmUp(TrialContext& context, Stepping& training, int64_t steps) {
+llvm::Error warmUp(TrialContext& context, Training& training, int64_t steps) {
   const int64_t last = context.communicator.worldSize() > 1 ? std::min<int64_t>(steps, 1) : 0;
   if (auto error = runSteps(context, training, steps - last, "warmup", false)) return error;
   if (last == 0) return llvm::Error::success();
@@ -56,7 +56,7 @@ llvm::Error warmUp(TrialContext& context, Stepping& training, int64_t steps) {
 }
 
 /// The waiting for the device at both ends is not the steps'.
-llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Stepping& training, int64_t steps) {
+llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& training, int64_t steps) {
   context.device.synchronize();
   context.communicator.barrier();
   context.device.resetMemoryPeaks();
@@ -82,7 +82,7 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Stepping& traini
   return rank;
 }
 
-llvm::Error observeStep(TrialContext& context, Stepping& training, int64_t steps, RehearsedRank& rank) {
+llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps, RehearsedRank& rank) {
   profile::WorkObserver observer(context.device.torchDevice().type(), context.device.cacheBytes());
   if (auto error = runSteps(context, training, 1, "observe", false)) return error;
   context.device.synchronize();
@@ -140,7 +140,7 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
   return note;
 }
 
-llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings) {
+llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings) {
   if (auto error = warmUp(context, training, settings.warmup)) return error;
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();

@@ -4,8 +4,7 @@
 
 #include <llvm/Support/Error.h>
 
-#include "runtime/worker/workload/parameter_reader.h"
-#include "runtime/worker/workload/stepping.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 
@@ -21,6 +20,6 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
 /// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
 /// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
 /// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
-llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings);
+llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
 }  // namespace expc::workload

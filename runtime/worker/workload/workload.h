@@ -8,37 +8,16 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
+#include "runtime/worker/workload/declared/declared.h"
 #include "runtime/worker/workload/progress.h"
 
 namespace expc::workload {
-
-/// As declared in stdlib/*.exp; a test compares the two.
-struct Param {
-  std::string name;
-  std::string type;         // "Pixels", "int", "precision"
-  llvm::json::Value value;  // default, in base units; null: none
-  /// Of an enum or bool whose levels are not all in this build: those that are. Empty: all of them.
-  std::vector<std::string> built = {};
-  /// Levels with which one process drives all devices of the trial: it gets all slots, and there is no other rank.
-  std::vector<std::string> one_process = {};
-};
-
-struct Metric {
-  std::string name;
-  std::string dimension;  // "Time", "Images / Time"
-  std::string better;     // "lower", "higher"
-  plan::TrialKind kind = plan::TrialKind::Timed;
-  bool exact = false;
-  bool series = false;
-  bool built = true;  // false: declared, and asking for it is refused
-};
 
 /// What one rank has when its trial begins. `communicator` is connected and knows the device.
 struct TrialContext {
@@ -61,11 +40,7 @@ struct TrialContext {
   std::vector<std::shared_ptr<void>> kept = {};
 };
 
-struct Workload {
-  std::string name;  // "image.mobilenet_v2"
-  int version = 1;   // raised when results would change or a default changes
-  std::vector<Param> params;
-  std::vector<Metric> metrics;
+struct Workload : Declared {
   /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
   /// (null: not on this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
   llvm::Expected<plan::Event> (*run)(TrialContext& context);

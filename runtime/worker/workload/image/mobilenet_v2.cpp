@@ -1,10 +1,8 @@
 #include "runtime/worker/workload/image/mobilenet_v2.h"
 
+#include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/image/parameters.h"
-#include "runtime/worker/workload/image/quality.h"
-#include "runtime/worker/workload/image/timed.h"
 #include "runtime/worker/workload/image/training.h"
-#include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/profile.h"
 #include "runtime/worker/workload/rehearsal.h"
 
@@ -49,21 +47,11 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   if (!parameters) return parameters.takeError();
   auto settings = readSettings(context.spec);
   if (!settings) return settings.takeError();
-  switch (context.spec.kind) {
-    case plan::TrialKind::Timed: {
-      auto result = runTimed(context, *parameters, *settings);
-      if (result && !stand_in.empty()) result->notes.push_back(stand_in);
-      return result;
-    }
-    case plan::TrialKind::Quality:
-      return runQuality(context, *parameters, *settings);
-    case plan::TrialKind::Profile:
-      break;
-  }
-  auto training = Training::create(context, *parameters, 0);
-  if (!training) return training.takeError();
-  Training& kept = context.keep(std::move(*training));
-  return profileTrial(context, kept, settings->over(kept.stepsPerEpoch()));
+  auto result = runTraining(context, *settings, parameters->checkpoints, [&](int64_t epochs_done) {
+    return Training::create(context, *parameters, settings->epochs, epochs_done);
+  });
+  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
+  return result;
 }
 
 }  // namespace
@@ -76,7 +64,7 @@ bool deterministic(const llvm::json::Object& parameters) {
 }
 
 Workload mobilenetV2() {
-  return {"image.mobilenet_v2", 1, declaredParameters(), declaredMetrics(), run, deterministic};
+  return {{"image.mobilenet_v2", 1, declaredParameters(), declaredMetrics()}, run, deterministic};
 }
 
 }  // namespace expc::workload::image

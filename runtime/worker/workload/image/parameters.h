@@ -23,7 +23,6 @@ using Data = data::Place;
 
 enum class OptimizerKind { Sgd, Adam };
 enum class Strategy { DdpDs, Dp, Ddp };
-enum class Numa { Near, Any, Far };
 
 struct Parameters {
   Data data;
@@ -50,7 +49,6 @@ struct Parameters {
   bool pin_memory = false;
   feed::Transfer transfer = feed::Transfer::AsInput;
   bool on_device = false;  // preprocessing
-  Numa numa = Numa::Near;
   bool own_kernels = true;
 };
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/declared/parameter_table.h"
 
 using namespace expc;
 using namespace expc::workload;
@@ -90,7 +90,6 @@ TEST_CASE("every level has its meaning") {
   CHECK((read("strategy", "ddp").strategy == Strategy::Ddp));
   CHECK((read("precision", "tf32").precision == precision::Precision::Tf32));
   CHECK((read("transfer_dtype", "compute").transfer == feed::Transfer::Compute));
-  CHECK((read("numa", "any").numa == Numa::Any));
   CHECK(read("pin_memory", true).pin_memory);
   CHECK_FALSE(read("pin_memory", false).pin_memory);
 }

@@ -267,20 +267,11 @@ llvm::Expected<bool> Training::step() {
   return true;
 }
 
-void Training::describe(llvm::json::Object& environment) const {
-  if (graph_ && graph_->recorded()) environment["step_graph_nodes"] = static_cast<int64_t>(graph_->nodes());
-}
-
 llvm::Expected<std::vector<double>> Training::takeLosses() {
   auto losses = workload::takeLosses(context_.communicator, losses_, steps_done_);
   if (!losses) return losses.takeError();
   for (double& loss : *losses) loss /= context_.communicator.worldSize();
   return losses;
-}
-
-int64_t Training::skippedByAll() {
-  const auto own = static_cast<double>(feed_->skipped());
-  return static_cast<int64_t>(context_.communicator.allReduce(own, comm::Reduction::Sum));
 }
 
 llvm::Expected<double> Training::accuracy(const data::Images& images) {

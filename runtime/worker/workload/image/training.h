@@ -1,7 +1,7 @@
 #pragma once
 
 // One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run step
-// by step. Both kinds of trial use it.
+// by step.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -24,12 +24,11 @@
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/image/step_graph.h"
-#include "runtime/worker/workload/stepping.h"
-#include "runtime/worker/workload/workload.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::image {
 
-class Training : public Stepping {
+class Training : public workload::Training {
  public:
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
   /// `epochs` 0: the training images come round without end and only in full batches. Training that is restored begins
@@ -37,40 +36,23 @@ class Training : public Stepping {
   static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
                                                           int64_t epochs, int64_t first_epoch = 0);
 
-  /// What a training has to remember between two steps: the model apart, for others to read.
-  struct Snapshot {
-    std::vector<model::NamedTensor> model, rest;
-    llvm::json::Object numbers;
-  };
-  /// Every rank calls it; the tensors are the training's own and change with the next step.
-  Snapshot snapshot();
-  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped. Every rank
-  /// calls it, before the first step. An error says what does not fit.
-  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
-
-  /// One step on the next batch of this rank. False after the last epoch's last batch.
+  /// False after the last epoch's last batch.
   llvm::Expected<bool> step() override;
-  int64_t stepsPerEpoch() const { return steps_per_epoch_; }
-  /// Training images so far that could not be decoded and were replaced. Every rank calls it.
-  int64_t skippedByAll();
+  int64_t stepsPerEpoch() const override { return steps_per_epoch_; }
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
-  /// The longest that this rank waited for the first batch of an epoch behind another; nothing before a second one.
-  std::optional<double> epochPause() const { return epoch_pause_; }
-  /// The longest from an evaluation's beginning to its first batch.
-  std::optional<double> evaluationPause() const { return evaluation_pause_; }
-
-  /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
-  /// finite. Waits for the device, talks to the other ranks.
+  /// Means over the ranks.
   llvm::Expected<std::vector<double>> takeLosses() override;
-
-  /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks; with
-  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can.
-  llvm::Expected<double> accuracy(const data::Images& images);
   const std::vector<std::string>& notes() const override { return notes_; }
-  /// Adds how the steps were queued.
-  void describe(llvm::json::Object& environment) const;
-  const data::Images& trainImages() const { return *sets_.train; }
-  const data::Images& testImages() const { return *sets_.test; }
+  void describe(llvm::json::Object& environment) const override;
+  void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) override;
+  Snapshot snapshot() override;
+  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
+  llvm::json::Object counts() const override;
+  bool evaluatesEpochs() const override { return true; }
+  /// The test images classified.
+  llvm::Error evaluateEpoch(Course& course) override;
+  llvm::Error addQuality(Course& course, plan::Event& result) override;
+  llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
@@ -92,6 +74,13 @@ class Training : public Stepping {
   void update();
   /// All of that, by the graph where there is one.
   at::Tensor train(const feed::DeviceBatch& batch);
+  /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks; with
+  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can.
+  llvm::Expected<double> accuracy(const data::Images& images);
+  /// The same, and the time that it takes on this rank.
+  llvm::Expected<double> evaluate(const data::Images& images, Course& course);
+  /// Training images so far that could not be decoded and were replaced. Every rank calls it.
+  int64_t skippedByAll();
 
   TrialContext& context_;
   Parameters parameters_;
@@ -108,7 +97,9 @@ class Training : public Stepping {
   std::vector<at::Tensor> losses_;
   std::optional<profile::Range> epoch_range_;
   std::optional<double> waited_;  // at the end of the last epoch, until the next one has a batch
-  std::optional<double> epoch_pause_, evaluation_pause_;
+  /// The longest that this rank waited for the first batch of an epoch behind another; nothing before a second one.
+  std::optional<double> epoch_pause_;
+  std::optional<double> evaluation_pause_;  // the longest from an evaluation's beginning to its first batch
   std::vector<std::string> notes_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;

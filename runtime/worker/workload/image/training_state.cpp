@@ -33,22 +33,19 @@ llvm::Error Training::loadInitialWeights() {
   return llvm::Error::success();
 }
 
-Training::Snapshot Training::snapshot() {
+Snapshot Training::snapshot() {
   Snapshot result;
   result.model = model_->stateDict();
   for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({kOptimizer + name, tensor});
   std::vector<at::Tensor> states;
   for (const at::Generator& generator : parallel_->generators()) states.push_back(generator.get_state());
   result.rest.push_back({kGenerators, at::stack(context_.communicator.allGather(at::cat(states)))});
-  const precision::GradScaler::State scaler = scaler_->state();
-  result.numbers = llvm::json::Object{{"steps", steps_done_},
-                                      {"steps of an epoch", steps_per_epoch_},
-                                      {"training images", sets_.train->count()},
-                                      {"test images", sets_.test->count()},
-                                      {"scale", scaler.scale},
-                                      {"good steps", scaler.good_steps},
-                                      {"skipped steps", scaler.skipped}};
+  result.done = {steps_done_, 0, scaler_->state()};
   return result;
+}
+
+llvm::json::Object Training::counts() const {
+  return llvm::json::Object{{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
 }
 
 /// One pass over images that mean nothing. The reducer lays its buckets out anew after its first pass; with three ranks
@@ -71,19 +68,7 @@ void Training::rehearse() {
   optimizer_->zeroGrad();
 }
 
-llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest,
-                              const llvm::json::Object& numbers) {
-  const auto steps = numbers.getInteger("steps"), good = numbers.getInteger("good steps"),
-             skipped = numbers.getInteger("skipped steps");
-  const auto scale = numbers.getNumber("scale");
-  if (!steps || !scale || !good || !skipped) return failure("{}: its checkpoint.json lacks numbers", rest.path());
-  if (numbers.getInteger("steps of an epoch") != steps_per_epoch_ ||
-      numbers.getInteger("training images") != sets_.train->count() ||
-      numbers.getInteger("test images") != sets_.test->count())
-    return failure(
-        "{} was written with other images than there are now in {}: remove its folder to begin "
-        "the trial anew",
-        rest.path(), sets_.train->origin());
+llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
   rehearse();
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
@@ -116,8 +101,8 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   const auto states = generators_of_all[rank].split_with_sizes(sizes);
   for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
 
-  scaler_->restore({*scale, *good, *skipped});
-  steps_done_ = *steps;
+  scaler_->restore(done.scaler);
+  steps_done_ = done.steps;
   return llvm::Error::success();
 }
 

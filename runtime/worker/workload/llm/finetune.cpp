@@ -1,10 +1,8 @@
 #include "runtime/worker/workload/llm/finetune.h"
 
+#include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/llm/parameters.h"
-#include "runtime/worker/workload/llm/quality.h"
-#include "runtime/worker/workload/llm/timed.h"
 #include "runtime/worker/workload/llm/training.h"
-#include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/profile.h"
 #include "runtime/worker/workload/rehearsal.h"
 
@@ -51,27 +49,14 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
     parameters->data.synthetic = parameters->batch * parameters->accumulation * parameters->gpus *
                                  (settings->warmup + settings->steps + kTracedSteps);
   }
-  switch (context.spec.kind) {
-    case plan::TrialKind::Timed: {
-      auto result = runTimed(context, *parameters, *settings);
-      if (result && !stand_in.empty()) result->notes.push_back(stand_in);
-      return result;
-    }
-    case plan::TrialKind::Quality:
-      return runQuality(context, *parameters, *settings);
-    case plan::TrialKind::Profile:
-      break;
-  }
-  auto created = Training::create(context, *parameters, *settings);
-  if (!created) return created.takeError();
-  Training& training = context.keep(std::move(*created));
-  auto result = profileTrial(context, training, settings->over(training.stepsPerEpoch()));
-  if (result) result->environment["attention"] = training.attention();
+  auto result = runTraining(context, *settings, parameters->checkpoints,
+                            [&](int64_t) { return Training::create(context, *parameters, *settings); });
+  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
   return result;
 }
 
 }  // namespace
 
-Workload finetune() { return {"llm.finetune", 1, declaredParameters(), declaredMetrics(), run}; }
+Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), declaredMetrics()}, run}; }
 
 }  // namespace expc::workload::llm

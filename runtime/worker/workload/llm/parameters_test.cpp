@@ -58,6 +58,7 @@ TEST_CASE("what makes no sense is named with what it may be") {
   CHECK(refusal(Object{{"group_size", 48}}) == "parameter group_size is 48, it must be 32, 64, 128 or 256");
   CHECK(refusal(Object{{"max_length", 8}}).find("parameter max_length is 8, it must be a number from 16") !=
         std::string::npos);
+  CHECK(refusal(Object{{"colour", 1}}) == "llm.finetune has no parameter colour");
   CHECK(refusal(Object{{"method", "dpo"}, {"packing", true}}).find("false with method dpo") != std::string::npos);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // One rank's fine-tuning: rows, decoder, gradients between ranks and optimiser, put together once and then run step by
-// step. All kinds of trial use it.
+// step.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
@@ -23,12 +23,11 @@
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/rows.h"
 #include "runtime/worker/workload/llm/token_feed.h"
-#include "runtime/worker/workload/parameter_reader.h"
-#include "runtime/worker/workload/stepping.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
 
-/// What this rank computed so far.
+/// What this rank computed in timed steps.
 struct Work {
   double tokens = 0;    // padding not counted
   double computed = 0;  // with padding
@@ -41,7 +40,7 @@ struct Evaluation {
   std::optional<double> margin, accuracy;
 };
 
-class Training : public Stepping {
+class Training : public workload::Training {
  public:
   /// Reads the rows, builds the decoder, connects the ranks, does one untimed all-reduce and, where every weight is
   /// tuned by dpo, asks the model as it is for all log-probabilities that the trial will need. With epochs in the
@@ -52,34 +51,19 @@ class Training : public Stepping {
 
   /// Always true: after the last item of an epoch the next one begins.
   llvm::Expected<bool> step() override;
+  int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
   double loadWaitSeconds() const override { return load_wait_; }
-
-  /// What computes attention, as a result records it.
-  const char* attention() const { return decoder_->attention().name(); }
-  int64_t stepsPerEpoch() const { return order_->stepsPerEpoch(); }
-  int64_t itemsPerStep() const { return order_->itemsPerStep(); }
-  int64_t items() const { return rows_->train.count(); }
-  const Work& work() const { return work_; }
-
-  /// Losses of the steps since the last call: means over the tokens (dpo: pairs) of all ranks. An error names the first
-  /// step whose loss is not finite. Waits for the device, talks to the other ranks.
+  /// Means over the tokens (dpo: pairs) of all ranks.
   llvm::Expected<std::vector<double>> takeLosses() override;
-  /// Of the rows held out, each once over all ranks.
-  llvm::Expected<Evaluation> evaluate();
-  /// What a training has to remember between two steps: what is trained apart.
-  struct Snapshot {
-    std::vector<model::NamedTensor> model, rest;
-    llvm::json::Object numbers;
-  };
-  /// Every rank calls it, the first one gets the tensors: on its host where each rank had a part, else the training's
-  /// own, which change with the next step.
-  Snapshot snapshot();
-  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped. Every rank
-  /// calls it, before the first step. An error says what does not fit.
-  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
-  /// Leaves what was tuned in a folder, and says what lies where. Every rank calls it, after the last step.
-  llvm::Expected<std::vector<std::string>> save(const std::string& folder);
   const std::vector<std::string>& notes() const override { return notes_; }
+  void describe(llvm::json::Object& environment) const override;
+  void beginTimed() override { work_ = {}; }
+  void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) override;
+  Snapshot snapshot() override;
+  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
+  llvm::json::Object counts() const override;
+  llvm::Error addQuality(Course& course, plan::Event& result) override;
+  llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
@@ -101,6 +85,11 @@ class Training : public Stepping {
   /// Makes tokens of what this rank takes in the next steps, and tells the others how much of it is learnt.
   llvm::Error prepareSteps(int64_t count);
   llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
+  /// Of the rows held out, each once over all ranks.
+  llvm::Expected<Evaluation> evaluate();
+  /// Operations needed over what the devices could do in that time. What they could do is measured, after the clock,
+  /// with products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
+  void addUtilisation(double flops, double wall, plan::Event& result);
 
   TrialContext& context_;
   Parameters parameters_;

@@ -18,7 +18,7 @@ using base::failure;
 
 }  // namespace
 
-Training::Snapshot Training::snapshot() {
+Snapshot Training::snapshot() {
   Snapshot result;
   const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
   const auto add = [&](std::vector<model::NamedTensor>& to, const std::string& name, const at::Tensor& own, bool all) {
@@ -29,16 +29,12 @@ Training::Snapshot Training::snapshot() {
   for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, kOptimizer + name, tensor, parts);
   // Each rank knows those of the rows that it saw.
   if (references_) add(result.rest, kReferences, references_->values(), true);
-  const precision::GradScaler::State scaler = steps_->scalerState();
-  result.numbers = llvm::json::Object{{"steps", steps_done_},
-                                      {"passes", static_cast<int64_t>(decoder_->passes())},
-                                      {"steps of an epoch", stepsPerEpoch()},
-                                      {"training rows", rows_->train.count()},
-                                      {"rows held out", rows_->held_out.count()},
-                                      {"scale", scaler.scale},
-                                      {"good steps", scaler.good_steps},
-                                      {"skipped steps", scaler.skipped}};
+  result.done = {steps_done_, static_cast<int64_t>(decoder_->passes()), steps_->scalerState()};
   return result;
+}
+
+llvm::json::Object Training::counts() const {
+  return llvm::json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
 }
 
 /// One pass whose gradients are dropped. The reducer lays its buckets out anew after its first pass; with three ranks
@@ -57,20 +53,7 @@ llvm::Error Training::rehearse() {
   return llvm::Error::success();
 }
 
-llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest,
-                              const llvm::json::Object& numbers) {
-  const auto steps = numbers.getInteger("steps"), passes = numbers.getInteger("passes"),
-             good = numbers.getInteger("good steps"), skipped = numbers.getInteger("skipped steps");
-  const auto scale = numbers.getNumber("scale");
-  if (!steps || !passes || !scale || !good || !skipped)
-    return failure("{}: its checkpoint.json lacks numbers", rest.path());
-  if (numbers.getInteger("steps of an epoch") != stepsPerEpoch() ||
-      numbers.getInteger("training rows") != rows_->train.count() ||
-      numbers.getInteger("rows held out") != rows_->held_out.count())
-    return failure(
-        "{} was written with other rows than there are now in {}: remove its folder to begin "
-        "the trial anew",
-        rest.path(), rows_->origin);
+llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
   if (auto error = rehearse()) return error;
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
@@ -98,14 +81,10 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
     return failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
   if (references_ && (!references.defined() || !references_->restore(references)))
     return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
-  steps_->restore({*scale, *good, *skipped}, *steps);
-  decoder_->setPasses(static_cast<uint64_t>(*passes));
-  steps_done_ = *steps;
+  steps_->restore(done.scaler, done.steps);
+  decoder_->setPasses(static_cast<uint64_t>(done.passes));
+  steps_done_ = done.steps;
   return llvm::Error::success();
-}
-
-llvm::Expected<std::vector<std::string>> Training::save(const std::string& folder) {
-  return saveArtefacts(*decoder_, parameters_, origin_, folder, context_.communicator);
 }
 
 }  // namespace expc::workload::llm

@@ -1,9 +1,11 @@
 #include <fcntl.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
@@ -19,12 +21,10 @@ llvm::Expected<plan::TrialSpec> readSpec(const char* path) {
   return plan::trialSpecFromJson(*value);
 }
 
-}  // namespace
-
-int runTrialFile(const char* path, const Child& child) {
+int runTrialFile(const char* path, const Worker& worker) {
   auto spec = readSpec(path);
   if (!spec) {
-    std::fprintf(stderr, "%s: %s\n", path, llvm::toString(spec.takeError()).c_str());
+    std::fprintf(stderr, "%s: %s: %s\n", worker.name, path, llvm::toString(spec.takeError()).c_str());
     return 2;
   }
   plan::LaunchRequest request;
@@ -40,7 +40,28 @@ int runTrialFile(const char* path, const Child& child) {
   const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   takePlace(request.spec, request.rank);
-  return runGuarded(request, events, child);
+  return runGuarded(request, events, worker.alone);
+}
+
+}  // namespace
+
+int runWorker(int argc, char** argv, const Worker& worker) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "--serve" && argc == 3) {
+    int fd = -1;
+    if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
+      return run(fd, worker.child, worker.reuse);
+    std::fprintf(stderr, "%s: --serve %s: that is no open descriptor; expc passes one\n", worker.name, argv[2]);
+    return 2;
+  }
+  if (command == "--trial" && argc == 3) return runTrialFile(argv[2], worker);
+  if (command == "--describe" && argc == 2) {
+    std::puts(plan::prettyJson(worker.describe()).c_str());
+    return 0;
+  }
+  const bool help = command == "--help" && argc == 2;
+  std::fputs(worker.help, help ? stdout : stderr);
+  return help ? 0 : 2;
 }
 
 }  // namespace expc::serve

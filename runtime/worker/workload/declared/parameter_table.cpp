@@ -1,0 +1,142 @@
+#include "runtime/worker/workload/declared/parameter_table.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FormatVariadic.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace expc::workload {
+
+using llvm::json::Object;
+using llvm::json::Value;
+
+const Value* ParameterTable::declare(llvm::StringRef name, const char* type, Value otherwise) {
+  params_.push_back({name.str(), type, std::move(otherwise)});
+  return object_.get(name);
+}
+
+void ParameterTable::number(llvm::StringRef name, double& value, double low, double high, const char* type) {
+  const Value* given = declare(name, type, value);
+  if (!given) return;
+  double result = 0;
+  bool read = false;
+  if (auto number = given->getAsNumber()) {
+    result = *number;
+    read = true;
+  } else if (auto text = given->getAsString()) {
+    read = llvm::to_float(*text, result);
+  }
+  if (!read || !std::isfinite(result) || result < low || result > high)
+    return fail(name, *given, llvm::formatv("a number from {0} to {1}", low, high).str());
+  value = result;
+}
+
+int64_t ParameterTable::readWhole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high,
+                                  const char* type) {
+  auto value = static_cast<double>(otherwise);
+  number(name, value, static_cast<double>(low), static_cast<double>(high), type);
+  params_.back().value = otherwise;  // a whole number
+  if (value == std::floor(value)) return static_cast<int64_t>(value);
+  fail(name, *object_.get(name), "a whole number");
+  return otherwise;
+}
+
+size_t ParameterTable::readWord(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words, size_t otherwise) {
+  const Value* given = declare(name, name.str().c_str(), words[otherwise]);
+  if (!given) return otherwise;
+  const auto text = given->getAsString();
+  const auto* found = text ? std::find(words.begin(), words.end(), *text) : words.end();
+  if (found != words.end()) return static_cast<size_t>(found - words.begin());
+  fail(name, *given, "one of " + llvm::join(words, ", "));
+  return otherwise;
+}
+
+void ParameterTable::flag(llvm::StringRef name, bool& value) {
+  const Value* given = declare(name, "bool", value);
+  if (!given) return;
+  if (const auto on = given->getAsBoolean())
+    value = *on;
+  else
+    fail(name, *given, "true or false");
+}
+
+void ParameterTable::path(llvm::StringRef name, std::string& value, llvm::StringRef level, llvm::StringRef variant) {
+  const Value* given = declare(name, name.str().c_str(), level);
+  if (!given || given->getAsString() == level) return;
+  const auto of = this->variant(*given);
+  const auto path = of && of->level == variant ? of->argument->getAsString() : std::nullopt;
+  if (path && !path->empty())
+    value = path->str();
+  else
+    fail(name, *given, llvm::formatv("\"{0}\" or {{\"{1}\":[\"a path\"]}", level, variant).str());
+}
+
+std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef name, const char* type, Value otherwise,
+                                                             std::initializer_list<llvm::StringRef> levels,
+                                                             const std::string& wanted) {
+  const Value* given = declare(name, type, std::move(otherwise));
+  if (!given) return std::nullopt;
+  if (const auto of = variant(*given)) {
+    Source source{of->level, "", 0};
+    if (llvm::is_contained(levels, of->level)) {
+      source.path = of->argument->getAsString().value_or("").str();
+      if (!source.path.empty()) return source;
+    } else if (of->level == "synthetic") {
+      const Object counted{{"count", *of->argument}};
+      ParameterTable table(counted, "");
+      table.whole("count", source.count, 1, 10'000'000);
+      if (table.message_.empty()) return source;
+    }
+  }
+  fail(name, *given, wanted);
+  return std::nullopt;
+}
+
+void ParameterTable::fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
+  if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
+}
+
+llvm::Error ParameterTable::take() const {
+  return message_.empty() ? llvm::Error::success() : llvm::createStringError(message_);
+}
+
+llvm::Error ParameterTable::takeAll(llvm::StringRef owner) const {
+  for (const auto& entry : object_)
+    if (llvm::none_of(params_, [&](const Param& param) { return llvm::StringRef(entry.first) == param.name; }))
+      return llvm::createStringError(owner + " has no " + what_ + " " + llvm::StringRef(entry.first));
+  return take();
+}
+
+std::optional<ParameterTable::Variant> ParameterTable::variant(const Value& value) {
+  const Object* object = value.getAsObject();
+  const llvm::json::Array* arguments = object && object->size() == 1 ? object->begin()->second.getAsArray() : nullptr;
+  if (!arguments || arguments->size() != 1) return std::nullopt;
+  return Variant{object->begin()->first, &arguments->front()};
+}
+
+llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
+  constexpr int64_t kMost = 1'000'000'000;
+  ParameterTable table(spec.settings, "setting");
+  Settings result;
+  const bool epochs = spec.kind == plan::TrialKind::Quality;
+  if (epochs) {
+    table.whole("epochs", result.epochs, 1, kMost);
+  } else {
+    table.whole("steps", result.steps, 1, kMost);
+    table.whole("epochs", result.passes, 1, kMost);
+    table.whole("warmup", result.warmup, 0, kMost);
+  }
+  if (auto error = table.take()) return error;
+  if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
+    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
+                                   " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
+  }
+  return result;
+}
+
+bool asked(const plan::TrialSpec& spec, std::string_view metric) {
+  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
+}
+
+}  // namespace expc::workload

@@ -1,0 +1,209 @@
+#include "runtime/worker/workload/quality.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/failure.h"
+#include "runtime/plan/json.h"
+#include "runtime/worker/comm/alone.h"
+#include "runtime/worker/workload/checkpoint.h"
+#include "runtime/worker/workload/paths.h"
+
+namespace expc::workload {
+namespace {
+
+using llvm::json::Object;
+using Clock = std::chrono::steady_clock;
+using Checkpoint = CheckpointFolder::Checkpoint;
+
+std::string textOf(const llvm::json::Value& value) {
+  if (auto text = value.getAsString()) return text->str();
+  return plan::canonicalJson(value);
+}
+
+TrialIdentity identityOf(const TrialContext& context) {
+  const plan::TrialSpec& spec = context.spec;
+  const char* data = std::getenv("EXPC_DATA_DIGEST");
+  Object asked{{"point", spec.point},
+               {"workload", spec.workload},
+               {"workload version", std::to_string(spec.workload_version)},
+               {"data", data ? data : ""},
+               {"seed", std::to_string(spec.seed)},
+               {"ranks", std::to_string(spec.world_size)}};
+  for (const auto& [name, value] : spec.settings) asked["setting " + name.str()] = textOf(value);
+  for (const auto& [name, value] : spec.parameters)
+    if (name != "checkpoints") asked["parameter " + name.str()] = textOf(value);
+  TrialIdentity identity;
+  identity.name =
+      fmt::format("{}-seed{}-{}", spec.point, spec.seed, plan::shortHash(plan::canonicalJson(Object(asked))));
+  identity.facts = std::move(asked);
+  Object environment;
+  context.device.describe(environment);
+  for (const auto& [name, value] : environment) identity.facts["environment " + name.str()] = textOf(value);
+  return identity;
+}
+
+/// The first rank makes the folder ready for the next ones.
+llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, CheckpointFolder& folder) {
+  auto found = folder.newest();
+  if (!found) return found.takeError();
+  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
+  if (range[0] != -range[1])
+    return base::failure(
+        "the ranks see different checkpoints in {} (after epoch {} and {}): it must be one folder for all of them",
+        folder.path(), -range[1], range[0]);
+  if (context.communicator.rank() == 0)
+    if (auto error = folder.prepare()) return error;
+  return found;
+}
+
+Object toJson(const Course& course) {
+  return Object{{"losses", llvm::json::Array(course.losses)},
+                {"accuracies", llvm::json::Array(course.accuracies)},
+                {"training_s", course.training_s},
+                {"evaluation_s", course.evaluation_s}};
+}
+
+/// What is not there is empty or 0: resume() counts.
+Course courseFromJson(const Object& object) {
+  Course course;
+  for (auto [name, values] : {std::pair("losses", &course.losses), {"accuracies", &course.accuracies}})
+    if (const llvm::json::Array* array = object.getArray(name))
+      for (const llvm::json::Value& value : *array) values->push_back(value.getAsNumber().value_or(0));
+  course.training_s = object.getNumber("training_s").value_or(0);
+  course.evaluation_s = object.getNumber("evaluation_s").value_or(0);
+  return course;
+}
+
+Object numbersOf(const Training& training, const Done& done) {
+  Object numbers = training.counts();
+  numbers["steps of an epoch"] = training.stepsPerEpoch();
+  numbers["steps"] = done.steps;
+  if (done.passes > 0) numbers["passes"] = done.passes;
+  numbers["scale"] = done.scaler.scale;
+  numbers["good steps"] = done.scaler.good_steps;
+  numbers["skipped steps"] = done.scaler.skipped;
+  return numbers;
+}
+
+/// Nothing if these are not the numbers of such a training.
+std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
+  const auto integer = [&](llvm::StringRef name) { return numbers.getInteger(name).value_or(-1); };
+  const Done done{integer("steps"),
+                  numbers.getInteger("passes").value_or(0),
+                  {numbers.getNumber("scale").value_or(-1), integer("good steps"), integer("skipped steps")}};
+  return numbersOf(training, done) == numbers ? std::optional(done) : std::nullopt;
+}
+
+/// Takes up what the checkpoint has.
+llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
+  const Object* numbers = checkpoint.content.getObject("training");
+  const Object* kept = checkpoint.content.getObject("course");
+  const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
+  course = courseFromJson(kept ? *kept : checkpoint.content);
+  const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
+  if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
+      static_cast<int64_t>(course.losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
+    return base::failure(
+        "{} does not have what this build keeps, or was written with other data: remove it to begin the trial anew",
+        checkpoint.path);
+  return training.restore(checkpoint.model, checkpoint.state, *done);
+}
+
+/// Every rank calls it: what the others know goes to the first, which writes for as long as its disk takes.
+llvm::Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, int64_t epochs,
+                 Course course) {
+  Snapshot snapshot = training.snapshot();
+  course.training_s = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
+  course.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
+  return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
+    return folder.save(epochs, snapshot.model, snapshot.rest,
+                       Object{{"course", toJson(course)}, {"training", numbersOf(training, snapshot.done)}});
+  });
+}
+
+llvm::Error addLosses(Training& training, Course& course) {
+  auto losses = training.takeLosses();
+  if (!losses) return losses.takeError();
+  course.losses.insert(course.losses.end(), losses->begin(), losses->end());
+  return llvm::Error::success();
+}
+
+/// One epoch from a barrier on an idle device to another, or to the losses, which all ranks know at the same time; its
+/// wall time on this rank.
+llvm::Error runEpoch(TrialContext& context, Training& training, int64_t epoch, int64_t epochs, Course& course) {
+  const int64_t each = training.stepsPerEpoch();
+  context.device.synchronize();
+  context.communicator.barrier();
+  const auto begin = Clock::now();
+  for (int64_t i = epoch * each; i < (epoch + 1) * each; ++i) {
+    auto more = training.step();
+    if (!more) return more.takeError();
+    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(epochs * each), "epoch");
+  }
+  if (!training.evaluatesEpochs())
+    if (auto error = addLosses(training, course)) return error;
+  context.device.synchronize();
+  if (training.evaluatesEpochs()) context.communicator.barrier();
+  course.training_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  return training.evaluatesEpochs() ? addLosses(training, course) : llvm::Error::success();
+}
+
+/// The epochs from where the course stands.
+llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
+                  Course& course) {
+  const int64_t each = training.stepsPerEpoch();
+  for (int64_t epoch = static_cast<int64_t>(course.losses.size()) / each; epoch < epochs; ++epoch) {
+    if (auto error = runEpoch(context, training, epoch, epochs, course)) return error;
+    if (training.evaluatesEpochs() || epoch + 1 == epochs)
+      context.progress.report(static_cast<uint64_t>((epoch + 1) * each), static_cast<uint64_t>(epochs * each),
+                              "evaluate");
+    if (auto error = training.evaluateEpoch(course)) return error;
+    if (folder)
+      if (auto error = keep(context, training, *folder, epoch + 1, course)) return error;
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                         const MakeTraining& make) {
+  std::optional<CheckpointFolder> folder;
+  std::optional<Checkpoint> checkpoint;
+  if (!checkpoints.empty()) {
+    folder.emplace(pathFrom(context.spec.root, checkpoints), identityOf(context));
+    auto newest = newestOfAll(context, *folder);
+    if (!newest) return newest.takeError();
+    checkpoint = std::move(*newest);
+  }
+  auto created = make(checkpoint ? checkpoint->epochs : 0);
+  if (!created) return created.takeError();
+  Training& training = context.keep(std::move(*created));
+  Course course;
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  if (checkpoint) {
+    if (auto error = resume(training, course, *checkpoint)) return error;
+    result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
+                                       checkpoint->epochs, epochs, checkpoint->path));
+    checkpoint.reset();
+  }
+  if (auto error = train(context, training, folder ? &*folder : nullptr, epochs, course)) return error;
+  if (auto error = training.addQuality(course, result)) return error;
+  training.describe(result.environment);
+  result.series["loss"] = llvm::json::Array(course.losses);
+  result.notes.insert(result.notes.begin(), training.notes().begin(), training.notes().end());
+  if (!folder) return result;
+  auto left = training.leave(*folder, epochs);
+  if (!left) return left.takeError();
+  result.notes.insert(result.notes.end(), left->begin(), left->end());
+  return result;
+}
+
+}  // namespace expc::workload

@@ -1,0 +1,94 @@
+#pragma once
+
+// A training that a trial runs, whatever it trains, and what the kinds of trial ask of it.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/worker/io/safetensors.h"
+#include "runtime/worker/model/named_tensor.h"
+#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/workload/declared/parameter_table.h"
+#include "runtime/worker/workload/workload.h"
+
+namespace expc::workload {
+
+class CheckpointFolder;
+struct Clocked;
+
+/// What a quality trial has so far; what a checkpoint keeps beside the training itself.
+struct Course {
+  std::vector<double> losses;
+  std::vector<double> accuracies;  // after each epoch, where the training is evaluated then
+  double training_s = 0, evaluation_s = 0;
+};
+
+/// How far a training is.
+struct Done {
+  int64_t steps = 0;
+  int64_t passes = 0;  // that its random numbers count
+  precision::GradScaler::State scaler;
+};
+
+/// What a training has to remember between two steps: what is trained apart, for others to read.
+struct Snapshot {
+  std::vector<model::NamedTensor> model, rest;
+  Done done;
+};
+
+class Training {
+ public:
+  virtual ~Training() = default;
+  /// One step of the optimiser on this rank. False after the last one.
+  virtual llvm::Expected<bool> step() = 0;
+  virtual int64_t stepsPerEpoch() const = 0;
+  /// Seconds so far that this rank waited for batches.
+  virtual double loadWaitSeconds() const = 0;
+  /// Losses of the steps since the last call, over all ranks. An error names the first step whose loss is not finite.
+  /// Waits for the device; every rank calls it.
+  virtual llvm::Expected<std::vector<double>> takeLosses() = 0;
+  /// What a reader of the result should know.
+  virtual const std::vector<std::string>& notes() const = 0;
+  /// Adds how the steps are computed.
+  virtual void describe(llvm::json::Object& environment) const = 0;
+
+  /// Of timed trials, between warm-up and timed steps, outside of the clock.
+  virtual void beginTimed() {}
+  /// Adds the metrics of `steps` timed steps that are its own. Every rank calls it, after the clock.
+  virtual void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) = 0;
+
+  /// Of quality trials: every rank calls these. A snapshot's tensors are the first rank's to have, on its host or the
+  /// training's own, which change with the next step.
+  virtual Snapshot snapshot() = 0;
+  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped, before the
+  /// first step. An error says what does not fit.
+  virtual llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) = 0;
+  /// How much there is of what it reads, by name: as much as where it goes on.
+  virtual llvm::json::Object counts() const = 0;
+  /// Whether it is evaluated after each epoch, outside of the epochs' clock. One that is evaluated at its end alone has
+  /// a total time, of which bringing the losses to the host is part.
+  virtual bool evaluatesEpochs() const { return false; }
+  virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
+  /// After the last epoch: adds what the trial says of the training.
+  virtual llvm::Error addQuality(Course& course, plan::Event& result) = 0;
+  /// Leaves what was trained in the folder of a trial that has ended, and says what lies where.
+  virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
+};
+
+/// `count` steps, with a mark of the device after each of them if `marked`. A training that ends before is no error.
+llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);
+
+/// Makes a training that goes on after so many epochs.
+using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int64_t epochs_done)>;
+
+/// A trial of any kind. `checkpoints`: the folder of a quality trial, as written in the study; "": none are kept.
+llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
+                                        const MakeTraining& make);
+
+}  // namespace expc::workload
