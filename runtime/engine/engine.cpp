@@ -121,7 +121,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, messages);
-  if (auto error = spreadOverNodes(setup, options, interrupts, messages)) return error;
+  if (auto error = spreadOverNodes(setup, options, messages)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
@@ -243,16 +243,11 @@ class Execution {
 
   llvm::Error copyData() {
     if (setup_.copies.empty()) return llvm::Error::success();
-    std::vector<std::string> notes;
-    auto error = makeCopies(
-        setup_, interrupts_,
-        [&]() -> llvm::Error {
-          return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
-                                         : store_.heartbeat();
-        },
-        notes);
-    for (std::string& note : notes) say(std::move(note));
-    if (error) return error;
+    const auto tick = [&]() -> llvm::Error {
+      return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
+                                     : store_.heartbeat();
+    };
+    if (auto error = makeCopies(setup_, tick, [this](std::string text) { say(std::move(text)); })) return error;
     const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
     say(fmt::format("trials read their data from {}{}", options_.scratch,
                     nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes)));
@@ -271,9 +266,8 @@ class Execution {
   }
 
   llvm::Error campaignOnNodes() {
-    std::vector<llvm::json::Object> tasks;
     const LocalWorkers workers = localWorkers(setup_, options_.results);
-    for (const Node& node : setup_.nodes->all()) {
+    const auto begin = [&](const Node& node) {
       const AgentTask task{workers.built_in,
                            workers.command,
                            workers.environment,
@@ -283,14 +277,12 @@ class Execution {
                            options_.devices,
                            options_.device_locks,
                            owner()};
-      tasks.push_back(llvm::json::Object{{"begin", toJson(task)}});
-    }
-    std::vector<std::string> notes;
-    auto begun = setup_.nodes->ask(tasks, "begun", interrupts_, notes);
-    for (std::string& note : notes) say(std::move(note));
+      return llvm::json::Object{{"begin", plan::written(task)}};
+    };
+    const Nodes::Say tell = [this](std::string text) { say(std::move(text)); };
+    auto begun = setup_.nodes->ask("begun", begin, tell);
     if (!begun) return begun.takeError();
-    NodeLauncher launcher(
-        *setup_.nodes, setup_.lanes.size(), [this](std::string text) { say(std::move(text)); }, *options_.clock);
+    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell, *options_.clock);
     return campaignOn(launcher);
   }
 

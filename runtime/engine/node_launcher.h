@@ -34,8 +34,7 @@ class NodeLauncher final : public Launcher {
   };
 
   void read(unsigned node, std::vector<RankReport>& reports);
-  void take(unsigned node, const std::string& line, std::vector<RankReport>& reports);
-  void takeReports(unsigned node, const llvm::json::Object& said, std::vector<RankReport>& reports);
+  void take(unsigned node, const llvm::json::Object& said, std::vector<RankReport>& reports);
   void lose(unsigned node, std::string why);
   void end(uint64_t id, Trial& trial, RankReport report);
   void settleLost(std::vector<RankReport>& reports);

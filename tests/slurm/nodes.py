@@ -171,7 +171,7 @@ def ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs():
         sizes = {count for count, in study.query("SELECT DISTINCT json_array_length(devices) FROM trial WHERE status = 'valid'")}
         expect(sizes == {1, 2, 4}, f"trials of one, two and four ranks: {sizes}")
         expect({host for host, in study.query("SELECT DISTINCT host FROM session")} == {"n1+n2"}, "a session is on both nodes")
-        local.run("--devices", "cpu:1", "--nodes", "4", "--agents-by", " ".join(["$EXPC_AGENT &"] * 4) + " wait").expect(0)
+        local.run("--devices", "cpu:1", "--nodes", "4", "--agents-by", "$EXPC_AGENT").expect(0)
         expect(study.verdicts("cpu:2") == local.verdicts(), f"{study.verdicts('cpu:2')} are {local.verdicts()}")
         expect_no_orphans()
 
