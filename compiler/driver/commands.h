@@ -243,8 +243,6 @@ int history(const HistoryOptions& options, const Console& console);
 int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
-/// Serves the engine at the other end of the standard streams; see engine/agent.h.
-int agent(const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);

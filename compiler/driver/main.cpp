@@ -22,6 +22,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
+#include "runtime/engine/agent.h"
 #include "runtime/report/layout.h"
 
 namespace {
@@ -528,7 +529,10 @@ int main(int argc, char** argv) {
     return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
 
   // What is started on the nodes of a run is no command of the user's either.
-  if (argc == 2 && std::string_view(argv[1]) == "agent") return agent(Console(ColourMode::Never));
+  if (argc == 2 && std::string_view(argv[1]) == "agent") {
+    engine::runAgent();
+    return kSuccess;
+  }
 
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -13,7 +13,6 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/engine/agent.h"
 #include "runtime/engine/engine.h"
 #include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
@@ -150,9 +149,5 @@ int run(const RunOptions& options, const Console& console) {
   return runHere(options, console);
 }
 
-int agent(const Console& console) {
-  auto error = engine::runAgent();
-  return error ? console.error(std::move(error)) : static_cast<int>(kSuccess);
-}
 
 }  // namespace expc::driver

@@ -83,42 +83,36 @@ class Agent {
  public:
   Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
 
-  llvm::Error serve() {
+  void serve() {
     lines_.send(Object{{"here", plan::written(introduction(machine_))}});
-    while (lines_.isOpen()) {
-      report();
-      if (told_to_end) break;
-      for (const Object& message : lines_.receive()) {
-        heard_ = true;
-        if (auto error = take(message)) {
-          lines_.send(Object{{"error", llvm::toString(std::move(error))}});
-          return llvm::Error::success();
-        }
-      }
-    }
-    if (heard_ || told_to_end) return llvm::Error::success();
-    return llvm::createStringError("this agent's standard input ended before an engine said anything");
+    llvm::Error end = llvm::Error::success();
+    while (!end) end = turn();
+    lines_.send(Object{{"error", llvm::toString(std::move(end))}});
   }
 
  private:
-  /// Waits for what happens, and tells it.
-  void report() {
+  /// Tells what happens, and does what it is told.
+  llvm::Error turn() {
+    if (auto error = report()) return error;
+    for (const Object& message : lines_.receive())
+      if (auto error = take(message)) return error;
+    return wanted();
+  }
+
+  llvm::Error report() {
     if (!launcher_) {
       pollfd wait{lines_.fd(), POLLIN, 0};
       poll(&wait, 1, -1);
-      return;
+      return wanted();
     }
     auto reports = launcher_->events(clock_.boot() + kLongestWait, lines_.fd());
     // Who ended this agent ended its ranks, too, so how these end says nothing of them.
-    if (told_to_end) {
-      lines_.send(Object{{"error", "its agent was told to end"}});
-      return;
+    if (auto error = wanted()) {
+      llvm::consumeError(reports.takeError());
+      return error;
     }
-    if (!reports) {
-      lines_.send(Object{{"error", llvm::toString(reports.takeError())}});
-      return lines_.close();
-    }
-    if (reports->empty()) return;
+    if (!reports) return reports.takeError();
+    if (reports->empty()) return llvm::Error::success();
     llvm::json::Array all;
     for (RankReport& one : *reports) {
       const auto known = engines_number_.find(one.trial);
@@ -128,6 +122,7 @@ class Agent {
       all.push_back(plan::written(one));
     }
     lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
+    return llvm::Error::success();
   }
 
   llvm::Error take(const Object& message) {
@@ -156,10 +151,10 @@ class Agent {
     return llvm::Error::success();
   }
 
-  /// An error where nobody waits any more for what takes long.
+  /// An error where nobody waits any more for what this does.
   llvm::Error wanted() const {
     if (told_to_end) return llvm::createStringError("its agent was told to end");
-    if (!lines_.hasPeer()) return llvm::createStringError("the engine ended the connection");
+    if (!lines_.hasPeer()) return llvm::createStringError("its standard input has ended");
     return llvm::Error::success();
   }
 
@@ -184,9 +179,8 @@ class Agent {
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
-    LocalWorkers workers{task->built_in, task->command, task->environment, task->log,
-                         task->watch_cards ? machine_.nvml_library : ""};
-    launcher_ = std::make_unique<LocalLauncher>(std::move(workers), interrupts_, say, clock_, task->lanes);
+    if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
+    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), interrupts_, say, clock_, task->lanes);
     if (auto error = launcher_->ready()) return error;
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
@@ -219,7 +213,6 @@ class Agent {
   const machine::Machine& machine_;
   const Clock& clock_ = Clock::real();
   const llvm::json::Array nothing_;
-  bool heard_ = false;
   // A run is ended by its engine: what Slurm or a terminal sends goes to that, too.
   Interrupts interrupts_;
   std::vector<machine::Slot> slots_;
@@ -244,7 +237,7 @@ void leaveSignalsToTheEngine() {
 
 }  // namespace
 
-llvm::Error runAgent() {
+void runAgent() {
   // Nothing that is started here has the engine's words, or says anything between its own.
   Lines lines(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
               fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -255,7 +248,7 @@ llvm::Error runAgent() {
   const machine::Machine machine = machine::probe();
   Agent agent(lines, machine);
   leaveSignalsToTheEngine();
-  return agent.serve();
+  agent.serve();
 }
 
 }  // namespace expc::engine

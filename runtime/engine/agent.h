@@ -2,11 +2,9 @@
 
 // The part of an engine that runs on a node: it takes trials over its standard input and runs them by a LocalLauncher.
 
-#include <llvm/Support/Error.h>
-
 namespace expc::engine {
 
-/// Serves the engine at the other end of the standard streams until these end. The error says that there is none.
-llvm::Error runAgent();
+/// Serves the engine at the other end of the standard streams until these end.
+void runAgent();
 
 }  // namespace expc::engine

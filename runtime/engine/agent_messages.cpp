@@ -84,11 +84,11 @@ void describe(JsonRecord& io, CopyTask& task) {
 }
 
 void describe(JsonRecord& io, AgentTask& task) {
-  io.field("built_in", task.built_in);
-  io.field("command", task.command);
-  io.field("environment", task.environment);
-  io.field("log", task.log);
-  io.field("watch_cards", task.watch_cards);
+  io.field("built_in", task.workers.built_in);
+  io.field("command", task.workers.command);
+  io.field("environment", task.workers.environment);
+  io.field("log", task.workers.log);
+  io.field("nvml", task.workers.nvml);
   io.field("lanes", task.lanes, 1, kMostRanks);
   io.field("devices", task.devices);
   io.field("locks", task.locks);

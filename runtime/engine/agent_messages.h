@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/launcher.h"
+#include "runtime/engine/local_launcher.h"
 #include "runtime/engine/scratch.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json_record.h"
@@ -32,10 +32,7 @@ void describe(plan::JsonRecord& io, CopyTask& task);
 
 /// What an agent needs for its launcher.
 struct AgentTask {
-  std::string built_in, command;         // worker programs; "": not needed
-  std::vector<std::string> environment;  // of the workers
-  std::string log;                       // where the servers' own output goes
-  bool watch_cards = false;              // by NVML
+  LocalWorkers workers;  // with any NVML, where the node is to use its own
   unsigned lanes = 1;
   std::string devices;  // as `--devices`: what a lease is taken on
   std::string locks;    // folder of leases on the node; "": none are taken

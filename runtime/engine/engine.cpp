@@ -162,11 +162,6 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
 }
 
-LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
-  return {setup.builtInPath(), setup.command ? setup.command->path : "", setup.environment,
-          results + "/worker-server.log", setup.slots.front().gpu ? setup.machine.nvml_library : ""};
-}
-
 analysis::RunPolicy policyOf(const EngineOptions& options) {
   analysis::RunPolicy policy;
   policy.timeout = options.timeout_seconds;
@@ -259,24 +254,16 @@ class Execution {
     if (setup_.nodes) return campaignOnNodes();
     if (auto error = leaseDevices()) return error;
     LocalLauncher launcher(
-        localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
-        *options_.clock, setup_.lanes.size());
+        localWorkers("worker-server"), interrupts_, [this](std::string text) { say(std::move(text)); }, *options_.clock,
+        setup_.lanes.size());
     if (auto error = launcher.ready()) return stopped(std::move(error));
     return campaignOn(launcher);
   }
 
   llvm::Error campaignOnNodes() {
-    const LocalWorkers workers = localWorkers(setup_, options_.results);
     const auto begin = [&](const Node& node) {
-      const AgentTask task{workers.built_in,
-                           workers.command,
-                           workers.environment,
-                           fmt::format("{}/worker-server.{}.log", options_.results, node.name),
-                           !workers.nvml.empty(),
-                           setup_.lanes_per_node,
-                           options_.devices,
-                           options_.device_locks,
-                           owner()};
+      const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
+                           options_.device_locks, owner()};
       return llvm::json::Object{{"begin", plan::written(task)}};
     };
     const Nodes::Say tell = [this](std::string text) { say(std::move(text)); };
@@ -284,6 +271,12 @@ class Execution {
     if (!begun) return begun.takeError();
     NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell, *options_.clock);
     return campaignOn(launcher);
+  }
+
+  LocalWorkers localWorkers(const std::string& log) const {
+    return {setup_.builtInPath(), setup_.command ? setup_.command->path : "", setup_.environment,
+            fmt::format("{}/{}.log", options_.results, log),
+            setup_.slots.front().gpu ? setup_.machine.nvml_library : ""};
   }
 
   /// What others are told who want the same devices.

@@ -43,8 +43,9 @@ bool Lines::hasPeer() const {
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) close();
-  return isOpen();
+  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") == 0) return true;
+  close();
+  return false;
 }
 
 void Lines::keep(llvm::StringRef text) const {
@@ -80,7 +81,7 @@ std::vector<Object> Lines::receive(size_t longest) {
     rest_.erase(0, begin);
     if (size > 0 && rest_.size() <= longest) continue;
     keep(rest_);
-    close();
+    closeOne(in_);
   }
   return messages;
 }

@@ -33,12 +33,11 @@ NodeLauncher::NodeLauncher(Nodes& nodes, unsigned lanes, std::function<void(std:
 llvm::Expected<uint64_t> NodeLauncher::start(const TrialRequest& request) {
   const uint64_t id = next_trial_++;
   Trial& trial = trials_[id];
-  trial.nodes = request.nodes;
   trial.ranks = request.spec.world_size;
-  const unsigned each = trial.ranks / trial.nodes.size();
+  const unsigned each = trial.ranks / request.nodes.size();
   TrialRequest part = request;
   part.ranks = each;
-  for (const unsigned node : trial.nodes) {
+  for (const unsigned node : request.nodes) {
     trial.left[node] = each;
     Node& own = nodes_.all()[node];
     if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(node, "");
@@ -135,7 +134,7 @@ void NodeLauncher::settleLost(std::vector<RankReport>& reports) {
 void NodeLauncher::kill(uint64_t id) {
   const auto found = trials_.find(id);
   if (found == trials_.end()) return;
-  for (const unsigned node : found->second.nodes)
+  for (const auto& [node, left] : found->second.left)
     if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{"kill", id}});
 }
 

@@ -28,8 +28,7 @@ class NodeLauncher final : public Launcher {
  private:
   struct Trial {
     unsigned ranks = 0, exited = 0;
-    std::vector<unsigned> nodes;        // those that have a part of it
-    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node
+    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node that has a part of it
     std::optional<RankReport> end;      // that it is lost, to be told once nothing of it runs
   };
 

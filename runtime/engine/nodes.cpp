@@ -15,7 +15,6 @@
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/base/process.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/files/files.h"
@@ -55,8 +54,6 @@ std::vector<Object> Node::hear(const std::function<void(std::string)>& say) {
       rest.push_back(std::move(said));
   return rest;
 }
-
-Nodes::Nodes(const Interrupts& interrupts) : interrupts_(interrupts), boot_id_(base::bootId()) {}
 
 Nodes::~Nodes() {
   for (Node& node : nodes_) node.lines.finish();

@@ -66,16 +66,13 @@ class Nodes {
       llvm::StringRef key, llvm::function_ref<llvm::json::Object(const Node&)> question, const Say& say,
       const std::function<llvm::Error()>& tick = [] { return llvm::Error::success(); },
       double until = std::numeric_limits<double>::infinity());
-  /// Of the machine that the engine is on.
-  const std::string& bootId() const { return boot_id_; }
 
  private:
-  explicit Nodes(const Interrupts& interrupts);
+  explicit Nodes(const Interrupts& interrupts) : interrupts_(interrupts) {}
   llvm::Error launch(const NodesAsked::One& asked, const std::string& folder);
   llvm::Error meet();
 
   const Interrupts& interrupts_;
-  const std::string boot_id_;
   std::vector<Node> nodes_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/base/process.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/setup.h"
 #include "runtime/plan/devices.h"
@@ -197,7 +198,7 @@ store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const Launch
     return place;
   }
   // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
-  place.boots.push_back(setup.nodes->bootId());
+  place.boots.push_back(base::bootId());
   for (const unsigned node : own.nodes()) {
     place.nodes.push_back(setup.nodes->all()[node].name);
     place.boots.push_back(setup.nodes->all()[node].machine.boot_id);
