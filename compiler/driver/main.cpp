@@ -530,7 +530,7 @@ int main(int argc, char** argv) {
 
   // What is started on the nodes of a run is no command of the user's either.
   if (argc == 2 && std::string_view(argv[1]) == "agent") {
-    engine::runAgent();
+    expc::engine::runAgent();
     return kSuccess;
   }
 

@@ -268,7 +268,7 @@ class Execution {
     };
     const Nodes::Say tell = [this](std::string text) { say(std::move(text)); };
     auto begun = setup_.nodes->ask("begun", begin, tell);
-    if (!begun) return begun.takeError();
+    if (!begun) return stopped(begun.takeError());
     NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell, *options_.clock);
     return campaignOn(launcher);
   }

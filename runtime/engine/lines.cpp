@@ -39,13 +39,12 @@ void Lines::finish() { closeOne(out_); }
 
 bool Lines::hasPeer() const {
   pollfd ended{in_, POLLRDHUP, 0};
-  return isOpen() && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+  return isOpen() && out_ >= 0 && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") == 0) return true;
-  close();
-  return false;
+  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) finish();
+  return out_ >= 0;
 }
 
 void Lines::keep(llvm::StringRef text) const {

@@ -28,9 +28,10 @@ class Lines {
   void close();
   /// Says nothing more, so that the other end comes to an end; what that says until then can still be received.
   void finish();
-  /// Whether the other end can still say something. What it has said stays to be received.
+  /// Whether the other end still hears and speaks. What it has said stays to be received.
   bool hasPeer() const;
-  /// Sends one message, and waits until it is on its way. False, and closed, where the other end is gone.
+  /// Sends one message, and waits until it is on its way. False where nobody hears any more; what the other end has
+  /// said stays to be received.
   bool send(const llvm::json::Object& message);
   /// The whole messages of what has come, without waiting; one that cannot be read stands as an `error` that says so.
   /// Closed after the end, or after a line longer than `longest` bytes.

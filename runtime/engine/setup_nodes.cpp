@@ -73,7 +73,7 @@ llvm::Error checkWorkers(Setup& setup, std::vector<std::string>& messages) {
     paths.push_back(plan::jsonText((*worker)->path));
   }
   auto answers = setup.nodes->ask(
-      "described", [&](const Node&) { return Object{{"describe", paths}}; },
+      "described", [&](const Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
       [&](std::string text) { messages.push_back(std::move(text)); });
   if (!answers) return answers.takeError();
   for (WorkerProgram* worker : workers)
