@@ -149,5 +149,4 @@ int run(const RunOptions& options, const Console& console) {
   return runHere(options, console);
 }
 
-
 }  // namespace expc::driver

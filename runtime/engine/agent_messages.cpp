@@ -33,7 +33,7 @@ void describeGpu(JsonRecord& io, machine::Gpu& gpu) {
   io.field("memory", gpu.memory_bytes);
   io.field("pci_bus", gpu.pci_bus);
   describeCores(io, "cores", gpu.cores);
-  io.field("memory_node", gpu.memory_node, -1);
+  io.optional("memory_node", gpu.memory_node, -1);
   std::vector<std::pair<unsigned, machine::Way>> ways(gpu.ways.begin(), gpu.ways.end());
   io.list("ways", ways, describeWay);
   gpu.ways = {ways.begin(), ways.end()};

@@ -110,7 +110,7 @@ TEST_CASE("what a node says of itself arrives as it was") {
   gpu.ways[0] = {machine::Way::Over::System, 4};
   node.machine.gpus = {gpu};
   auto read = plan::readRecord<Introduction>(plan::written(node), "a node");
-  REQUIRE(read);
+  REQUIRE_MESSAGE(read, llvm::toString(read.takeError()));
   CHECK(plan::written(*read) == plan::written(node));
   CHECK(read->machine.gpus[0].memory_node == -1);
   CHECK(read->machine.gpus[0].ways == gpu.ways);
