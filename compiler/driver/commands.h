@@ -25,7 +25,7 @@ struct MachineOptions {
   std::string null_gpus;          // "", "4", "4x94GiB", "found"
   std::optional<unsigned> nodes;  // that a run takes; absent: as many as an allocation has, else this machine
   std::string measured_in;        // a results folder, of whose machine "local" is to be; "": this machine
-  std::string agents;             // the line of sh that starts an agent on each; "": srun
+  std::string agents;             // the line of sh that starts an agent on one of them; "": srun
 };
 
 enum class CheckFormat { Text, Json, Sarif };
@@ -243,8 +243,6 @@ int history(const HistoryOptions& options, const Console& console);
 int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
-/// Serves the engine whose meeting place is in a file; see engine/agent.h.
-int agent(const char* meeting_place, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);

@@ -22,6 +22,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
+#include "runtime/engine/agent.h"
 #include "runtime/report/layout.h"
 
 namespace {
@@ -186,7 +187,7 @@ void addPlaces(CLI::App& command, RunOptions& options) {
       ->needs(on);
   addNodes(command, options.machine, "Run blocks on so many nodes at once");
   addOption(command, "--agents-by", "LINE", options.machine.agents,
-            "The shell line that starts $EXPC_AGENT once on each node (default: srun)")
+            "The shell line that starts $EXPC_AGENT on node number $EXPC_NODE (default: srun)")
       ->needs("--nodes");
   command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
@@ -528,7 +529,10 @@ int main(int argc, char** argv) {
     return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
 
   // What is started on the nodes of a run is no command of the user's either.
-  if (argc == 3 && std::string_view(argv[1]) == "agent") return agent(argv[2], Console(ColourMode::Never));
+  if (argc == 2 && std::string_view(argv[1]) == "agent") {
+    expc::engine::runAgent();
+    return kSuccess;
+  }
 
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

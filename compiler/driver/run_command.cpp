@@ -13,7 +13,6 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/engine/agent.h"
 #include "runtime/engine/engine.h"
 #include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
@@ -48,24 +47,26 @@ llvm::Expected<std::optional<engine::NodesAsked>> nodesAsked(const RunOptions& o
   const MachineOptions& machine = options.machine;
   engine::NodesAsked asked;
   asked.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  asked.line = machine.agents;
   auto allocation = allocationOf(machine);
   if (!allocation) return allocation.takeError();
-  asked.count = nodesOf(machine, *allocation);
-  if (!machine.agents.empty()) return asked;
+  const unsigned count = nodesOf(machine, *allocation);
+  if (!machine.agents.empty()) {
+    for (unsigned number = 1; number <= count; ++number) asked.all.push_back({fmt::to_string(number), machine.agents});
+    return asked;
+  }
   if (!*allocation) {
-    if (asked.count == 1) return std::nullopt;
+    if (count == 1) return std::nullopt;
     return llvm::createStringError("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
   }
   const cluster::Allocation& own = **allocation;
-  if (asked.count > own.nodes.size())
+  if (count > own.nodes.size())
     return llvm::createStringError(
-        fmt::format("--nodes {}, and the allocation {} has {}", asked.count, own.job, own.nodes.size()));
-  if (asked.count == 1 && own.is_here) return std::nullopt;
+        fmt::format("--nodes {}, and the allocation {} has {}", count, own.job, own.nodes.size()));
+  if (count == 1 && own.is_here) return std::nullopt;
   if (!own.is_here)
     console.message(fmt::format("this host is none of the allocation {}: trials run on its nodes ({})", own.job,
                                 fmt::join(own.nodes, ", ")));
-  asked.line = cluster::agentLine(asked.count);
+  for (unsigned i = 0; i < count; ++i) asked.all.push_back({own.nodes[i], cluster::agentLine(own.nodes[i])});
   return asked;
 }
 
@@ -146,11 +147,6 @@ int run(const RunOptions& options, const Console& console) {
   if (!options.on.empty()) return submitRun(options, console);
   if (options.detach) return detachRun(options, console, runHere);
   return runHere(options, console);
-}
-
-int agent(const char* meeting_place, const Console& console) {
-  auto error = engine::runAgent(meeting_place);
-  return error ? console.error(std::move(error)) : static_cast<int>(kSuccess);
 }
 
 }  // namespace expc::driver

@@ -103,11 +103,11 @@ llvm::Expected<std::optional<Allocation>> allocation() {
   return own;
 }
 
-std::string agentLine(unsigned nodes) {
+std::string agentLine(std::string_view node) {
   return fmt::format(
-      "exec srun --nodes={0} --ntasks={0} --ntasks-per-node=1 --export=ALL --overlap --mpi=none --cpu-bind=none "
-      "--no-kill --kill-on-bad-exit=0 --wait=0 $EXPC_AGENT",
-      nodes);
+      "exec srun --nodelist={} --nodes=1 --ntasks=1 --ntasks-per-node=1 --export=ALL --overlap --mpi=none "
+      "--cpu-bind=none --input=all --output=all $EXPC_AGENT",
+      node);
 }
 
 std::map<std::string, std::pair<std::string, std::string>> parseStates(std::string_view text) {

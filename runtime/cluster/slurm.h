@@ -33,9 +33,8 @@ struct Allocation {
 /// Nothing where it is in none. An error where Slurm does not say which nodes these are.
 llvm::Expected<std::optional<Allocation>> allocation();
 
-/// The line of sh by which Slurm starts $EXPC_AGENT on so many nodes of the allocation: one job step, which lives on
-/// where a node is lost.
-std::string agentLine(unsigned nodes);
+/// The line of sh by which Slurm starts $EXPC_AGENT on a node of the allocation: a job step with its standard streams.
+std::string agentLine(std::string_view node);
 
 /// "1-02:03:04", "02:03:04", "03:04" in seconds; nothing for anything else.
 std::optional<double> parseTimeLeft(std::string_view text);

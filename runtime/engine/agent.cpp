@@ -1,23 +1,26 @@
 #include "runtime/engine/agent.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/line_socket.h"
+#include "runtime/engine/lines.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/scratch.h"
 #include "runtime/machine/leases.h"
-#include "runtime/machine/wire.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine {
 namespace {
@@ -25,111 +28,110 @@ namespace {
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr int kPatienceMs = 60000;  // of the engine, until it has proved who it is
-
 volatile std::sig_atomic_t told_to_end = 0;
 
-/// Slurm's name of this node, else the host's.
-std::string nodeName(const machine::Machine& machine) {
-  const char* name = std::getenv("SLURMD_NODENAME");
-  return name ? name : machine.host;
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
-/// The next line; nothing where the connection ended.
-std::optional<Value> nextLine(LineSocket& socket) {
-  pollfd wait{socket.fd(), POLLIN, 0};
-  while (socket.isOpen()) {
-    if (poll(&wait, 1, kPatienceMs) == 0) socket.close();
-    for (const std::string& line : socket.receive()) {
-      auto value = plan::parseJson(line);
-      if (value) return std::move(*value);
-      llvm::consumeError(value.takeError());
-      socket.close();
+/// An address as a number; "" of what is none.
+std::string numberOf(const sockaddr* address) {
+  char text[NI_MAXHOST] = "";
+  const int family = address ? address->sa_family : AF_UNSPEC;
+  if (family != AF_INET && family != AF_INET6) return "";
+  const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  return getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+/// This machine's own address on the way to another one; "" where there is no way.
+std::string addressTowards(const std::string& other) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_DGRAM;
+  if (getaddrinfo(other.c_str(), "9", &hints, &found) != 0) return "";
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  // Of datagrams the kernel chooses the way, and nothing is sent.
+  const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  if (fd >= 0) close(fd);
+  freeaddrinfo(found);
+  return known ? numberOf(reinterpret_cast<const sockaddr*>(&own)) : "";
+}
+
+/// What this node is. Others reach it where what started its agent did, as Slurm and sshd tell; else by its name.
+Introduction introduction(const machine::Machine& machine) {
+  const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
+  const std::string ssh = llvm::StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
+  const std::string own = slurm.empty() ? ssh : addressTowards(slurm);
+  Introduction introduction{node.empty() ? machine.host : node, machine.host, "", machine};
+  ifaddrs* all = nullptr;
+  if (!own.empty() && getifaddrs(&all) == 0) {
+    for (const ifaddrs* one = all; one; one = one->ifa_next) {
+      if (numberOf(one->ifa_addr) != own) continue;
+      introduction.address = own;
+      introduction.interface = one->ifa_flags & IFF_LOOPBACK ? "" : one->ifa_name;
     }
+    freeifaddrs(all);
   }
-  return std::nullopt;
-}
-
-std::string word(const std::optional<Value>& message, const char* key) {
-  const Object* object = message ? message->getAsObject() : nullptr;
-  return object ? object->getString(key).value_or("").str() : "";
-}
-
-/// Each side proves that it knows the secret; then the engine knows this machine.
-llvm::Error introduce(LineSocket& socket, const std::string& secret, const machine::Machine& machine) {
-  const std::string asked = randomWord();
-  socket.send(Object{{"v", kAgentVersion}, {"hello", asked}});
-  const std::optional<Value> answer = nextLine(socket);
-  const std::string answered = word(answer, "asked");
-  if (word(answer, "proof") != proofOf(secret, "engine", asked, answered))
-    return llvm::createStringError("what answers at the engine's address is not the engine of this run");
-  const char* order = std::getenv("SLURM_PROCID");
-  const bool sent = socket.send(Object{{"proof", proofOf(secret, "agent", asked, answered)},
-                                       {"name", nodeName(machine)},
-                                       {"interface", socket.interface()},
-                                       {"order", order ? std::atoi(order) : 0},
-                                       {"machine", machine::toWire(machine)}});
-  return sent ? llvm::Error::success() : llvm::createStringError("the engine ended the connection");
+  return introduction;
 }
 
 class Agent {
  public:
-  Agent(LineSocket& socket, const machine::Machine& machine) : socket_(socket), machine_(machine) {}
+  Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
 
   void serve() {
-    while (socket_.isOpen()) {
-      report();
-      if (told_to_end) break;
-      for (const std::string& line : socket_.receive()) {
-        if (auto error = take(line)) {
-          socket_.send(Object{{"error", llvm::toString(std::move(error))}});
-          return;
-        }
-      }
-    }
+    lines_.send(Object{{"here", plan::written(introduction(machine_))}});
+    llvm::Error end = llvm::Error::success();
+    while (!end) end = turn();
+    lines_.send(Object{{"error", llvm::toString(std::move(end))}});
   }
 
  private:
-  /// Waits for what happens, and tells it.
-  void report() {
+  /// Tells what happens, and does what it is told.
+  llvm::Error turn() {
+    if (auto error = report()) return error;
+    for (const Object& message : lines_.receive())
+      if (auto error = take(message)) return error;
+    return wanted();
+  }
+
+  llvm::Error report() {
     if (!launcher_) {
-      pollfd wait{socket_.fd(), POLLIN, 0};
+      pollfd wait{lines_.fd(), POLLIN, 0};
       poll(&wait, 1, -1);
-      return;
+      return wanted();
     }
-    auto reports = launcher_->events(clock_.boot() + kLongestWait, socket_.fd());
+    auto reports = launcher_->events(clock_.boot() + kLongestWait, lines_.fd());
     // Who ended this agent ended its ranks, too, so how these end says nothing of them.
-    if (told_to_end) {
-      socket_.send(Object{{"error", "its agent was told to end"}});
-      return;
+    if (auto error = wanted()) {
+      llvm::consumeError(reports.takeError());
+      return error;
     }
-    if (!reports) {
-      socket_.send(Object{{"error", llvm::toString(reports.takeError())}});
-      return socket_.close();
-    }
-    if (reports->empty()) return;
+    if (!reports) return reports.takeError();
+    if (reports->empty()) return llvm::Error::success();
     llvm::json::Array all;
     for (RankReport& one : *reports) {
       const auto known = engines_number_.find(one.trial);
       if (known == engines_number_.end()) continue;
       keepStuck(one);
       one.trial = known->second;
-      all.push_back(toJson(one));
+      all.push_back(plan::written(one));
     }
-    socket_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
+    lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
+    return llvm::Error::success();
   }
 
-  llvm::Error take(const std::string& line) {
-    auto value = plan::parseJson(line);
-    if (!value) return value.takeError();
-    const Object* message = value->getAsObject();
-    if (!message) return llvm::createStringError("the engine said something that is no object");
-    if (const Value* asked = message->get("describe")) return describe(*asked);
-    if (const Value* data = message->get("copy")) return copy(*data);
-    if (const Value* task = message->get("begin")) return begin(*task);
-    if (const Object* heat = message->getObject("heat")) return heatCores(*heat);
-    if (const Value* trial = message->get("start")) return start(*trial, message->getInteger("trial").value_or(0));
-    if (const auto trial = message->getInteger("kill")) {
+  llvm::Error take(const Object& message) {
+    if (const Value* asked = message.get("describe")) return describe(*asked);
+    if (const Value* data = message.get("copy")) return copy(*data);
+    if (const Value* task = message.get("begin")) return begin(*task);
+    if (const Object* heat = message.getObject("heat")) return heatCores(*heat);
+    if (const Value* trial = message.get("start")) return start(*trial, message.getInteger("trial").value_or(0));
+    if (const auto trial = message.getInteger("kill")) {
       for (const auto& [own, engines] : engines_number_)
         if (launcher_ && engines == static_cast<uint64_t>(*trial)) launcher_->kill(own);
       return llvm::Error::success();
@@ -145,54 +147,54 @@ class Agent {
       if (!description) return description.takeError();
       all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
     }
-    socket_.send(Object{{"described", std::move(all)}});
+    lines_.send(Object{{"described", std::move(all)}});
     return llvm::Error::success();
   }
 
-  /// An error where nobody waits any more for what takes long.
+  /// An error where nobody waits any more for what this does.
   llvm::Error wanted() const {
     if (told_to_end) return llvm::createStringError("its agent was told to end");
-    if (!socket_.hasPeer()) return llvm::createStringError("the engine ended the connection");
+    if (!lines_.hasPeer()) return llvm::createStringError("its standard input has ended");
     return llvm::Error::success();
   }
 
   llvm::Error copy(const Value& value) {
-    auto copies = scratchCopiesFromJson(value);
-    if (!copies) return copies.takeError();
-    for (const ScratchCopy& one : *copies)
+    auto task = plan::readRecord<CopyTask>(value, "what is to be copied");
+    if (!task) return task.takeError();
+    for (const ScratchCopy& one : task->copies)
       if (auto error = makeCopy(one, [this] { return wanted(); })) return error;
-    socket_.send(Object{{"copied", static_cast<int64_t>(copies->size())}});
+    lines_.send(Object{{"copied", true}});
     return llvm::Error::success();
   }
 
   llvm::Error begin(const Value& value) {
-    auto task = agentTaskFromJson(value);
+    auto task = plan::readRecord<AgentTask>(value, "what the engine asks");
     if (!task) return task.takeError();
     auto slots = machine::slots(machine_, task->devices);
     if (!slots) return slots.takeError();
     slots_ = std::move(*slots);
+    const auto say = [this](std::string text) { lines_.send(Object{{"say", std::move(text)}}); };
     std::vector<std::string> notes;
     auto leases = machine::DeviceLeases::take(slots_, task->locks, task->owner, notes);
+    for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
-    LocalWorkers workers{task->built_in, task->command, task->environment, task->log,
-                         task->watch_cards ? machine_.nvml_library : ""};
-    const auto say = [this](std::string text) { socket_.send(Object{{"say", std::move(text)}}); };
-    launcher_ = std::make_unique<LocalLauncher>(std::move(workers), interrupts_, say, clock_, task->lanes);
+    if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
+    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), interrupts_, say, clock_, task->lanes);
     if (auto error = launcher_->ready()) return error;
-    socket_.send(Object{{"begun", plan::jsonTexts(notes)}});
+    lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
   }
 
   llvm::Error heatCores(const Object& asked) {
     heatUp(slots_, asked.getNumber("seconds").value_or(0), [this] { return llvm::errorToBool(wanted()); });
     if (auto error = wanted()) return error;
-    socket_.send(Object{{"heated", true}});
+    lines_.send(Object{{"heated", true}});
     return llvm::Error::success();
   }
 
   llvm::Error start(const Value& value, int64_t number) {
-    auto request = trialRequestFromJson(value);
+    auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
     if (!launcher_) return llvm::createStringError("the engine starts a trial before it says what runs it");
     auto own = launcher_->start(*request);
@@ -207,7 +209,7 @@ class Agent {
       for (const machine::Slot& slot : slots_) leases_.block(slot, pid);
   }
 
-  LineSocket& socket_;
+  Lines& lines_;
   const machine::Machine& machine_;
   const Clock& clock_ = Clock::real();
   const llvm::json::Array nothing_;
@@ -235,17 +237,18 @@ void leaveSignalsToTheEngine() {
 
 }  // namespace
 
-llvm::Error runAgent(const std::string& meeting_place) {
-  auto place = readMeetingPlace(meeting_place);
-  if (!place) return place.takeError();
-  auto socket = LineSocket::connect(place->addresses);
-  if (!socket) return socket.takeError();
+void runAgent() {
+  // Nothing that is started here has the engine's words, or says anything between its own.
+  Lines lines(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+              fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(nothing, STDIN_FILENO);
+  close(nothing);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
   const machine::Machine machine = machine::probe();
-  if (auto error = introduce(*socket, place->secret, machine)) return error;
-  Agent agent(*socket, machine);
+  Agent agent(lines, machine);
   leaveSignalsToTheEngine();
   agent.serve();
-  return llvm::Error::success();
 }
 
 }  // namespace expc::engine

@@ -1,15 +1,10 @@
 #pragma once
 
-// The part of an engine that runs on a node: it takes trials over a connection and runs them by a LocalLauncher.
-
-#include <llvm/Support/Error.h>
-
-#include <string>
+// The part of an engine that runs on a node: it takes trials over its standard input and runs them by a LocalLauncher.
 
 namespace expc::engine {
 
-/// Meets the engine whose meeting place is in this file, and serves it until the connection ends. The error says why it
-/// did not come to that.
-llvm::Error runAgent(const std::string& meeting_place);
+/// Serves the engine at the other end of the standard streams until these end.
+void runAgent();
 
 }  // namespace expc::engine

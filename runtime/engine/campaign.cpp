@@ -235,13 +235,12 @@ llvm::Error Campaign::heatSlots() {
 }
 
 llvm::Error Campaign::heatNodes() {
-  std::vector<std::string> notes;
-  const std::vector<llvm::json::Object> questions(
-      setup_.nodes->all().size(),
-      llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}});
-  auto heated = setup_.nodes->ask(questions, "heated", env_.interrupts, notes);
+  const auto question = [&](const Node&) {
+    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}};
+  };
+  auto heated = setup_.nodes->ask(
+      "heated", question, [this](std::string text) { say(std::move(text)); }, [this] { return tick(); });
   if (!heated) return heated.takeError();
-  for (std::string& note : notes) say(std::move(note));
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;

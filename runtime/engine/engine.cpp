@@ -121,7 +121,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, messages);
-  if (auto error = spreadOverNodes(setup, options, interrupts, messages)) return error;
+  if (auto error = spreadOverNodes(setup, options, messages)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
@@ -160,11 +160,6 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   auto id = store.addRun(runRecord(setup, newest->id, now));
   if (!id) return id.takeError();
   return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
-}
-
-LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
-  return {setup.builtInPath(), setup.command ? setup.command->path : "", setup.environment,
-          results + "/worker-server.log", setup.slots.front().gpu ? setup.machine.nvml_library : ""};
 }
 
 analysis::RunPolicy policyOf(const EngineOptions& options) {
@@ -243,16 +238,11 @@ class Execution {
 
   llvm::Error copyData() {
     if (setup_.copies.empty()) return llvm::Error::success();
-    std::vector<std::string> notes;
-    auto error = makeCopies(
-        setup_, interrupts_,
-        [&]() -> llvm::Error {
-          return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
-                                         : store_.heartbeat();
-        },
-        notes);
-    for (std::string& note : notes) say(std::move(note));
-    if (error) return error;
+    const auto tick = [&]() -> llvm::Error {
+      return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
+                                     : store_.heartbeat();
+    };
+    if (auto error = makeCopies(setup_, tick, [this](std::string text) { say(std::move(text)); })) return error;
     const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
     say(fmt::format("trials read their data from {}{}", options_.scratch,
                     nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes)));
@@ -264,34 +254,29 @@ class Execution {
     if (setup_.nodes) return campaignOnNodes();
     if (auto error = leaseDevices()) return error;
     LocalLauncher launcher(
-        localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
-        *options_.clock, setup_.lanes.size());
+        localWorkers("worker-server"), interrupts_, [this](std::string text) { say(std::move(text)); }, *options_.clock,
+        setup_.lanes.size());
     if (auto error = launcher.ready()) return stopped(std::move(error));
     return campaignOn(launcher);
   }
 
   llvm::Error campaignOnNodes() {
-    std::vector<llvm::json::Object> tasks;
-    const LocalWorkers workers = localWorkers(setup_, options_.results);
-    for (const Node& node : setup_.nodes->all()) {
-      const AgentTask task{workers.built_in,
-                           workers.command,
-                           workers.environment,
-                           fmt::format("{}/worker-server.{}.log", options_.results, node.name),
-                           !workers.nvml.empty(),
-                           setup_.lanes_per_node,
-                           options_.devices,
-                           options_.device_locks,
-                           owner()};
-      tasks.push_back(llvm::json::Object{{"begin", toJson(task)}});
-    }
-    std::vector<std::string> notes;
-    auto begun = setup_.nodes->ask(tasks, "begun", interrupts_, notes);
-    for (std::string& note : notes) say(std::move(note));
-    if (!begun) return begun.takeError();
-    NodeLauncher launcher(
-        *setup_.nodes, setup_.lanes.size(), [this](std::string text) { say(std::move(text)); }, *options_.clock);
+    const auto begin = [&](const Node& node) {
+      const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
+                           options_.device_locks, owner()};
+      return llvm::json::Object{{"begin", plan::written(task)}};
+    };
+    const Nodes::Say tell = [this](std::string text) { say(std::move(text)); };
+    auto begun = setup_.nodes->ask("begun", begin, tell);
+    if (!begun) return stopped(begun.takeError());
+    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell, *options_.clock);
     return campaignOn(launcher);
+  }
+
+  LocalWorkers localWorkers(const std::string& log) const {
+    return {setup_.builtInPath(), setup_.command ? setup_.command->path : "", setup_.environment,
+            fmt::format("{}/{}.log", options_.results, log),
+            setup_.slots.front().gpu ? setup_.machine.nvml_library : ""};
   }
 
   /// What others are told who want the same devices.

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "runtime/engine/agent_messages.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine {
 namespace {
@@ -34,15 +33,14 @@ NodeLauncher::NodeLauncher(Nodes& nodes, unsigned lanes, std::function<void(std:
 llvm::Expected<uint64_t> NodeLauncher::start(const TrialRequest& request) {
   const uint64_t id = next_trial_++;
   Trial& trial = trials_[id];
-  trial.nodes = request.nodes;
   trial.ranks = request.spec.world_size;
-  const unsigned each = trial.ranks / trial.nodes.size();
+  const unsigned each = trial.ranks / request.nodes.size();
   TrialRequest part = request;
   part.ranks = each;
-  for (const unsigned node : trial.nodes) {
+  for (const unsigned node : request.nodes) {
     trial.left[node] = each;
     Node& own = nodes_.all()[node];
-    if (own.lost.empty() && !own.socket.send(Object{{"start", toJson(part)}, {"trial", id}})) lose(node, "");
+    if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(node, "");
     if (!own.lost.empty()) end(id, trial, lostWith(own.lost));
     part.first_rank += each;
   }
@@ -57,7 +55,7 @@ void NodeLauncher::end(uint64_t id, Trial& trial, RankReport report) {
 
 llvm::Expected<std::vector<RankReport>> NodeLauncher::events(double until, int wake) {
   std::vector<pollfd> fds{{wake, POLLIN, 0}};
-  for (const Node& node : nodes_.all()) fds.push_back({node.socket.fd(), POLLIN, 0});
+  for (const Node& node : nodes_.all()) fds.push_back({node.lines.fd(), POLLIN, 0});
   const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
   poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
   std::vector<RankReport> reports;
@@ -69,24 +67,14 @@ llvm::Expected<std::vector<RankReport>> NodeLauncher::events(double until, int w
 void NodeLauncher::read(unsigned node, std::vector<RankReport>& reports) {
   Node& own = nodes_.all()[node];
   if (!own.lost.empty()) return;
-  for (const std::string& line : own.socket.receive())
-    if (own.lost.empty()) take(node, line, reports);
-  if (!own.socket.isOpen()) lose(node, "");
+  for (const Object& said : own.hear(say_))
+    if (own.lost.empty()) take(node, said, reports);
+  if (!own.lines.isOpen()) lose(node, "");
 }
 
-void NodeLauncher::take(unsigned node, const std::string& line, std::vector<RankReport>& reports) {
-  auto value = plan::parseJson(line);
-  if (!value) return lose(node, llvm::toString(value.takeError()));
-  const Object* said = value->getAsObject();
-  if (!said) return lose(node, "its agent said something that is no object");
-  if (const auto error = said->getString("error")) return lose(node, error->str());
-  if (const auto text = said->getString("say"))
-    return say_(fmt::format("node {}: {}", nodes_.all()[node].name, text->str()));
-  takeReports(node, *said, reports);
-}
-
-void NodeLauncher::takeReports(unsigned node, const Object& said, std::vector<RankReport>& reports) {
+void NodeLauncher::take(unsigned node, const Object& said, std::vector<RankReport>& reports) {
   Node& own = nodes_.all()[node];
+  if (const auto error = said.getString("error")) return lose(node, error->str());
   const Array* all = said.getArray("reports");
   const auto told = said.getNumber("now");
   if (!all || !told) return lose(node, "its agent said what this engine does not know: both must be of one build");
@@ -95,7 +83,7 @@ void NodeLauncher::takeReports(unsigned node, const Object& said, std::vector<Ra
   own.ahead = own.has_told ? std::max(own.ahead - kDrift * kLongestWait, ahead) : ahead;
   own.has_told = true;
   for (const Value& one : *all) {
-    auto report = rankReportFromJson(one);
+    auto report = plan::readRecord<RankReport>(one, "a report");
     if (!report) return lose(node, llvm::toString(report.takeError()));
     report->at = std::min(report->at - own.ahead, now);
     const auto found = trials_.find(report->trial);
@@ -116,7 +104,7 @@ void NodeLauncher::takeReports(unsigned node, const Object& said, std::vector<Ra
 
 void NodeLauncher::lose(unsigned node, std::string why) {
   Node& own = nodes_.all()[node];
-  own.socket.close();
+  own.lines.close();
   if (!own.lost.empty()) return;
   own.lost = fmt::format("node {} was lost: {}", own.name, why.empty() ? "the connection to it has ended" : why);
   for (auto& [id, trial] : trials_) {
@@ -146,8 +134,8 @@ void NodeLauncher::settleLost(std::vector<RankReport>& reports) {
 void NodeLauncher::kill(uint64_t id) {
   const auto found = trials_.find(id);
   if (found == trials_.end()) return;
-  for (const unsigned node : found->second.nodes)
-    if (Node& own = nodes_.all()[node]; own.lost.empty()) own.socket.send(Object{{"kill", id}});
+  for (const auto& [node, left] : found->second.left)
+    if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{"kill", id}});
 }
 
 }  // namespace expc::engine

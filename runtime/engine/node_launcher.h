@@ -28,14 +28,12 @@ class NodeLauncher final : public Launcher {
  private:
   struct Trial {
     unsigned ranks = 0, exited = 0;
-    std::vector<unsigned> nodes;        // those that have a part of it
-    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node
+    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node that has a part of it
     std::optional<RankReport> end;      // that it is lost, to be told once nothing of it runs
   };
 
   void read(unsigned node, std::vector<RankReport>& reports);
-  void take(unsigned node, const std::string& line, std::vector<RankReport>& reports);
-  void takeReports(unsigned node, const llvm::json::Object& said, std::vector<RankReport>& reports);
+  void take(unsigned node, const llvm::json::Object& said, std::vector<RankReport>& reports);
   void lose(unsigned node, std::string why);
   void end(uint64_t id, Trial& trial, RankReport report);
   void settleLost(std::vector<RankReport>& reports);

@@ -2,225 +2,151 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <list>
+#include <iterator>
 #include <set>
 
-#include "runtime/base/process.h"
-#include "runtime/engine/agent_messages.h"
+#include "runtime/base/failure.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/files/files.h"
-#include "runtime/machine/wire.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine {
 namespace {
 
+using base::failure;
 using llvm::json::Object;
 using llvm::json::Value;
 
-// From the start of the command to the last agent, and for an answer of one.
-constexpr double kPatience = 120;
-// Of those of whom nothing is known yet: what they may send, and how many there may be.
-constexpr size_t kLongestGreeting = 1 << 20, kMostCallers = 256;
-constexpr double kEndSeconds = 10;  // that agents are given to end
+constexpr double kStartSeconds = 120;  // that agents are given to come
+constexpr double kEndSeconds = 10;     // and to end
 
-/// A connection of which it is not yet known who it is.
-struct Caller {
-  LineSocket socket;
-  std::string asked, proof;  // what it has to prove
-  int order = 0;
-  bool is_node = false;
-  Node node;
-};
+/// The answers that agents begin with.
+constexpr llvm::StringLiteral kHere = "here";
 
-/// Takes what a caller says in; false where it is none of ours.
-bool take(Caller& caller, const std::string& secret, const std::string& line) {
-  auto value = plan::parseJson(line);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return false;
-  }
-  const Object* said = value->getAsObject();
-  if (!said) return false;
-  if (caller.asked.empty()) {
-    const auto hello = said->getString("hello");
-    if (!hello || said->getInteger("v") != kAgentVersion) return false;
-    caller.asked = randomWord();
-    caller.proof = proofOf(secret, "agent", hello->str(), caller.asked);
-    return caller.socket.send(
-        Object{{"proof", proofOf(secret, "engine", hello->str(), caller.asked)}, {"asked", caller.asked}});
-  }
-  const Value* machine = said->get("machine");
-  auto read = machine ? machine::machineFromWire(*machine) : std::nullopt;
-  if (said->getString("proof").value_or("") != caller.proof || !read) return false;
-  caller.node.machine = std::move(*read);
-  caller.node.name = said->getString("name").value_or(caller.node.machine.host).str();
-  caller.node.interface = said->getString("interface").value_or("").str();
-  caller.order = static_cast<int>(said->getInteger("order").value_or(0));
-  return caller.is_node = true;
+bool hasEnded(Node& node) {
+  node.lines.receive();  // one that waits until it is heard cannot end
+  if (node.command > 0 && waitpid(node.command, nullptr, WNOHANG) == node.command) node.command = -1;
+  return node.command < 0;
 }
 
-/// The command line as sh reads it.
-std::string withoutSpaces(const std::vector<std::string>& words, std::string& line) {
-  for (const std::string& word : words) {
-    if (word.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos) return word;
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return "";
-}
-
-bool hasEnded(pid_t& command) {
-  if (command > 0 && waitpid(command, nullptr, WNOHANG) == command) command = -1;
-  return command < 0;
+llvm::Error missing(const Node& node, const std::string& why) {
+  const std::string said = logTail(node.log);
+  return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
 }
 
 }  // namespace
 
-Nodes::Nodes(std::string folder) : folder_(std::move(folder)), boot_id_(base::bootId()), secret_(randomWord()) {}
+std::vector<Object> Node::hear(const std::function<void(std::string)>& say) {
+  std::vector<Object> rest;
+  for (Object& said : lines.receive())
+    if (const auto text = said.getString("say"))
+      say(fmt::format("node {}: {}", name, text->str()));
+    else
+      rest.push_back(std::move(said));
+  return rest;
+}
 
 Nodes::~Nodes() {
-  for (Node& node : nodes_) node.socket.close();
-  if (!meeting_place_.empty()) unlink(meeting_place_.c_str());
-  for (const auto& [sign, seconds] : {std::pair(0, kEndSeconds), std::pair(SIGTERM, kEndSeconds)}) {
-    if (sign != 0 && !hasEnded(command_)) kill(-command_, sign);
-    const double end = Clock::real().boot() + seconds;
-    while (!hasEnded(command_) && Clock::real().boot() < end) usleep(10000);
+  for (Node& node : nodes_) node.lines.finish();
+  for (const int sign : {0, SIGTERM, SIGKILL}) {
+    for (Node& node : nodes_)
+      if (sign != 0 && !hasEnded(node)) kill(-node.command, sign);
+    const double end = Clock::real().boot() + kEndSeconds;
+    while (llvm::count_if(nodes_, hasEnded) < std::ssize(nodes_) && Clock::real().boot() < end) usleep(10000);
   }
-  if (hasEnded(command_)) return;
-  kill(-command_, SIGKILL);
-  waitpid(command_, nullptr, 0);
 }
 
 llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results,
                                                     const Interrupts& interrupts) {
-  std::unique_ptr<Nodes> nodes(new Nodes(results + "/nodes"));
-  auto listener = Listener::open();
-  if (!listener) return listener.takeError();
-  if (auto error = nodes->launch(asked, *listener)) return error;
-  if (auto error = nodes->meet(asked, *listener, interrupts)) return error;
-  nodes->settle();
+  if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
+    return failure("'{}' has a character that shells read otherwise: agents cannot be started by it", asked.program);
+  setenv("EXPC_AGENT", (asked.program + " agent").c_str(), 1);
+  const std::string folder = results + "/nodes";
+  std::error_code ignored;  // opening a file says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  std::unique_ptr<Nodes> nodes(new Nodes(interrupts));
+  for (const NodesAsked::One& one : asked.all)
+    if (auto error = nodes->launch(one, folder)) return error;
+  if (auto error = nodes->meet()) return error;
   return nodes;
 }
 
-llvm::Error Nodes::launch(const NodesAsked& asked, const Listener& listener) {
-  std::error_code ignored;  // writing the file says what is wrong
-  std::filesystem::create_directories(folder_, ignored);
-  meeting_place_ = fmt::format("{}/{}.{}.json", folder_, boot_id_.substr(0, 8), getpid());
-  if (auto error = writeMeetingPlace(meeting_place_, {listener.addresses(), secret_})) return error;
-  std::string agent;
-  if (const std::string word = withoutSpaces({asked.program, "agent", meeting_place_}, agent); !word.empty())
-    return llvm::createStringError(
-        fmt::format("'{}' has a character that shells read otherwise: agents cannot be started by it", word));
-  setenv("EXPC_AGENT", agent.c_str(), 1);
-  command_ = fork();
-  if (command_ < 0) return llvm::createStringError("no process can be made to start the agents");
-  if (command_ > 0) return llvm::Error::success();
-  // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
-  setsid();
-  const int log = files::openLog(folder_ + "/agents.log");
-  const int nothing = open("/dev/null", O_RDWR);
-  dup2(nothing, STDIN_FILENO);
-  dup2(log < 0 ? nothing : log, STDOUT_FILENO);
-  dup2(log < 0 ? nothing : log, STDERR_FILENO);
-  execl("/bin/sh", "sh", "-c", asked.line.c_str(), nullptr);
-  _exit(127);
-}
-
-llvm::Error Nodes::tooFew(const NodesAsked& asked, const std::string& why) const {
-  std::string told = logTail(folder_ + "/agents.log");
-  return llvm::createStringError(fmt::format("{} of {} nodes have an agent, and {}; see {}/agents.log{}{}",
-                                             nodes_.size(), asked.count, why, folder_, told.empty() ? "" : ":\n",
-                                             told));
-}
-
-llvm::Error Nodes::meet(const NodesAsked& asked, Listener& listener, const Interrupts& interrupts) {
-  const double end = Clock::real().boot() + kPatience;
-  std::list<Caller> callers;
-  std::vector<std::pair<int, Node>> met;
-  while (met.size() < asked.count) {
-    if (interrupts.requested()) return llvm::createStringError("interrupted while the agents were started");
-    if (Clock::real().boot() > end) return tooFew(asked, fmt::format("no more came in {:.0f} s", kPatience));
-    const bool over = hasEnded(command_);
-    std::vector<pollfd> fds{{listener.fd(), POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
-    for (const Caller& caller : callers) fds.push_back({caller.socket.fd(), POLLIN, 0});
-    const int ready = poll(fds.data(), fds.size(), 100);
-    // Its agents may have called before it ended; nobody calls after it.
-    if (over && ready == 0) return tooFew(asked, "the command that starts them has ended");
-    for (LineSocket socket = listener.accept(); socket.isOpen(); socket = listener.accept()) {
-      callers.emplace_back().socket = std::move(socket);
-      if (callers.size() <= kMostCallers) continue;
-      // Agents speak at once.
-      const auto silent =
-          std::find_if(callers.begin(), callers.end(), [](const Caller& one) { return one.asked.empty(); });
-      callers.erase(silent == callers.end() ? callers.begin() : silent);
-      break;
-    }
-    for (auto at = callers.begin(); at != callers.end();) {
-      for (const std::string& line : at->socket.receive(kLongestGreeting)) {
-        if (!at->is_node && take(*at, secret_, line)) continue;
-        at->socket.close();
-        break;
-      }
-      if (at->socket.isOpen() && !at->is_node) {
-        ++at;
-        continue;
-      }
-      if (at->is_node) {
-        at->node.address = at->socket.peer();
-        at->node.socket = std::move(at->socket);
-        met.emplace_back(at->order, std::move(at->node));
-      }
-      at = callers.erase(at);
-    }
+llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
+  Node& node = nodes_.emplace_back();
+  node.name = asked.name;
+  node.log = fmt::format("{}/{}.log", folder, asked.name);
+  setenv("EXPC_NODE", fmt::to_string(nodes_.size()).c_str(), 1);
+  int to[2], from[2];
+  const int log = files::openLog(node.log);
+  if (log < 0) return files::systemError(node.log, errno);
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return files::systemError("a pipe for an agent", errno);
+  node.command = fork();
+  if (node.command == 0) {
+    // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
+    setsid();
+    signal(SIGPIPE, SIG_DFL);  // srun ends an agent that nobody hears
+    dup2(to[0], STDIN_FILENO);
+    dup2(from[1], STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", asked.line.c_str(), nullptr);
+    _exit(127);
   }
-  std::stable_sort(met.begin(), met.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [order, node] : met) nodes_.push_back(std::move(node));
-  return llvm::Error::success();
+  close(to[0]);
+  close(from[1]);
+  close(log);
+  node.lines = Lines(from[0], to[1], node.log);
+  return node.command < 0 ? files::systemError("a process for an agent", errno) : llvm::Error::success();
 }
 
-/// Two agents on one host are two nodes.
-void Nodes::settle() {
+llvm::Error Nodes::meet() {
+  auto met = ask(
+      kHere, [](const Node&) { return Object(); }, [](const std::string&) {}, [] { return llvm::Error::success(); },
+      Clock::real().boot() + kStartSeconds);
+  if (!met) return met.takeError();
   std::set<std::string> names;
-  for (Node& node : nodes_) {
+  for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
+    auto here = plan::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
+    if (!here) return here.takeError();
+    static_cast<Introduction&>(node) = std::move(*here);
+    // Two agents on one host are two nodes.
     const std::string name = node.name;
     for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
   }
+  return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<Value>> Nodes::ask(const std::vector<Object>& questions, llvm::StringRef key,
-                                              const Interrupts& interrupts, std::vector<std::string>& notes) {
-  std::vector<Value> answers;
-  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i].socket.send(questions[i]);
-  const double end = Clock::real().boot() + kPatience;
-  for (Node& node : nodes_) {
-    const size_t had = answers.size();
-    while (answers.size() == had) {
-      if (interrupts.requested()) return llvm::createStringError("interrupted while the nodes were asked");
-      pollfd fds[] = {{node.socket.fd(), POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
-      if (node.socket.isOpen()) poll(fds, 2, 1000);
-      for (const std::string& line : node.socket.receive()) {
-        auto value = plan::parseJson(line);
-        if (!value) return value.takeError();
-        const Object* said = value->getAsObject();
-        if (const auto error = said ? said->getString("error") : std::nullopt)
-          return llvm::createStringError(fmt::format("node {}: {}", node.name, error->str()));
-        if (const auto note = said ? said->getString("say") : std::nullopt)
-          notes.push_back(fmt::format("node {}: {}", node.name, note->str()));
-        if (const Value* answer = said ? said->get(key) : nullptr; answer && answers.size() == had)
-          answers.push_back(*answer);
+llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::function_ref<Object(const Node&)> question,
+                                              const Say& say, const std::function<llvm::Error()>& tick, double until) {
+  for (Node& node : nodes_)
+    if (Object asked = question(node); !asked.empty()) node.lines.send(asked);
+  std::vector<Value> answers(nodes_.size(), nullptr);
+  const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
+  while (llvm::any_of(answers, is_missing)) {
+    if (interrupts_.requested()) return failure("interrupted while the nodes were asked");
+    if (auto error = tick()) return error;
+    std::vector<pollfd> fds{{interrupts_.fd(), POLLIN, 0}};
+    for (const auto& [node, answer] : llvm::zip(nodes_, answers))
+      if (is_missing(answer)) fds.push_back({node.lines.fd(), POLLIN, 0});
+    poll(fds.data(), fds.size(), 1000);
+    for (auto&& [node, answer] : llvm::zip(nodes_, answers)) {
+      if (!is_missing(answer)) continue;
+      for (const Object& said : node.hear(say)) {
+        if (const auto error = said.getString("error")) return failure("node {}: {}", node.name, error->str());
+        if (const Value* found = said.get(key)) answer = *found;
       }
-      if (answers.size() == had && (!node.socket.isOpen() || Clock::real().boot() > end))
-        return llvm::createStringError(
-            fmt::format("node {} was lost before the first trial; see {}/agents.log", node.name, folder_));
+      if (!is_missing(answer)) continue;
+      if (!node.lines.isOpen()) return missing(node, "what started its agent has ended");
+      if (Clock::real().boot() > until)
+        return missing(node, fmt::format("no agent has come in {:.0f} s", kStartSeconds));
     }
   }
   return answers;

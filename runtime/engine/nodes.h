@@ -1,48 +1,57 @@
 #pragma once
 
-// The nodes that a run has besides, or in the place of, the machine of its engine: on each an agent (agent.h), all of
-// them started by one command line.
+// The nodes that a run has besides, or in the place of, the machine of its engine: on each an agent (agent.h), whose
+// standard streams come here through what starts it.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/interrupts.h"
-#include "runtime/engine/line_socket.h"
-#include "runtime/machine/machine.h"
+#include "runtime/engine/lines.h"
 
 namespace expc::engine {
 
 /// Which nodes a run is to have.
 struct NodesAsked {
-  unsigned count = 1;
-  /// A line of sh that starts an agent on each: where it says $EXPC_AGENT stands the agent's command line. It goes on
-  /// as long as they do.
-  std::string line;
+  struct One {
+    std::string name;  // until it has said its own
+    /// A line of sh that starts an agent there, hands on its standard streams, and goes on as long as it does. Where it
+    /// says $EXPC_AGENT stands the agent's command line; $EXPC_NODE is the number of the node, from 1 on.
+    std::string line;
+  };
+  std::vector<One> all;
   std::string program;  // expc, as the nodes find it
 };
 
-struct Node {
-  std::string name;       // no two have the same
-  std::string address;    // as the engine sees it, a number
-  std::string interface;  // by which it reaches the engine; "": not known
-  machine::Machine machine;
-  LineSocket socket;
+struct Node : Introduction {  // no two have the same name
+  std::string log;            // what is said there besides
+  pid_t command = -1;         // what has started its agent; -1: it has ended
+  Lines lines;
   std::string lost;       // why it is not there any more; "": it is
   double ahead = 0;       // seconds of its boot time before the engine's
   bool has_told = false;  // `ahead` is known
+
+  /// What it has said meanwhile, but for what is for people, which `say` gets.
+  std::vector<llvm::json::Object> hear(const std::function<void(std::string)>& say);
 };
 
 /// All of them, from their start to their end: with this object the agents end, and what they run.
 class Nodes {
  public:
-  /// Starts the agents and waits until all are there. Their output and the file by which they find this engine are in
-  /// the folder `nodes` of `results`. The error says how many came, with the end of that output; an interrupt is an
-  /// error, too.
+  using Say = std::function<void(std::string)>;
+
+  /// Starts the agents and waits until all are there. What is said at their start, or by them to nobody, is in the
+  /// folder `nodes` of `results`. The error names the first that is missing, with the end of that; an interrupt is an
+  /// error, too. `interrupts` must outlive them.
   static llvm::Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results,
                                                       const Interrupts& interrupts);
   ~Nodes();
@@ -51,24 +60,19 @@ class Nodes {
 
   std::vector<Node>& all() { return nodes_; }
   const std::vector<Node>& all() const { return nodes_; }
-  /// Asks every node the same but for its number, and waits for what each answers under `key`. The error names the node
-  /// that says no or is gone. What they say besides is added to `notes`.
-  llvm::Expected<std::vector<llvm::json::Value>> ask(const std::vector<llvm::json::Object>& questions,
-                                                     llvm::StringRef key, const Interrupts& interrupts,
-                                                     std::vector<std::string>& notes);
-  /// Of the machine that the engine is on.
-  const std::string& bootId() const { return boot_id_; }
+  /// Asks every node, and waits for what each answers under `key`, until the boot time `until` and while `tick` has no
+  /// error. The error names the node that says no or is gone, or is that of `tick`; an interrupt is one, too.
+  llvm::Expected<std::vector<llvm::json::Value>> ask(
+      llvm::StringRef key, llvm::function_ref<llvm::json::Object(const Node&)> question, const Say& say,
+      const std::function<llvm::Error()>& tick = [] { return llvm::Error::success(); },
+      double until = std::numeric_limits<double>::infinity());
 
  private:
-  explicit Nodes(std::string folder);
-  llvm::Error launch(const NodesAsked& asked, const Listener& listener);
-  llvm::Error meet(const NodesAsked& asked, Listener& listener, const Interrupts& interrupts);
-  llvm::Error tooFew(const NodesAsked& asked, const std::string& why) const;
-  void settle();
+  explicit Nodes(const Interrupts& interrupts) : interrupts_(interrupts) {}
+  llvm::Error launch(const NodesAsked::One& asked, const std::string& folder);
+  llvm::Error meet();
 
-  const std::string folder_;
-  std::string boot_id_, secret_, meeting_place_;
-  pid_t command_ = -1;
+  const Interrupts& interrupts_;
   std::vector<Node> nodes_;
 };
 

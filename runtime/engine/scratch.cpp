@@ -11,11 +11,9 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine {
 namespace {
@@ -120,29 +118,6 @@ llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>
   fs::remove_all(folder, failed);
   if (!failed) fs::rename(part, folder, failed);
   return failed ? give_up(cannotCopy(copy, failed.message())) : llvm::Error::success();
-}
-
-llvm::json::Array toJson(const std::map<std::string, ScratchCopy>& copies) {
-  llvm::json::Array all;
-  for (const auto& [path, copy] : copies)
-    all.push_back(llvm::json::Object{
-        {"from", plan::jsonText(copy.from)}, {"to", plan::jsonText(copy.to)}, {"digest", copy.digest}});
-  return all;
-}
-
-llvm::Expected<std::vector<ScratchCopy>> scratchCopiesFromJson(const llvm::json::Value& value) {
-  std::vector<ScratchCopy> copies;
-  const auto* all = value.getAsArray();
-  for (const llvm::json::Value& one : all ? *all : llvm::json::Array()) {
-    const auto* object = one.getAsObject();
-    const auto text = [&](const char* name) {
-      return object ? object->getString(name).value_or("").str() : std::string();
-    };
-    copies.push_back({text("from"), text("to"), text("digest")});
-    if (copies.back().from.empty() || copies.back().to.empty() || copies.back().digest.empty())
-      return llvm::createStringError("a copy is 'from', 'to' and 'digest'");
-  }
-  return copies;
 }
 
 }  // namespace expc::engine

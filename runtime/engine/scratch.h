@@ -4,12 +4,10 @@
 // none of it is timed.
 
 #include <llvm/Support/Error.h>
-#include <llvm/Support/JSON.h>
 
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "runtime/plan/plan.h"
 
@@ -32,8 +30,5 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
 /// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,
 /// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces; its error ends it.
 llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick);
-
-llvm::json::Array toJson(const std::map<std::string, ScratchCopy>& copies);
-llvm::Expected<std::vector<ScratchCopy>> scratchCopiesFromJson(const llvm::json::Value& value);
 
 }  // namespace expc::engine

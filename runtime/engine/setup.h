@@ -94,12 +94,10 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
 
 /// Gives each node the lanes of the first one, on its own devices, once the workers are known; where a point needs
 /// several nodes, each so many of them. The error says how nodes are not alike.
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
-                            std::vector<std::string>& messages);
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, std::vector<std::string>& messages);
 
-/// Makes the copies on each machine of the run.
-llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const std::function<llvm::Error()>& tick,
-                       std::vector<std::string>& messages);
+/// Makes the copies on each machine of the run; `tick` is called meanwhile, and its error ends it.
+llvm::Error makeCopies(const Setup& setup, const std::function<llvm::Error()>& tick, const Nodes::Say& say);
 
 /// Of the session in which a lane's trials are.
 store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/base/process.h"
+#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/setup.h"
 #include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
@@ -62,7 +64,7 @@ llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<V
   return llvm::Error::success();
 }
 
-llvm::Error checkWorkers(Setup& setup, const Interrupts& interrupts, std::vector<std::string>& messages) {
+llvm::Error checkWorkers(Setup& setup, std::vector<std::string>& messages) {
   std::vector<WorkerProgram*> workers;
   llvm::json::Array paths;
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
@@ -70,8 +72,9 @@ llvm::Error checkWorkers(Setup& setup, const Interrupts& interrupts, std::vector
     workers.push_back(&**worker);
     paths.push_back(plan::jsonText((*worker)->path));
   }
-  const std::vector<Object> questions(setup.nodes->all().size(), Object{{"describe", std::move(paths)}});
-  auto answers = setup.nodes->ask(questions, "described", interrupts, messages);
+  auto answers = setup.nodes->ask(
+      "described", [&](const Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
+      [&](std::string text) { messages.push_back(std::move(text)); });
   if (!answers) return answers.takeError();
   for (WorkerProgram* worker : workers)
     if (auto error = checkWorker(setup, *worker, *answers)) return error;
@@ -143,10 +146,9 @@ std::vector<unsigned> LaneDevices::nodes() const {
 
 unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::nodesOf(point, slots.size()); }
 
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
-                            std::vector<std::string>& messages) {
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
   if (!setup.nodes) return llvm::Error::success();
-  if (auto error = checkWorkers(setup, interrupts, messages)) return error;
+  if (auto error = checkWorkers(setup, messages)) return error;
   unsigned each = 1;  // nodes of a lane
   for (plan::Point& point : setup.plan.points) {
     const unsigned wanted = setup.lane(0).nodesFor(point);
@@ -174,15 +176,16 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Inte
   return llvm::Error::success();
 }
 
-llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const std::function<llvm::Error()>& tick,
-                       std::vector<std::string>& messages) {
+llvm::Error makeCopies(const Setup& setup, const std::function<llvm::Error()>& tick, const Nodes::Say& say) {
   if (!setup.nodes) {
     for (const auto& [path, copy] : setup.copies)
       if (auto error = makeCopy(copy, tick)) return error;
     return llvm::Error::success();
   }
-  const std::vector<Object> questions(setup.nodes->all().size(), Object{{"copy", toJson(setup.copies)}});
-  return setup.nodes->ask(questions, "copied", interrupts, messages).takeError();
+  CopyTask task;
+  for (const auto& [path, copy] : setup.copies) task.copies.push_back(copy);
+  const auto question = [&](const Node&) { return Object{{"copy", plan::written(task)}}; };
+  return setup.nodes->ask("copied", question, say, tick).takeError();
 }
 
 store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
@@ -195,7 +198,7 @@ store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const Launch
     return place;
   }
   // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
-  place.boots.push_back(setup.nodes->bootId());
+  place.boots.push_back(base::bootId());
   for (const unsigned node : own.nodes()) {
     place.nodes.push_back(setup.nodes->all()[node].name);
     place.boots.push_back(setup.nodes->all()[node].machine.boot_id);

@@ -3,8 +3,8 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -47,15 +47,14 @@ study reads {
 """
 
 
-def line(nodes):
-    return " ".join(["$EXPC_AGENT &"] * nodes) + " wait"
+LINE = "exec $EXPC_AGENT"
 
 
 class Study(Folder):
     """A study, and runs of it on so many nodes."""
 
-    def on(self, nodes, *extra):
-        return ["--devices", "cpu:1", "--nodes", str(nodes), "--agents-by", line(nodes), *extra]
+    def on(self, nodes, *extra, line=LINE):
+        return ["--devices", "cpu:1", "--nodes", str(nodes), "--agents-by", line, *extra]
 
     def verdicts(self):
         done = subprocess.run([harness.options.expc, "report", str(self.study), "--results", str(self.results), "--devices",
@@ -76,7 +75,7 @@ class Study(Folder):
 
 
 def agents():
-    return [pid for pid, command in marked_processes().items() if " agent /" in command and not command.startswith("sh ")]
+    return [pid for pid, command in marked_processes().items() if command.endswith("/expc agent ")]
 
 
 def has_valid(study, least):
@@ -170,7 +169,7 @@ def nothing_outlives_the_engine():
     with Study(duration="60s", timed=1) as study:
         for sign, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
             run = study.start(*study.on(2))
-            wait_for(lambda: len(agents()) == 2 and len(marked_processes()) >= 7, f"trials run on both nodes: {marked_processes()}", 30)
+            wait_for(lambda: len(agents()) == 2 and len(marked_processes()) >= 6, f"trials run on both nodes: {marked_processes()}", 30)
             run.send_signal(sign)
             out, err = run.communicate(timeout=60)
             expect(run.returncode == code, f"it ends with {code}, not {run.returncode}\n{err}")
@@ -299,35 +298,70 @@ def a_lost_node_takes_the_trials_that_it_has_a_part_of():
 
 def nodes_that_do_not_come_are_missed():
     with Study() as study:
-        study.run("--devices", "cpu:1", "--nodes", "3", "--agents-by", "echo no such partition >&2").expect(
-            1, "of 3 nodes have an agent", "no such partition")
+        refused = "printf 'no such \\033]0;title\\007partition\\n' >&2; exit 1"
+        run = study.run(*study.on(3, line=f"[ $EXPC_NODE = 2 ] || exec $EXPC_AGENT; {refused}"))
+        run.expect(1, "node 2: what started its agent has ended", "nodes/2.log:", "no such ?]0;title?partition")
+        expect("\033" not in run.err, f"and what was said there is safe to print: {run.err!r}")
+        run = study.run(*study.on(1, line="$EXPC_AGENT </dev/null"))
+        run.expect(1, "its standard input has ended")
         study.run("--devices", "cpu:1", "--nodes", "2").expect(1, "needs an allocation of Slurm")
         expect_no_orphans()
 
 
-def who_does_not_know_the_secret_is_no_node():
+def a_node_that_comes_late_is_waited_for_and_ctrl_c_ends_the_waiting():
     with Study(duration="60ms", timed=6) as study:
-        # The second agent comes late, so that the port is open meanwhile.
-        late = "$EXPC_AGENT & while [ ! -e go ]; do sleep 0.05; done; $EXPC_AGENT & wait"
-        run = study.start("--devices", "cpu:1", "--nodes", "2", "--agents-by", late, "--verdicts-ok")
-        place, = wait_for(lambda: list(study.results.glob("nodes/*.json")), "the meeting place is written", 30)
-        expect(place.stat().st_mode & 0o777 == 0o600, "nobody else can read it")
-        host, port = json.loads(place.read_text())["addresses"][-1].rsplit(":", 1)
-        for said in (b"GET / HTTP/1.1\r\n\r\n", b'{"v":1,"hello":"0"}\n{"proof":"0","name":"n","order":0,"machine":{}}\n',
-                     b"{" * 5_000_000, b'{"v":1,"hello":[' + b"[" * 500 + b"\n", b"\n\n\n"):
-            with socket.create_connection((host, int(port)), timeout=10) as caller:
-                try:
-                    caller.sendall(said)
-                    answers = b""
-                    while piece := caller.recv(65536):
-                        answers += piece
-                except (ConnectionError, TimeoutError) as error:
-                    expect(not isinstance(error, TimeoutError), f"{said[:40]} is refused")
+        late = "[ $EXPC_NODE = 1 ] || while [ ! -e go ]; do sleep 0.05; done; exec $EXPC_AGENT"
+        run = study.start(*study.on(2, "--verdicts-ok", line=late))
+        wait_for(lambda: len(agents()) == 1, "the first is there", 30)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 130, f"it is interrupted, not {run.returncode}\n{err}")
+        expect_no_orphans()
+        run = study.start(*study.on(2, "--verdicts-ok", line=late))
+        wait_for(lambda: len(agents()) == 1, "the first is there", 30)
         (study.path / "go").touch()
         out, err = run.communicate(timeout=60)
-        expect(run.returncode == 0, f"the run is not disturbed\n{err}")
-        expect(not place.exists(), "the secret is gone with the run")
+        expect(run.returncode == 0, f"and so is the second, later\n{err}")
+        study.check_complete(6, 1)
         expect_no_orphans()
+
+
+def what_is_printed_between_messages_is_none():
+    with Study(duration="60ms", timed=6) as study:
+        chatty = "echo Welcome to node $EXPC_NODE; echo 'a warning' >&2; (sleep 0.2; printf '{\"reports\":[') & printf '0: '; $EXPC_AGENT"
+        study.run(*study.on(2, "--verdicts-ok", line=chatty)).expect(0)
+        study.check_complete(6, 1)
+        log = (study.results / "nodes" / "2.log").read_text()
+        for said in ("Welcome to node 2", "a warning", '{"reports":['):
+            expect(said in log, f"what was said besides is kept: {log}")
+        expect_no_orphans()
+
+
+def processes():
+    """Process number -> command line and pipes, of every process of this machine that is ours to look at."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            links = {os.readlink(link) for link in (folder / "fd").iterdir()}
+            found[int(folder.name)] = ((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"),
+                                       {link for link in links if link.startswith("pipe:")})
+    return found
+
+
+def nothing_but_the_agent_has_its_pipes():
+    with Study() as study:
+        study.study.write_text(COMMAND.replace("echo 1", "echo 1; sleep 2.71"))
+        run = study.start(*study.on(2))
+        # A command's environment has no mark.
+        wait_for(lambda: any("sleep 2.71 " == command for command, _ in processes().values()), "a trial runs", 30)
+        all = processes()
+        words = set().union(*(all[pid][1] & all[run.pid][1] for pid in agents()))
+        expect(len(words) == 4, f"two for each node: {words}")
+        others = [command for pid, (command, pipes) in all.items() if pid not in (run.pid, *agents()) and pipes & words]
+        expect(others == [], f"these have the pipes of an agent: {others}")
+        run.send_signal(signal.SIGKILL)
+        run.wait(timeout=30)
+        wait_for(lambda: not marked_processes(), f"nothing is left: {marked_processes()}", 30)
 
 
 if __name__ == "__main__":
@@ -341,4 +375,5 @@ if __name__ == "__main__":
                    too_many_devices_for_the_nodes_are_not_available, a_rank_that_fails_on_another_node_fails_the_trial,
                    a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,
                    a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed,
-                   who_does_not_know_the_secret_is_no_node]))
+                   a_node_that_comes_late_is_waited_for_and_ctrl_c_ends_the_waiting, what_is_printed_between_messages_is_none,
+                   nothing_but_the_agent_has_its_pipes]))

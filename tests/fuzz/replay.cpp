@@ -49,7 +49,6 @@ int main(int argc, char** argv) {
       expc::fuzz::readSite(text.str());
       expc::fuzz::readJob(text.str());
       expc::fuzz::completeWords(text.str());
-      if (entry.path().parent_path().filename() == "greeting") expc::fuzz::greet(text.str());
       expc::fuzz::readAgentWords(text.str());
       expc::fuzz::readBundle(text.str());
       expc::fuzz::readOutput(text.str());

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -38,10 +39,10 @@ class Study(Folder):
             command[command.index("--worker") + 1] = worker
         return subprocess.run(command, cwd=self.path, text=True, capture_output=True, timeout=300, env=self.environment())
 
-    def in_allocation(self, nodes):
+    def in_allocation(self, nodes, **variables):
         return subprocess.Popen(["salloc", "--quiet", "--no-kill", f"--nodes={nodes}", "--time=30", "--overcommit",
                                  *self.command("--devices", "cpu:1")], cwd=self.path, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=self.environment())
+                                stderr=subprocess.PIPE, env={**self.environment(), **variables})
 
     def verdicts(self, devices="cpu:1"):
         report = subprocess.run([harness.options.expc, "report", str(self.study), "--results", str(self.results), "--devices",
@@ -171,7 +172,7 @@ def ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs():
         sizes = {count for count, in study.query("SELECT DISTINCT json_array_length(devices) FROM trial WHERE status = 'valid'")}
         expect(sizes == {1, 2, 4}, f"trials of one, two and four ranks: {sizes}")
         expect({host for host, in study.query("SELECT DISTINCT host FROM session")} == {"n1+n2"}, "a session is on both nodes")
-        local.run("--devices", "cpu:1", "--nodes", "4", "--agents-by", " ".join(["$EXPC_AGENT &"] * 4) + " wait").expect(0)
+        local.run("--devices", "cpu:1", "--nodes", "4", "--agents-by", "$EXPC_AGENT").expect(0)
         expect(study.verdicts("cpu:2") == local.verdicts(), f"{study.verdicts('cpu:2')} are {local.verdicts()}")
         expect_no_orphans()
 
@@ -274,6 +275,30 @@ def a_node_that_is_lost_takes_only_its_trial_with_it():
     revive("n2")
 
 
+def a_step_whose_srun_is_gone_is_a_lost_node():
+    with Study(duration="300ms", timed=8) as study:
+        run = study.in_allocation(NODES)
+        wait_for(lambda: list(study.results.glob("journal/*.jsonl")) and study.valid() >= 4, "trials are measured", 60)
+        steps = [pid for pid, command in marked_processes().items() if command.startswith("srun ") and "--nodelist=n3 " in command]
+        expect(steps, f"there is one for the node: {marked_processes()}")
+        for pid in steps:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        out, err = run.communicate(timeout=120)
+        expect(run.returncode == 0 and "node n3 was lost" in err, f"it is named, and the others go on\n{err}")
+        study.check_complete(8, 1)
+        expect_no_orphans()
+
+
+def a_step_that_is_refused_is_told_in_the_words_of_slurm():
+    with Study() as study:
+        run = study.in_allocation(2, SLURM_CONSTRAINT="nosuch")
+        out, err = run.communicate(timeout=120)
+        expect(run.returncode == 1 and "srun: error: Unable to create step" in err, f"the message is shown\n{err}")
+        expect(re.search("node n[12]: what started its agent has ended; see ", err), f"and the node is named\n{err}")
+        expect_no_orphans()
+
+
 def a_job_that_loses_the_node_of_its_batch_script_is_queued_again_and_goes_on():
     with Study(duration="300ms", timed=8) as study:
         taken = study.on_slurm(2, "cpu:1", "--detach")
@@ -310,5 +335,6 @@ if __name__ == "__main__":
                        ranks_on_two_nodes_train_together_by_gloo, data_are_copied_to_the_scratch_folder_of_the_site_file,
                        a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place,
                        the_nodes_of_an_interactive_allocation_are_used,
-                       a_node_that_is_lost_takes_only_its_trial_with_it,
+                       a_node_that_is_lost_takes_only_its_trial_with_it, a_step_whose_srun_is_gone_is_a_lost_node,
+                       a_step_that_is_refused_is_told_in_the_words_of_slurm,
                        a_job_that_loses_the_node_of_its_batch_script_is_queued_again_and_goes_on]))
