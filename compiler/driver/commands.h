@@ -107,7 +107,7 @@ struct CompareOptions {
   bool by_session = false;  // how metrics went over the sessions of all sides
   std::string metric;       // by session: only this one; "": every one
   bool all = false;         // by session: also what never changed
-  double margin = 0;  // how much worse a metric may get: 0.02 is 2 %
+  double margin = 0;        // how much worse a metric may get: 0.02 is 2 %
 };
 
 struct RunOptions : ReportOptions {

@@ -371,7 +371,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   }
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
-  document.title += "what became of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
+  document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
   document.blocks = {verdictsOf(plan, sides, claims, true), missingBlock(missing, "what has no value elsewhere")};
   document.blocks[0].rest = report::joined(counts);
