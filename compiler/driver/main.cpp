@@ -327,9 +327,8 @@ void addCompare(CLI::App& app, Asked& asked) {
   command.footer(
       "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
       "Exit codes: 0 nothing got worse, or every conclusion holds, 1 error, 2 usage, 3 a metric got worse by more than "
-      "the margin, a verdict that held is lost or a conclusion is contradicted, 4 something cannot be told or is open, "
-      "5 "
-      "a side has no results, or the first has no conclusion, 6 something fails on a later side or in the newest "
+      "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 something cannot be told, is open, "
+      "5 a side has no results, or the first no conclusion, 6 something fails on a later side or in the newest "
       "session.");
   addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
   addOption(command, "sides", "SIDE", options.sides, "Results folders, or parts of them: what was there before first")

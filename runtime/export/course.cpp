@@ -9,6 +9,7 @@
 #include "runtime/export/table.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::exports {
@@ -29,7 +30,7 @@ std::string sparkline(const Course& course) {
   for (size_t i = first; i < course.stays.size(); ++i) {
     const double share =
         high.median > low.median ? (course.stays[i].median - low.median) / (high.median - low.median) : 0;
-    text += kBars[std::min<size_t>(7, static_cast<size_t>(share * 8))];
+    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];  // no number between infinite ones
   }
   return text;
 }
@@ -58,7 +59,7 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& stay) {
                 {"data_digest", plan::jsonText(stay.data)}};
   if (stay.n > 0) {
     object["n"] = stay.n;
-    object["median"] = stay.median;
+    object["median"] = report::numberJson(stay.median);
   } else {
     object["reason"] = plan::jsonText(stay.reason);
   }
@@ -82,7 +83,11 @@ void add(Block& block, const std::vector<std::string>& sides, const Course& cour
   for (size_t i = 0; i < course.changes.size(); ++i) {
     const auto [at, p] = course.changes[i];
     const double before = level(course, i), after = level(course, i + 1);
-    Object change{{"at", static_cast<int64_t>(at)}, {"before", before}, {"after", after}, {"worse", nullptr}, {"p", p}};
+    Object change{{"at", static_cast<int64_t>(at)},
+                  {"before", report::numberJson(before)},
+                  {"after", report::numberJson(after)},
+                  {"worse", nullptr},
+                  {"p", p}};
     Line line{"", fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p), 1, "changed:", "open"};
     if (course.better) {
       const bool worse = (*course.better == plan::Direction::Lower) == (after > before);

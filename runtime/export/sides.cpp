@@ -155,10 +155,10 @@ std::string daysOf(const Side& side) {
 Block differences(const Side& before, const Side& after) {
   Block block{"differences"};
   const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
-    if (text(before) == text(after)) return;
-    block.lines.push_back({what, text(before) + " → " + text(after)});
-    block.json.push_back(
-        Object{{"what", what}, {"before", plan::jsonText(text(before))}, {"after", plan::jsonText(text(after))}});
+    const std::string one = text(before), other = text(after);
+    if (one == other) return;
+    block.lines.push_back({what, one + " → " + other});
+    block.json.push_back(Object{{"what", what}, {"before", plan::jsonText(one)}, {"after", plan::jsonText(other)}});
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
     add(what, [&](const Side& side) {
