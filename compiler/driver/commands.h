@@ -101,9 +101,13 @@ enum class CompareFormat { Text, Json, Markdown };
 struct CompareOptions {
   StudyOptions study;
   MachineOptions machine;
-  std::string before, after;  // DIR[,NAME=VALUE...]: a results folder, and which part of it
+  std::vector<std::string> sides;  // DIR[,NAME=VALUE...]: a results folder, and which part of it
   CompareFormat format = CompareFormat::Text;
-  double margin = 0;  // how much worse a metric may get: 0.02 is 2 %
+  bool claims = false;      // what became of the first side's conclusions on the others
+  bool by_session = false;  // how metrics went over the sessions of all sides
+  std::string metric;       // by session: only this one; "": every one
+  bool all = false;         // by session: also what never changed
+  double margin = 0;        // how much worse a metric may get: 0.02 is 2 %
 };
 
 struct RunOptions : ReportOptions {
@@ -128,21 +132,6 @@ struct BenchOptions : RunOptions {
   std::string prepare, before;          // commands too; "": none
   unsigned warmup = 0, runs = 0;        // starts that do not count before each one; repetitions, 0: as many as it takes
   bool here = false;                    // run in this folder instead of one of its own
-};
-
-struct ReplicateOptions : RunOptions {
-  std::vector<std::string> of;    // sides (CompareOptions): the original, then others that replicated it
-  bool no_run = false;            // only say what is stored
-  bool replication_json = false;  // print expc.replicate/1
-};
-
-struct HistoryOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
-  std::string metric;  // "": every one
-  bool all = false;    // also what never changed
-  bool json = false;
 };
 
 struct JobOptions {
@@ -239,8 +228,6 @@ int diagnose(const DiagnoseOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);
-int history(const HistoryOptions& options, const Console& console);
-int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);

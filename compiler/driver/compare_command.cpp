@@ -1,60 +1,183 @@
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/driver/sides.h"
 #include "compiler/driver/verdicts.h"
-#include "runtime/analysis/index.h"
-#include "runtime/analysis/meaning.h"
-#include "runtime/analysis/sides.h"
+#include "runtime/analysis/course.h"
+#include "runtime/export/markdown.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
+#include "runtime/store/history.h"
+#include "runtime/store/part.h"
 
 namespace expc::driver {
 namespace {
 
-/// One study on both sides; its exit code.
-int compareStudy(const plan::Plan& plan, Side& before, Side& after, const CompareOptions& options,
-                 const Console& console) {
-  auto one = before.of(plan, console);
-  if (!one) return console.error(one.takeError());
-  auto other = after.of(plan, console);
-  if (!other) return console.error(other.takeError());
-  if (!*one || !*other) return kNothingRan;
-  const analysis::Sides sides =
-      analysis::compareSides(analysis::Index(plan, (*one)->results), analysis::Index(plan, (*other)->results));
-  const exports::SidesView view{plan,
-                                {before.name(), (*one)->results, (*one)->judgement},
-                                {after.name(), (*other)->results, (*other)->judgement},
-                                sides,
-                                options.margin / 100};
-  std::string text;
-  switch (options.format) {
-    case CompareFormat::Text:
-      text = exports::sidesText(view, console.width(), console.colourOut());
-      break;
-    case CompareFormat::Markdown:
-      text = exports::sidesMarkdown(view);
-      break;
-    case CompareFormat::Json:
-      text = plan::prettyJson(exports::sidesJson(view)) + "\n";
-      break;
+/// A results folder, or a part of it, open for reading.
+struct Side {
+  std::string name;  // as the command line has it: DIR or DIR,NAME=VALUE,…
+  store::Part part;
+  store::Store store;
+};
+
+/// Midnight in UTC of a day as 2026-11-23.
+std::optional<double> dayOf(llvm::StringRef text) {
+  std::tm parts{};
+  const std::string day = text.str();
+  const char* end = strptime(day.c_str(), "%Y-%m-%d", &parts);
+  return end && *end == '\0' ? std::optional<double>(static_cast<double>(timegm(&parts))) : std::nullopt;
+}
+
+/// Sets what NAME=VALUE says of a part; why it says nothing, or "".
+std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) {
+  if (value.empty()) return fmt::format("'{}' has no value", name.str());
+  if (name == "host") {
+    part.host = value.str();
+  } else if (name == "build") {
+    part.build = value.str();
+  } else if (name == "program") {
+    part.program = value.str();
+  } else if (name == "run") {
+    if (value.getAsInteger(10, part.run.emplace())) return fmt::format("'{}' is no run", value.str());
+  } else if (name == "since" || name == "before") {
+    std::optional<double>& day = name == "since" ? part.since : part.before;
+    day = dayOf(value);
+    if (!day) return fmt::format("'{}' is no day as 2026-11-23", value.str());
+  } else {
+    return fmt::format("there is no '{}'", name.str());
   }
-  if (!console.print(text)) return kError;
-  return analysis::meaningOf(exports::outcomeOf(view)).exit_code;
+  return "";
+}
+
+/// DIR or DIR,NAME=VALUE,… as a folder and which part of it.
+llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef side) {
+  llvm::SmallVector<llvm::StringRef> words;
+  side.split(words, ',');
+  store::Part part;
+  for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
+    if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
+      return llvm::createStringError(
+          fmt::format("{}: {}; a side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before",
+                      side.str(), wrong));
+  return std::pair(words[0].str(), std::move(part));
+}
+
+/// Finds trials that two sides have: one is a copy, a bundle or a merged store of the other then.
+class Copies {
+ public:
+  /// An error where the side has one of those that were added before; `then` says why that is one.
+  llvm::Error add(const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
+    for (const store::Trial& trial : trials) {
+      const auto* first = known_.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
+      if (first != &side)
+        return llvm::createStringError(fmt::format("{} and {} hold the same trials: {}", *first, side, then));
+    }
+    return llvm::Error::success();
+  }
+
+ private:
+  std::map<std::tuple<double, plan::TrialKind, plan::Place>, const std::string*> known_;
+};
+
+/// What a side has of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after saying
+/// why, where no trial counts.
+llvm::Expected<std::optional<exports::Side>> judged(Side& side, const plan::Plan& plan, const Console& console) {
+  auto found = store::loadPart(side.store, plan, side.part);
+  if (!found) return found.takeError();
+  if (!*found || (*found)->results.trials.empty()) {
+    const auto kept = *found ? (*found)->results.not_counted_reasons : std::vector<std::string>();
+    console.error(fmt::format("{} has no results of study {}{}", side.name, plan.study,
+                              kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
+    return std::nullopt;
+  }
+  if (!(*found)->plan)
+    console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now",
+                                side.name, plan.study));
+  store::Results& results = (*found)->results;
+  analysis::Judgement judgement = analysis::judge((*found)->plan ? *(*found)->plan : plan, results);
+  return exports::Side{side.name, std::move(results), std::move(judgement)};
+}
+
+/// What is to be said of one study; nothing, after saying why, where a side has nothing of it.
+llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
+                                                              const CompareOptions& options, const Console& console) {
+  if (!options.metric.empty() && !plan.findMetric(options.metric))
+    return llvm::createStringError(fmt::format("study {} measures no '{}'", plan.study, options.metric));
+  Copies copies;
+  if (options.by_session) {
+    std::vector<store::History> histories;
+    std::vector<std::string> names;
+    for (Side& side : sides) {
+      auto history = store::history(side.store, plan, side.part);
+      if (!history) return history.takeError();
+      if (auto error = copies.add(side.name, history->trials, "each counts once")) return error;
+      histories.push_back(std::move(*history));
+      names.push_back(side.name);
+    }
+    return exports::bySession(plan, names, analysis::courses(plan, histories, options.metric), options.all);
+  }
+  std::vector<exports::Side> found;
+  for (Side& side : sides) {
+    auto results = judged(side, plan, console);
+    if (!results) return results.takeError();
+    if (!*results) return std::nullopt;
+    found.push_back(std::move(**results));
+    if (!options.claims) continue;
+    if (auto error = copies.add(side.name, found.back().results.trials, "a copy replicates nothing")) return error;
+  }
+  return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
+}
+
+bool print(const exports::Document& document, CompareFormat format, const Console& console) {
+  switch (format) {
+    case CompareFormat::Text:
+      return console.print(exports::text(document, console.width(), console.colourOut()));
+    case CompareFormat::Markdown:
+      return console.print(exports::markdown(document));
+    case CompareFormat::Json:
+      return console.print(plan::prettyJson(exports::json(document)) + "\n");
+  }
+  return false;
 }
 
 }  // namespace
 
 int compare(const CompareOptions& options, const Console& console) {
-  int code = kSuccess;
-  auto before = Side::open(options.before, console, code);
-  if (!before) return code;
-  auto after = Side::open(options.after, console, code);
-  if (!after) return code;
-  const auto plans =
-      loadMeasured(options.study, options.machine, llvm::StringRef(options.after).split(',').first.str(), console);
+  if (!options.by_session && options.sides.size() < 2)
+    return console.usage("one side has nothing to be compared with: name another, or say --by session");
+  if (!options.by_session && !options.claims && options.sides.size() > 2)
+    return console.usage("what moved is said of two sides; more go with --claims or --by session");
+  std::vector<Side> sides;
+  std::string folder;
+  for (const std::string& name : options.sides) {
+    auto side = readSide(name);
+    if (!side) return console.usage(llvm::toString(side.takeError()));
+    folder = side->first;
+    std::vector<std::string> messages;
+    auto store = store::Store::openForReading(folder, messages);
+    if (!store) return console.error(store.takeError());
+    for (const std::string& message : messages) console.message(message);
+    sides.push_back({name, std::move(side->second), std::move(*store)});
+  }
+  const auto plans = loadMeasured(options.study, options.machine, folder, console);
   if (!plans) return plans.code;
-  for (const ChosenPlan& one : *plans) code = worse(code, compareStudy(one.plan, *before, *after, options, console));
+  int code = kSuccess;
+  for (const ChosenPlan& one : *plans) {
+    auto document = compareStudy(one.plan, sides, options, console);
+    if (!document) return console.error(document.takeError());
+    if (*document && !print(**document, options.format, console)) return kError;
+    code = worse(code, *document ? (*document)->exit_code : kNothingRan);
+  }
   return code;
 }
 

@@ -1,6 +1,4 @@
 #include <fmt/format.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
@@ -8,7 +6,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/driver/plan_modes.h"
 #include "compiler/survey/grid_lints.h"
-#include "runtime/report/layout.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::driver {
 namespace {
@@ -17,15 +15,6 @@ EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}", std::string_view, 
 
 bool looksLikeId(const std::string& text) {
   return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-/// Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
-std::string printable(const std::string& lines) {
-  std::string text;
-  llvm::SmallVector<llvm::StringRef> split;
-  llvm::StringRef(lines).split(split, '\n', -1, false);
-  for (llvm::StringRef line : split) text += report::printable(std::string_view(line)) + "\n";
-  return text;
 }
 
 class Explainer {
@@ -171,7 +160,8 @@ bool explainPoint(lower::Prepared& prepared, const std::string& point, const Con
     levels = std::move(*complete);
   }
   const auto obstacle = prepared.space().whyNot(levels);
-  return console.print(printable(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
+  // Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
+  return console.print(plan::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
 }
 
 }  // namespace expc::driver

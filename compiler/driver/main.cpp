@@ -193,7 +193,6 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
 }
 
-/// What `run` and `replicate` say of how trials are run.
 void addQuiet(CLI::App& command, bool& quiet) {
   command.add_flag("--quiet", quiet,
                    "Tell only what needs attention: no line for each block and for each trial that ended well");
@@ -221,38 +220,6 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
             "Seconds of load before the first trial of a session")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-}
-
-void addHistory(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "history", "Say how metrics went over sessions, and where their level changed", history);
-  command.footer(kPlainExitCodes);
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addMachine(command, options.machine);
-  addResults(command, options.results);
-  addOption(command, "--metric", "NAME", options.metric, "Only this one (default: every metric)");
-  command.add_flag("--all", options.all, "Also what never changed");
-  addJson(command, options.json);
-}
-
-void addReplicate(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "replicate", "Run a study again elsewhere, and say which of its conclusions hold here", replicate);
-  command.footer(
-      "Exit codes: 0 every conclusion that the original has holds, 1 error, 2 usage, 3 some is contradicted, 4 some is "
-      "open, 5 there is none, 130 interrupted.");
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addJobs(command, options.study);
-  addMachine(command, options.machine);
-  addResults(command, options.results);
-  addOption(command, "--of", "SIDE", options.of,
-            "The original's results folder; repeat for others that replicated it (parts as for compare)")
-      ->required()
-      ->allow_extra_args(false);
-  command.add_flag("--no-run", options.no_run, "Measure nothing: say what the folders hold");
-  addJson(command, options.replication_json);
-  addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
-  addMeasuring(command, options);
 }
 
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
@@ -355,19 +322,32 @@ void addExport(CLI::App& app, Asked& asked) {
 }
 
 void addCompare(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "compare",
-                 "Put two sets of results beside each other: verdicts that changed, values that moved", compare);
+  auto [command, options] = addCommand(
+      app, asked, "compare",
+      "Put sets of results beside each other: what moved, what became of conclusions, how metrics went", compare);
   command.footer(
       "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
-      "Exit codes: 0 nothing got worse, 1 error, 2 usage, 3 a verdict that held is lost or a metric got worse by more "
-      "than the margin, 5 a side has no results.");
+      "Exit codes: 0 nothing got worse, or every conclusion holds, 1 error, 2 usage, 3 a metric got worse by more than "
+      "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 something cannot be told, is open, "
+      "5 a side has no results, or the first no conclusion, 6 something fails on a later side or in the newest "
+      "session.");
   addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addOption(command, "before", "SIDE", options.before, "A results folder, or a part of it")->required();
-  addOption(command, "after", "SIDE", options.after, "Another one, or another part")->required();
+  addOption(command, "sides", "SIDE", options.sides, "Results folders, or parts of them: what was there before first")
+      ->required();
   addMachine(command, options.machine);
-  addOption(command, "--margin", "PERCENT", options.margin, "How much worse a metric may get, in per cent (default 0)")
-      ->check(CLI::NonNegativeNumber);
+  CLI::Option* margin = addOption(command, "--margin", "PERCENT", options.margin,
+                                  "How much worse a metric may get, in per cent (default 0)")
+                            ->check(CLI::NonNegativeNumber);
+  command.add_flag("--claims", options.claims, "Say which conclusions of the first side hold on the others")
+      ->excludes(margin);
+  CLI::Option* by =
+      addChoice<bool>(command, "--by", options.by_session, {{"session", true}},
+                      "Say how metrics went over the sessions of all sides, and where their level changed")
+          ->type_name("WHAT")
+          ->excludes("--claims")
+          ->excludes(margin);
+  addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
+  command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
   addChoice<CompareFormat>(
       command, "--format", options.format,
       {{"text", CompareFormat::Text}, {"json", CompareFormat::Json}, {"markdown", CompareFormat::Markdown}},
@@ -458,6 +438,9 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
       names.push_back(command->get_name());
       if (command->check_name(words[i])) next = command;
     }
+    if (words[i] == "replicate")
+      return "replicate is now `expc run --results DIR`, then `expc compare FILE ORIGINAL DIR --claims`";
+    if (words[i] == "history") return "history is now `expc compare FILE RESULTS --by session`";
     if (!next)
       return fmt::format("there is no command '{}': {}", expc::report::printable(words[i]),
                          expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
@@ -516,8 +499,6 @@ int main(int argc, char** argv) {
   addReport(app, asked);
   addExport(app, asked);
   addCompare(app, asked);
-  addReplicate(app, asked);
-  addHistory(app, asked);
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);

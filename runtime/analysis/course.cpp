@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/analysis/judgement.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/store/match.h"
@@ -15,56 +16,46 @@ namespace {
 /// What a course is of.
 using Of = std::tuple<size_t, size_t, std::string>;  // metric and point by number, environment class
 /// What a stay is of.
-using In = std::tuple<int64_t, std::string, std::string>;  // session, build, data
+using In = std::tuple<size_t, int64_t, std::string, std::string>;  // history, session, build, data
 
 struct Values {
   Stay stay;
-  std::vector<double> values;
+  std::vector<double> values = {};
+  bool failed = false;
 };
 
-const double* valueOf(const store::Trial& trial, const std::string& metric) {
-  if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
-    return &series->second.back();
-  const auto found = trial.metrics.find(metric);
-  return found == trial.metrics.end() ? nullptr : &found->second;
-}
-
-void add(Values& to, const store::Trial& trial, double value, const store::History& history) {
-  const auto session = history.sessions.find(trial.session);
-  if (to.values.empty())
-    to.stay = {trial.started,
-               trial.session,
-               session == history.sessions.end() ? "" : session->second.where.machine(),
-               trial.key->worker_build,
-               trial.key->data,
-               0,
-               0};
-  to.stay.started = std::min(to.stay.started, trial.started);
-  to.values.push_back(value);
+/// Takes a trial into its stay, which begins with the first that has a value, or, without any, that failed.
+void add(Values& to, const store::Trial& trial, const std::optional<double>& value) {
+  const bool failed = trial.status == store::TrialStatus::Failed || trial.status == store::TrialStatus::Infeasible;
+  if (value) {
+    to.stay.started = to.values.empty() ? trial.started : std::min(to.stay.started, trial.started);
+    to.values.push_back(*value);
+  } else if (failed && !to.failed && to.values.empty()) {
+    to.failed = true;
+    to.stay.started = trial.started;
+    to.stay.reason = trial.reason;
+  }
 }
 
 Course courseOf(const plan::Plan& plan, const Of& of, std::map<In, Values>& stays) {
-  const plan::Metric& metric = plan.metrics[std::get<0>(of)];
-  Course course{metric.name,
-                plan.label(plan.points[std::get<1>(of)]),
-                metric.unit,
-                metric.dimension,
-                metric.better == plan::Direction::Lower,
-                std::get<2>(of),
-                {},
-                1,
-                {},
-                {}};
-  for (auto& [in, values] : stays) {
-    const auto median = stats::orderStatistics(values.values).estimate();
-    if (!median) continue;
-    values.stay.n = static_cast<unsigned>(values.values.size());
-    values.stay.median = *median;
-    course.stays.push_back(std::move(values.stay));
+  const auto& [number, point, environment_class] = of;
+  const plan::Metric& metric = plan.metrics[number];
+  Course course{metric.name,      plan.label(plan.points[point]), metric.unit, metric.dimension, metric.better,
+                environment_class};
+  for (auto& [in, one] : stays) {
+    const auto median = stats::orderStatistics(one.values).estimate();
+    one.stay.n = static_cast<unsigned>(one.values.size());
+    one.stay.median = median.value_or(0);
+    if (median)
+      course.stays.push_back(std::move(one.stay));
+    else if (one.values.empty() && one.failed)
+      course.lost.push_back(std::move(one.stay));
   }
-  std::sort(course.stays.begin(), course.stays.end(), [](const Stay& a, const Stay& b) {
-    return std::tie(a.started, a.session) < std::tie(b.started, b.session);
-  });
+  const auto when = [](const Stay& stay) { return std::tuple(stay.started, stay.side, stay.session); };
+  std::ranges::sort(course.stays, {}, when);
+  std::ranges::sort(course.lost, {}, when);
+  if (!course.stays.empty())
+    std::erase_if(course.lost, [&](const Stay& one) { return one.started <= course.stays.back().started; });
   return course;
 }
 
@@ -76,39 +67,35 @@ std::vector<double> mediansOf(const Course& course) {
 
 }  // namespace
 
-std::vector<Course> courses(const plan::Plan& plan, const store::History& history, const std::string& metric) {
+std::vector<Course> courses(const plan::Plan& plan, std::span<const store::History> histories,
+                            const std::string& metric) {
   std::map<std::string, size_t> points;
   for (size_t i = 0; i < plan.points.size(); ++i) points[plan.points[i].id] = i;
   std::map<plan::TrialKind, std::string> settings;
   for (const plan::KindDesign& design : plan.design.kinds)
     settings[design.kind] = store::settingsText(plan, design.kind);
   std::map<Of, std::map<In, Values>> found;
-  std::map<Of, std::map<In, Lost>> lost;
-  for (const store::Trial& trial : history.trials) {
-    const auto point = points.find(trial.place().point);
-    if (!trial.place().control.empty() || point == points.end() || settings[trial.key->kind] != trial.key->settings)
-      continue;
-    for (size_t i = 0; i < plan.metrics.size(); ++i) {
-      if (plan.metrics[i].kind != trial.key->kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
-      const Of of{i, point->second, trial.key->environment_class};
-      const In in{trial.session, trial.key->worker_build, trial.key->data};
-      const double* value = trial.status == store::TrialStatus::Valid ? valueOf(trial, plan.metrics[i].name) : nullptr;
-      auto& stays = found[of];  // also of a course without any value
-      if (value)
-        add(stays[in], trial, *value, history);
-      else if (trial.status == store::TrialStatus::Failed || trial.status == store::TrialStatus::Infeasible)
-        lost[of].try_emplace(in, Lost{trial.started, trial.session, trial.reason});
+  for (size_t side = 0; side < histories.size(); ++side)
+    for (const store::Trial& trial : histories[side].trials) {
+      const store::TrialKey& key = *trial.key;
+      const auto point = points.find(trial.place().point);
+      if (!trial.place().control.empty() || point == points.end() || settings[key.kind] != key.settings) continue;
+      const auto session = histories[side].sessions.find(trial.session);
+      const std::string host = session == histories[side].sessions.end() ? "" : session->second.where.machine();
+      for (size_t i = 0; i < plan.metrics.size(); ++i) {
+        if (plan.metrics[i].kind != key.kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
+        auto& stays = found[{i, point->second, key.environment_class}];  // also of a course without any value
+        const Stay stay{trial.started, side, trial.session, host, key.worker_build, key.data};
+        add(stays.try_emplace({side, trial.session, key.worker_build, key.data}, Values{stay}).first->second, trial,
+            trial.status == store::TrialStatus::Valid
+                ? readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name).value
+                : std::nullopt);
+      }
     }
-  }
   std::vector<Course> all;
   std::vector<double> p_values;
   for (auto& [of, stays] : found) {
-    for (const auto& [in, values] : stays) lost[of].erase(in);
     all.push_back(courseOf(plan, of, stays));
-    for (auto& [in, one] : lost[of])
-      if (all.back().stays.empty() || one.started > all.back().stays.back().started)
-        all.back().lost.push_back(std::move(one));
-    std::ranges::sort(all.back().lost, {}, &Lost::started);
     if (const auto change = stats::likeliestChange(mediansOf(all.back()))) all.back().p = change->p;
     p_values.push_back(all.back().p);
   }

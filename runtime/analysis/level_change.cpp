@@ -12,59 +12,43 @@ namespace {
 
 using llvm::StringRef;
 
-template <class Named, class NameOf>
-std::string namesOf(const std::vector<Named>& all, const NameOf& name_of) {
+/// The number of the one that a study calls so; an error says that it is no `what`, and which there are.
+template <class T>
+llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name,
+                                  const std::string& what) {
   std::vector<std::string> names;
-  for (const Named& one : all) names.push_back(name_of(one));
-  return llvm::join(names, ", ");
+  for (const T& one : all) {
+    // A shell takes the quotes of a text away.
+    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
+    names.push_back(one.*name);
+  }
+  return llvm::createStringError(
+      fmt::format("'{}' is no {}, which has {}", wanted.str(), what, names.empty() ? "none" : llvm::join(names, ", ")));
 }
 
-/// Finds factors and levels of a plan by what a study calls them.
-class Reader {
- public:
-  explicit Reader(const plan::Plan& plan) : plan_(plan) {}
+llvm::Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
+  return numberOf(name.trim(), plan.factors, &plan::Factor::name, fmt::format("factor of the study '{}'", plan.study));
+}
 
-  llvm::Expected<unsigned> factor(StringRef name) const {
-    const auto found = std::find_if(plan_.factors.begin(), plan_.factors.end(),
-                                    [&](const plan::Factor& one) { return name == one.name; });
-    if (found != plan_.factors.end()) return static_cast<unsigned>(found - plan_.factors.begin());
-    return llvm::createStringError(
-        fmt::format("'{}' is no factor of the study '{}', which has {}", name.str(), plan_.study,
-                    plan_.factors.empty() ? "none" : namesOf(plan_.factors, [](const auto& one) { return one.name; })));
+llvm::Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
+  return numberOf(label.trim(), factor.levels, &plan::Level::label, fmt::format("level of '{}'", factor.name));
+}
+
+/// "gpus = 2, layout = nhwc"
+llvm::Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef text) {
+  std::map<unsigned, unsigned> levels;
+  llvm::SmallVector<StringRef, 8> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (const StringRef part : parts) {
+    const auto [name, label] = part.split('=');
+    auto factor = factorOf(plan, name);
+    if (!factor) return factor.takeError();
+    auto level = levelOf(plan.factors[*factor], label.ltrim('='));
+    if (!level) return level.takeError();
+    levels[*factor] = *level;
   }
-
-  llvm::Expected<unsigned> level(unsigned factor, StringRef label) const {
-    const std::vector<plan::Level>& levels = plan_.factors[factor].levels;
-    const auto found =
-        // A shell takes the quotes of a text away.
-        std::find_if(levels.begin(), levels.end(), [&](const plan::Level& one) {
-          return label == one.label || StringRef(one.label) == ("\"" + label + "\"").str();
-        });
-    if (found != levels.end()) return static_cast<unsigned>(found - levels.begin());
-    return llvm::createStringError(fmt::format("'{}' is no level of '{}', which has {}", label.str(),
-                                               plan_.factors[factor].name,
-                                               namesOf(levels, [](const auto& one) { return one.label; })));
-  }
-
-  /// "gpus = 2, layout = nhwc"
-  llvm::Expected<std::map<unsigned, unsigned>> place(StringRef text) const {
-    std::map<unsigned, unsigned> levels;
-    llvm::SmallVector<StringRef, 8> parts;
-    text.split(parts, ',', -1, /*KeepEmpty=*/false);
-    for (const StringRef part : parts) {
-      const auto [name, label] = part.split('=');
-      auto number = factor(name.trim());
-      if (!number) return number.takeError();
-      auto at = level(*number, label.ltrim('=').trim());
-      if (!at) return at.takeError();
-      levels[*number] = *at;
-    }
-    return levels;
-  }
-
- private:
-  const plan::Plan& plan_;
-};
+  return levels;
+}
 
 /// Whether two points have the same levels, but for one factor, wherever both have one.
 bool agreeElsewhere(const plan::Point& a, const plan::Point& b, unsigned factor) {
@@ -89,14 +73,13 @@ llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::s
   if (from.trim().empty() || to.trim().empty())
     return llvm::createStringError(
         fmt::format("'{}' is no change of a level, which is written 'precision: fp64 -> fp16 @ gpus = 2'", change));
-  const Reader reader(plan);
-  auto factor = reader.factor(name.trim());
+  auto factor = factorOf(plan, name);
   if (!factor) return factor.takeError();
-  auto baseline = reader.level(*factor, from.trim());
+  auto baseline = levelOf(plan.factors[*factor], from);
   if (!baseline) return baseline.takeError();
-  auto treated = reader.level(*factor, to.trim());
+  auto treated = levelOf(plan.factors[*factor], to);
   if (!treated) return treated.takeError();
-  auto place = reader.place(where.trim());
+  auto place = placeOf(plan, where.trim());
   if (!place) return place.takeError();
   std::vector<PairOfPoints> pairs;
   for (const plan::Point& before : plan.points)

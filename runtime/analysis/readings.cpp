@@ -48,4 +48,17 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
   return reading;
 }
 
+Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
+                   const std::string& metric) {
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (declared && declared->derived)
+    return evaluate(
+        *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
+        point ? &point->parameters : nullptr);
+  if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
+    return {.value = series->second.back(), .series = &series->second};
+  if (const auto value = trial.metrics.find(metric); value != trial.metrics.end()) return {.value = value->second};
+  return {std::nullopt, false, metric + " is missing"};
+}
+
 }  // namespace expc::analysis

@@ -16,4 +16,9 @@ std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, cons
 /// metric that this device cannot give is no value even then. It must be one that the index keeps.
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at);
 
+/// What one trial gives of a metric: a number, or the last of a series; a derived one is computed from the trial's
+/// others and the parameters of its point, where that is known.
+Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
+                   const std::string& metric);
+
 }  // namespace expc::analysis

@@ -13,82 +13,66 @@
 namespace expc::analysis {
 namespace {
 
+/// One side's values, and where those that were asked for are from.
+class Source {
+ public:
+  explicit Source(const Index& index) : index_(index) {}
+
+  ValuesBySession of(const plan::Cell& cell) {
+    ValuesBySession values = valuesOf(index_, cell);
+    const std::set<int64_t> own(values.sessions.begin(), values.sessions.end());
+    sessions_.insert(own.begin(), own.end());
+    nodes_.merge(index_.nodes(cell, own));
+    return values;
+  }
+  Scope scope() const {
+    Scope scope;
+    scope.sessions = static_cast<unsigned>(sessions_.size());
+    scope.nodes = static_cast<unsigned>(nodes_.size());
+    return scope;
+  }
+
+ private:
+  const Index& index_;
+  std::set<int64_t> sessions_;
+  std::set<std::string> nodes_;
+};
+
 /// The values of both sides, and what they are of.
 struct Both {
   Shift shift;
   ValuesBySession before, after;
-  bool exact = false;
-  double least = 0;  // the smallest p-value that so many values can have
-  double here = 1;   // the p-value of these sessions, as if there were no others
-  std::optional<plan::Direction> better = std::nullopt;
+  const plan::Metric* metric = nullptr;  // none of a comparison
+  double least = 0;                      // the smallest p-value that so many values can have
+  double here = 1;                       // the p-value of these sessions, as if there were no others
 };
 
-void note(const ValuesBySession& values, const Index& index, const plan::Cell& cell, std::set<int64_t>& sessions,
-          std::set<std::string>& nodes) {
-  const std::set<int64_t> own(values.sessions.begin(), values.sessions.end());
-  sessions.insert(own.begin(), own.end());
-  nodes.merge(index.nodes(cell, own));
-}
-
-/// Collects what both sides have.
-class Collector {
- public:
-  Collector(const Index& before, const Index& after) : before_(before), after_(after), plan_(before.plan()) {}
-
-  std::vector<Both> collect() {
-    for (const plan::Metric& metric : plan_.metrics)
-      for (const plan::Point& point : plan_.points) addMetric(metric, point);
-    for (const plan::Comparison& comparison : plan_.comparisons)
-      for (const plan::Cell& cell : comparison.cells) addCell(comparison, cell);
-    return std::move(all_);
-  }
-  void tell(Sides& sides) const {
-    sides.before.sessions = static_cast<unsigned>(before_sessions_.size());
-    sides.before.nodes = static_cast<unsigned>(before_nodes_.size());
-    sides.after.sessions = static_cast<unsigned>(after_sessions_.size());
-    sides.after.nodes = static_cast<unsigned>(after_nodes_.size());
-    sides.only_before = only_before_;
-    sides.only_after = only_after_;
-  }
-
- private:
-  void addMetric(const plan::Metric& metric, const plan::Point& point) {
-    Both both;
-    both.shift.subject = metric.name;
-    both.shift.label = plan_.label(point);
-    both.shift.unit = metric.unit;
-    both.shift.dimension = metric.dimension;
-    both.exact = metric.exact;
-    both.better = metric.better;
-    add(std::move(both), cellOf(metric, point.id), true);
-  }
-  void addCell(const plan::Comparison& comparison, const plan::Cell& cell) {
-    Both both;
-    both.shift.subject = comparison.name;
-    both.shift.label = cellLabel(comparison.factors, cell);
-    both.shift.comparison = true;
-    both.shift.unit = comparison.unit;
-    both.shift.dimension = dimensionOf(plan_, cell);
-    add(std::move(both), cell, false);
-  }
-  void add(Both both, const plan::Cell& cell, bool counts) {
-    both.before = valuesOf(before_, cell);
-    both.after = valuesOf(after_, cell);
-    note(both.before, before_, cell, before_sessions_, before_nodes_);
-    note(both.after, after_, cell, after_sessions_, after_nodes_);
+/// What both sides have.
+std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, Sides& sides) {
+  std::vector<Both> all;
+  const auto add = [&](const std::string& subject, const std::string& label, const std::string& unit,
+                       const plan::Cell& cell, const plan::Metric* metric) {
+    Both both{{}, before.of(cell), after.of(cell), metric};
+    both.shift.subject = subject;
+    both.shift.label = label;
+    both.shift.comparison = !metric;
+    both.shift.unit = unit;
+    both.shift.dimension = metric ? metric->dimension : dimensionOf(plan, cell);
     const bool has_before = !both.before.values.empty(), has_after = !both.after.values.empty();
-    if (has_before && has_after) return all_.push_back(std::move(both));
-    only_before_ += counts && has_before;
-    only_after_ += counts && has_after;
-  }
-
-  const Index &before_, &after_;
-  const plan::Plan& plan_;
-  std::vector<Both> all_;
-  std::set<int64_t> before_sessions_, after_sessions_;
-  std::set<std::string> before_nodes_, after_nodes_;
-  unsigned only_before_ = 0, only_after_ = 0;
-};
+    if (has_before && has_after) return all.push_back(std::move(both));
+    sides.only_before += metric && has_before;
+    sides.only_after += metric && has_after;
+  };
+  for (const plan::Metric& metric : plan.metrics)
+    for (const plan::Point& point : plan.points)
+      add(metric.name, plan.label(point), metric.unit, cellOf(metric, point.id), &metric);
+  for (const plan::Comparison& comparison : plan.comparisons)
+    for (const plan::Cell& cell : comparison.cells)
+      add(comparison.name, cellLabel(comparison.factors, cell), comparison.unit, cell, nullptr);
+  sides.before = before.scope();
+  sides.after = after.scope();
+  return all;
+}
 
 bool constant(const std::vector<double>& values) {
   return values.size() > 1 && std::equal(values.begin() + 1, values.end(), values.begin());
@@ -115,7 +99,7 @@ stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Bot
 bool measure(Both& both) {
   Shift& shift = both.shift;
   std::vector<double> before = both.before.values, after = both.after.values;
-  const bool exact = shift.constant = both.exact && constant(before) && constant(after);
+  const bool exact = shift.constant = both.metric && both.metric->exact && constant(before) && constant(after);
   shift.before_n = static_cast<unsigned>(before.size());
   shift.after_n = static_cast<unsigned>(after.size());
   shift.before = stats::orderStatistics(before).estimate();
@@ -140,12 +124,25 @@ bool measure(Both& both) {
   return !exact;
 }
 
-void sayWorse(Both& both) {
+/// Whether all from `low` to `high` is a change by more than the margin.
+bool isBeyond(double margin, const Shift& shift, double low, double high) {
+  if (shift.ratio) return low > 1 + margin || high < 1 / (1 + margin);
+  const bool share = shift.dimension == "share" || shift.dimension == kPoints;
+  const double reach = share || !shift.before ? margin : margin * std::abs(*shift.before);
+  return low > reach || high < -reach;
+}
+
+void sayWorse(Both& both, double margin) {
   Shift& shift = both.shift;
-  shift.directed = both.better.has_value();
-  if (!both.better || !(shift.moved || shift.apart) || !shift.estimate) return;
+  const bool directed = both.metric && both.metric->better;
+  shift.open = directed && !shift.tellable;
+  if (!directed || !(shift.moved || shift.apart) || !shift.estimate) return;
   const double neutral = shift.ratio ? 1 : 0;
-  shift.worse = *both.better == plan::Direction::Lower ? *shift.estimate > neutral : *shift.estimate < neutral;
+  shift.worse = both.metric->better == plan::Direction::Lower ? *shift.estimate > neutral : *shift.estimate < neutral;
+  if (!*shift.worse) return;
+  shift.regression =
+      shift.moved && shift.interval && isBeyond(margin, shift, shift.interval->low, shift.interval->high);
+  shift.open |= shift.apart && isBeyond(margin, shift, *shift.estimate, *shift.estimate);
 }
 
 }  // namespace
@@ -156,11 +153,9 @@ bool Sides::generalises() const {
   });
 }
 
-Sides compareSides(const Index& before, const Index& after) {
+Sides compareSides(const Index& before, const Index& after, double margin) {
   Sides sides;
-  Collector collector(before, after);
-  std::vector<Both> all = collector.collect();
-  collector.tell(sides);
+  std::vector<Both> all = collect(before.plan(), Source(before), Source(after), sides);
   std::vector<Both*> tested;
   std::vector<double> p_values, here;
   // What has too few values to be found to have moved costs the others nothing.
@@ -182,7 +177,7 @@ Sides compareSides(const Index& before, const Index& after) {
   for (Both& both : all) {
     Shift& shift = both.shift;
     shift.tellable = shift.moved || (shift.tellable && (shift.constant || stats::significant(both.least, least_level)));
-    sayWorse(both);
+    sayWorse(both, margin);
     sides.shifts.push_back(std::move(both.shift));
   }
   return sides;

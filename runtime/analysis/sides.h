@@ -1,7 +1,7 @@
 #pragma once
 
-// Two sets of results of one plan beside each other: which verdicts changed, and what moved. They come from different
-// sessions, so nothing is paired, and what is found holds of the sessions first.
+// Two sets of results of one plan beside each other: what moved. They come from different sessions, so nothing is
+// paired, and what is found holds of the sessions first.
 
 #include <optional>
 #include <string>
@@ -38,7 +38,9 @@ struct Shift {
   /// Of a metric that moved, or lies apart: whether for worse; absent of a comparison, and of a metric that does not
   /// say what is better.
   std::optional<bool> worse;
-  bool directed = false;  // the metric says what is better
+  bool regression = false;  // it moved for worse, and its whole interval lies beyond the margin
+  /// Whether it got worse cannot be told: too few values, or sessions that may lie so far apart.
+  bool open = false;
 };
 
 struct Sides {
@@ -52,7 +54,8 @@ struct Sides {
 };
 
 /// Both indices must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others
-/// by stats::rankSum, on logs where all values are above 0.
-Sides compareSides(const Index& before, const Index& after);
+/// by stats::rankSum, on logs where all values are above 0. `margin`: how much worse a metric may get; 0.02 is 2 %, of
+/// a difference of shares two points.
+Sides compareSides(const Index& before, const Index& after, double margin = 0);
 
 }  // namespace expc::analysis

@@ -1,14 +1,15 @@
-#include "runtime/export/course.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/export/sides.h"
 #include "runtime/export/table.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::exports {
@@ -16,6 +17,7 @@ namespace {
 
 using analysis::Course;
 using analysis::Stay;
+using llvm::json::Object;
 
 /// Bars of the last stays that a line has room for, from the smallest value to the largest.
 std::string sparkline(const Course& course) {
@@ -23,19 +25,20 @@ std::string sparkline(const Course& course) {
   constexpr size_t kMost = 60;
   if (course.stays.empty()) return "";
   const size_t first = course.stays.size() > kMost ? course.stays.size() - kMost : 0;
-  const auto [low, high] = std::minmax_element(course.stays.begin(), course.stays.end(),
-                                               [](const Stay& a, const Stay& b) { return a.median < b.median; });
+  const auto [low, high] = std::ranges::minmax(course.stays, {}, &Stay::median);
   std::string text;
   for (size_t i = first; i < course.stays.size(); ++i) {
     const double share =
-        high->median > low->median ? (course.stays[i].median - low->median) / (high->median - low->median) : 0;
-    text += kBars[std::min<size_t>(7, static_cast<size_t>(share * 8))];
+        high.median > low.median ? (course.stays[i].median - low.median) / (high.median - low.median) : 0;
+    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];  // no number between infinite ones
   }
   return text;
 }
 
-/// The median of the stays in [from, to).
-double level(const Course& course, size_t from, size_t to) {
+/// The median of the stays between changes: from the change before `number`, or from the first stay.
+double level(const Course& course, size_t number) {
+  const size_t from = number == 0 ? 0 : course.changes[number - 1].at;
+  const size_t to = number < course.changes.size() ? course.changes[number].at : course.stays.size();
   std::vector<double> medians;
   for (size_t i = from; i < to; ++i) medians.push_back(course.stays[i].median);
   return stats::orderStatistics(medians).estimate().value_or(0);
@@ -47,115 +50,91 @@ std::string stayText(const Stay& stay) {
   return text + ", worker " + stay.build;
 }
 
-struct ChangeView {
-  const Stay *last, *first;  // before the change, and after it
-  double before, after;
-  bool worse;
-};
-
-ChangeView viewOf(const Course& course, size_t number) {
-  const size_t at = course.changes[number].at;
-  const size_t from = number == 0 ? 0 : course.changes[number - 1].at;
-  const size_t to = number + 1 < course.changes.size() ? course.changes[number + 1].at : course.stays.size();
-  ChangeView view{&course.stays[at - 1], &course.stays[at], level(course, from, at), level(course, at, to), false};
-  view.worse = course.lower_is_better == (view.after > view.before);
-  return view;
+Object stayJson(const std::vector<std::string>& sides, const Stay& stay) {
+  Object object{{"started", timeText({stay.started})},
+                {"side", plan::jsonText(sides[stay.side])},
+                {"session", stay.session},
+                {"host", plan::jsonText(stay.host)},
+                {"worker_build", plan::jsonText(stay.build)},
+                {"data_digest", plan::jsonText(stay.data)}};
+  if (stay.n > 0) {
+    object["n"] = stay.n;
+    object["median"] = report::numberJson(stay.median);
+  } else {
+    object["reason"] = plan::jsonText(stay.reason);
+  }
+  return object;
 }
 
-class CoursePrinter : report::TerminalText {
- public:
-  CoursePrinter(unsigned width, bool colour) : TerminalText(width, colour) {}
-
-  std::string print(const plan::Plan& plan, const std::vector<Course>& courses, bool all) {
-    out_ += paint_.bold("history of study " + report::printable(plan.study)) + '\n';
-    size_t quiet = 0;
-    for (const Course& course : courses) {
-      if (course.changes.empty() && course.lost.empty() && !all)
-        ++quiet;
-      else
-        printCourse(course);
+/// Puts a course behind the others: its lines where it is `shown`, and its object.
+void add(Block& block, const std::vector<std::string>& sides, const Course& course, bool shown) {
+  const auto quantity = [&](double value) { return analysis::formatQuantity(value, course.unit, course.dimension); };
+  const std::string newest =
+      course.stays.empty()
+          ? "no value"
+          : quantity(course.stays.back().median) + (course.lost.empty() ? " now" : " in the last that has a value");
+  std::vector<Line> lines = {
+      {course.metric + " at " + course.label, report::counted(course.stays.size(), "session") + ", " + newest}};
+  if (!course.lost.empty())
+    lines.push_back({"", course.lost.back().reason, 1,
+                     report::counted(course.lost.size(), "session") + " since then without a value:", "fail"});
+  lines.push_back({"", sparkline(course), 1});
+  llvm::json::Array stays, changes, lost;
+  for (size_t i = 0; i < course.changes.size(); ++i) {
+    const auto [at, p] = course.changes[i];
+    const double before = level(course, i), after = level(course, i + 1);
+    Object change{{"at", static_cast<int64_t>(at)},
+                  {"before", report::numberJson(before)},
+                  {"after", report::numberJson(after)},
+                  {"worse", nullptr},
+                  {"p", p}};
+    Line line{"", fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p), 1, "changed:", "open"};
+    if (course.better) {
+      const bool worse = (*course.better == plan::Direction::Lower) == (after > before);
+      line.word = worse ? "worse:" : "better:";
+      line.style = worse ? "fail" : "pass";
+      change["worse"] = worse;
     }
-    out_ += '\n';
-    const auto without = std::ranges::count_if(courses, [](const Course& one) { return !one.lost.empty(); });
-    line(fmt::format(
-             "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show "
-             "nothing){}{}",
-             std::count_if(courses.begin(), courses.end(), [](const Course& one) { return !one.changes.empty(); }),
-             courses.size(), analysis::formatConfidence(analysis::kConfidence),
-             without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
-             quiet > 0 ? "; --all shows the others" : ""),
-         0, 2);
-    return std::move(out_);
+    lines.push_back(std::move(line));
+    lines.push_back({"", "between " + stayText(course.stays[at - 1]), 2});
+    lines.push_back({"", "and " + stayText(course.stays[at]), 2});
+    changes.push_back(std::move(change));
   }
-
- private:
-  void printCourse(const Course& course) {
-    out_ += '\n';
-    const auto quantity = [&](double value) { return analysis::formatQuantity(value, course.unit, course.dimension); };
-    line(paint_.bold(report::printable(course.metric)) + " at " + report::printable(course.label) +
-             fmt::format(": {}, {}", report::counted(course.stays.size(), "session"),
-                         course.stays.empty() ? "no value"
-                                              : quantity(course.stays.back().median) +
-                                                    (course.lost.empty() ? " now" : " in the last that has a value")),
-         0, 4);
-    if (!course.lost.empty())
-      line(paint_.red(fmt::format("{} since then without a value: ", report::counted(course.lost.size(), "session"))) +
-               report::printable(course.lost.back().reason),
-           2, 4);
-    line(sparkline(course), 2, 2);
-    for (size_t i = 0; i < course.changes.size(); ++i) {
-      const ChangeView view = viewOf(course, i);
-      const std::string word = view.worse ? paint_.red("worse") : paint_.green("better");
-      line(fmt::format("{}: {} → {}, p = {:.2g}", word, quantity(view.before), quantity(view.after),
-                       course.changes[i].p),
-           2, 4);
-      line("between " + report::printable(stayText(*view.last)), 6, 8);
-      line("and     " + report::printable(stayText(*view.first)), 6, 8);
-    }
-  }
-};
+  if (shown) std::ranges::move(lines, std::back_inserter(block.lines));
+  for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
+  for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
+  block.json.push_back(Object{{"metric", plan::jsonText(course.metric)},
+                              {"label", plan::jsonText(course.label)},
+                              {"unit", plan::jsonText(course.unit)},
+                              {"environment_class", plan::jsonText(course.environment_class)},
+                              {"p", course.p},
+                              {"stays", std::move(stays)},
+                              {"changes", std::move(changes)},
+                              {"lost", std::move(lost)}});
+}
 
 }  // namespace
 
-std::string courseText(const plan::Plan& plan, const std::vector<Course>& courses, bool all, unsigned width,
-                       bool colour) {
-  return CoursePrinter(width, colour).print(plan, courses, all);
-}
-
-llvm::json::Value courseJson(const plan::Plan& plan, const std::vector<Course>& courses) {
-  llvm::json::Array array;
+Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
+                   bool all) {
+  Block block{"courses"};
+  size_t changed = 0, without = 0, quiet = 0;
   for (const Course& course : courses) {
-    llvm::json::Array stays, changes, lost;
-    for (const analysis::Lost& one : course.lost)
-      lost.push_back(llvm::json::Object{
-          {"started", timeText({one.started})}, {"session", one.session}, {"reason", plan::jsonText(one.reason)}});
-    for (const Stay& stay : course.stays)
-      stays.push_back(llvm::json::Object{{"started", timeText({stay.started})},
-                                         {"session", stay.session},
-                                         {"host", plan::jsonText(stay.host)},
-                                         {"worker_build", plan::jsonText(stay.build)},
-                                         {"data_digest", plan::jsonText(stay.data)},
-                                         {"n", stay.n},
-                                         {"median", stay.median}});
-    for (size_t i = 0; i < course.changes.size(); ++i) {
-      const ChangeView view = viewOf(course, i);
-      changes.push_back(llvm::json::Object{{"at", static_cast<int64_t>(course.changes[i].at)},
-                                           {"before", view.before},
-                                           {"after", view.after},
-                                           {"worse", view.worse},
-                                           {"p", course.changes[i].p}});
-    }
-    array.push_back(llvm::json::Object{{"metric", plan::jsonText(course.metric)},
-                                       {"label", plan::jsonText(course.label)},
-                                       {"unit", plan::jsonText(course.unit)},
-                                       {"environment_class", plan::jsonText(course.environment_class)},
-                                       {"p", course.p},
-                                       {"stays", std::move(stays)},
-                                       {"changes", std::move(changes)},
-                                       {"lost", std::move(lost)}});
+    const bool shown = all || !course.changes.empty() || !course.lost.empty();
+    changed += !course.changes.empty();
+    without += !course.lost.empty();
+    quiet += !shown;
+    add(block, sides, course, shown);
   }
-  return llvm::json::Object{
-      {"schema", "expc.history/1"}, {"study", plan::jsonText(plan.study)}, {"courses", std::move(array)}};
+  block.rest = fmt::format(
+      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}",
+      changed, courses.size(), analysis::formatConfidence(analysis::kConfidence),
+      without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
+      quiet > 0 ? "; --all shows the others" : "");
+  Document document(plan, sides, without > 0 ? analysis::Verdict::Broken : analysis::Verdict::NotAsked);
+  document.title += report::joined(sides) + " by session";
+  document.blocks = {std::move(block)};
+  return document;
 }
 
 }  // namespace expc::exports

@@ -2,7 +2,6 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <cmath>
 #include <string>
 
 #include "runtime/export/tables.h"
@@ -18,12 +17,7 @@ struct JsonValue {
   void operator()(std::monostate) const {}
   void operator()(std::string_view text) const { out.attribute(name, plan::jsonText(text)); }
   void operator()(int64_t value) const { out.attribute(name, value); }
-  void operator()(double value) const {
-    if (std::isfinite(value))
-      out.attribute(name, value);
-    else
-      out.attribute(name, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-  }
+  void operator()(double value) const { out.attribute(name, report::numberJson(value)); }
   void operator()(bool value) const { out.attribute(name, value); }
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
 };

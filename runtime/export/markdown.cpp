@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/analysis/meaning.h"
+#include "runtime/export/document.h"
 #include "runtime/export/outcome.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/grid.h"
@@ -14,9 +15,6 @@
 
 namespace expc::exports {
 namespace {
-
-/// Rows of a folded table; pull requests hold 64 KiB.
-constexpr size_t kMostRows = 30;
 
 std::vector<std::string> escaped(std::vector<std::string> texts) {
   std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
@@ -113,6 +111,25 @@ std::string markdownText(std::string_view text) {
       out += c == ':' && safe.compare(i, 3, "://") != 0 ? ":" : std::string(1, c) + "&#8203;";
     else
       out += c;
+  }
+  return out;
+}
+
+std::string markdown(const Document& document) {
+  std::string out =
+      fmt::format("### {} {}\n", analysis::meaningOf(document.outcome).markdown, markdownText(document.title));
+  for (const Block& block : document.blocks) {
+    std::string lines, rows;
+    for (const Line& one : block.lines)
+      lines += fmt::format("{:{}}- {}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
+                           one.of.empty() ? "" : "**" + markdownText(one.of) + "**: ", markdownText(one.text));
+    for (size_t i = 0; i < block.rows.size() && i < kMostRows; ++i) rows += row(escaped(block.rows[i]));
+    if (!rows.empty()) rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size());
+    if (block.rest.empty() && lines.empty()) continue;
+    if (block.aside)
+      out += folded(block.name, lines + rows);
+    else
+      out += fmt::format("\n**{}** {}\n\n{}{}", block.name, markdownText(block.rest), lines, rows);
   }
   return out;
 }

@@ -3,161 +3,219 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/analysis/sides.h"
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
 
+using analysis::Answer;
+using analysis::Missing;
+using analysis::Shift;
 using analysis::Verdict;
+using llvm::json::Object;
+
+// Verdicts of the sides.
+
+/// A criterion that the study asks, on every side.
+struct Claim {
+  const plan::Criterion& criterion;
+  std::vector<const analysis::CriterionResult*> results = {};  // by side; null: it is not asked there
+
+  Answer answer(size_t side) const {
+    return results[side] ? analysis::meaningOf(*results[side]).answer : Answer::NotAsked;
+  }
+  std::string verdict(size_t side) const {
+    return results[side] ? report::markedVerdict(*results[side]) : std::string("NOT ASKED");
+  }
+  std::string why(size_t side) const { return results[side] ? results[side]->why : ""; }
+  bool changed() const { return verdict(0) != verdict(results.size() - 1); }
+  /// It held on the first side, and does not on the last.
+  bool lost() const { return answer(0) == Answer::Holds && answer(results.size() - 1) != Answer::Holds; }
+
+  /// What became of the conclusion, which is a verdict of the first side that stands: not run if there is none, a fail
+  /// if another side is decided otherwise, a pass if all that are decided say the same, inconclusive if none is.
+  Verdict fate() const {
+    const auto decided = [&](size_t side) { return answer(side) == Answer::Holds || answer(side) == Answer::Fails; };
+    if (!decided(0)) return Verdict::NotRun;
+    Verdict fate = Verdict::Inconclusive;
+    for (size_t side = 1; side < results.size(); ++side) {
+      if (!decided(side)) continue;
+      if (answer(side) != answer(0)) return Verdict::Fail;
+      fate = Verdict::Pass;
+    }
+    return fate;
+  }
+};
+
+std::string_view fateText(Verdict fate) {
+  return fate == Verdict::Pass           ? "replicated"
+         : fate == Verdict::Fail         ? "contradicted"
+         : fate == Verdict::Inconclusive ? "open"
+                                         : "without a conclusion to replicate";
+}
+
+/// In the study's order.
+std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides) {
+  std::vector<Claim> claims;
+  for (const plan::Criterion& criterion : plan.criteria) {
+    if (criterion.not_asked) continue;
+    claims.push_back({criterion});
+    for (const Side& side : sides)
+      claims.back().results.push_back(plan::named(side.judgement.criteria, criterion.name));
+  }
+  return claims;
+}
+
+/// Each with what the sides say of it: of `every` side with its estimates, else of the last where that changed.
+Block verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
+  constexpr size_t kListed = 8;
+  Block block{"verdicts"};
+  for (const Claim& claim : claims) {
+    const std::string fate(fateText(claim.fate()));
+    const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
+    block.lines.push_back({claim.criterion.name, claim.criterion.text, 0, every ? fate : words,
+                           every             ? analysis::meaningOf(claim.fate()).style
+                           : claim.lost()    ? "fail"
+                           : claim.changed() ? "open"
+                                             : ""});
+    llvm::json::Array all;
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const std::string why = claim.why(i);
+      std::vector<std::string> cells;
+      if (claim.results[i])
+        for (const auto& cell : claim.results[i]->cells) cells.push_back(cellLine(plan, claim.criterion, cell));
+      if (every || (claim.changed() && i + 1 == sides.size()))
+        block.lines.push_back({sides[i].name, claim.verdict(i) + (why.empty() ? "" : ": " + why), 1});
+      for (size_t cell = 0; every && cell < cells.size() && cell < kListed; ++cell)
+        block.lines.push_back({"", cells[cell], 2});
+      if (every && cells.size() > kListed)
+        block.lines.push_back({"", fmt::format("… and {} more", cells.size() - kListed), 2});
+      all.push_back(Object{{"side", plan::jsonText(sides[i].name)},
+                           {"verdict", claim.verdict(i)},
+                           {"why", plan::jsonText(why)},
+                           {"cells", plan::jsonTexts(cells)}});
+    }
+    block.json.push_back(Object{{"name", plan::jsonText(claim.criterion.name)},
+                                {"text", plan::jsonText(claim.criterion.text)},
+                                {"became", fate},
+                                {"changed", claim.changed()},
+                                {"lost", claim.lost()},
+                                {"sides", std::move(all)}});
+  }
+  return block;
+}
+
+std::vector<std::string> namesOf(std::span<const Side> sides) {
+  std::vector<std::string> names;
+  for (const Side& side : sides) names.push_back(side.name);
+  return names;
+}
+
+// What two sides differ in.
 
 std::string listed(const std::set<std::string>& texts) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What the sessions and trials of a side say of one thing.
-template <class Of>
-std::set<std::string> ofTrials(const store::Results& results, Of of) {
+/// What the trials of a side say of one thing.
+std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {
   std::set<std::string> texts;
-  for (const store::Trial& trial : results.trials) texts.insert(of(trial));
+  for (const store::Trial& trial : side.results.trials) texts.insert(of(trial));
   texts.erase("");
   return texts;
 }
 
-std::set<std::string> hostsOf(const store::Results& results) {
+std::string hostsOf(const Side& side) {
   std::set<std::string> hosts;
-  for (const store::Session& session : results.sessions) hosts.insert(session.where.machine());
-  return hosts;
+  for (const store::Session& session : side.results.sessions) hosts.insert(session.where.machine());
+  return listed(hosts);
 }
 
 /// "2026-11-21", or the first and the last day.
-std::string daysOf(const store::Results& results) {
-  const std::set<std::string> days =
-      ofTrials(results, [](const store::Trial& trial) { return timeText({trial.started}).substr(0, 10); });
-  if (days.size() < 2) return listed(days);
-  return *days.begin() + " to " + *days.rbegin();
+std::string daysOf(const Side& side) {
+  const auto days = ofTrials(side, [](const auto& trial) { return timeText({trial.started}).substr(0, 10); });
+  return days.size() < 2 ? listed(days) : *days.begin() + " to " + *days.rbegin();
 }
 
-}  // namespace
-
-std::vector<VerdictPair> verdictPairs(const SidesView& view) {
-  std::vector<VerdictPair> pairs;
-  for (const plan::Criterion& criterion : view.plan.criteria) {
-    const auto* before = plan::named(view.before.judgement.criteria, criterion.name);
-    const auto* after = plan::named(view.after.judgement.criteria, criterion.name);
-    if (!before || !after) continue;
-    VerdictPair pair{
-        criterion.name, criterion.text, report::markedVerdict(*before), report::markedVerdict(*after), false,
-        false,          after->why};
-    pair.changed = pair.before != pair.after;
-    pair.lost = analysis::meaningOf(*before).answer == analysis::Answer::Holds &&
-                analysis::meaningOf(*after).answer != analysis::Answer::Holds;
-    pairs.push_back(std::move(pair));
-  }
-  return pairs;
-}
-
-std::vector<Difference> differences(const SidesView& view) {
-  const store::Results &before = view.before.results, &after = view.after.results;
-  std::vector<Difference> all;
-  const auto add = [&](const char* what, const std::string& one, const std::string& other) {
-    if (one != other) all.push_back({what, one, other});
+/// Machine, build, program and data, days: what they differ in beside their values.
+Block differences(const Side& before, const Side& after) {
+  Block block{"differences"};
+  const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
+    const std::string one = text(before), other = text(after);
+    if (one == other) return;
+    block.lines.push_back({what, one + " → " + other});
+    block.json.push_back(Object{{"what", what}, {"before", plan::jsonText(one)}, {"after", plan::jsonText(other)}});
   };
-  const auto of = [&](const char* what, const std::function<std::string(const store::Trial&)>& text) {
-    add(what, listed(ofTrials(before, text)), listed(ofTrials(after, text)));
+  const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
+    add(what, [&](const Side& side) {
+      return listed(ofTrials(side, [&](const store::Trial& trial) { return text(*trial.key); }));
+    });
   };
-  add("machine", listed(hostsOf(before)), listed(hostsOf(after)));
-  of("kind of machine", [](const store::Trial& trial) { return trial.key->environment_class; });
-  of("worker", [](const store::Trial& trial) { return trial.key->worker_build; });
-  of("program or data", [](const store::Trial& trial) { return trial.key->data.substr(0, 12); });
-  add("days", daysOf(before), daysOf(after));
-  return all;
+  add("machine", hostsOf);
+  of("kind of machine", [](const store::TrialKey& key) { return key.environment_class; });
+  of("worker", [](const store::TrialKey& key) { return key.worker_build; });
+  of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
+  add("days", daysOf);
+  if (block.lines.size() > 1) block.rest = "what moved may come of any of these";
+  block.aside = true;
+  return block;
 }
 
-std::vector<std::string> scopeOf(const SidesView& view) {
-  const analysis::Scope &before = view.sides.before, &after = view.sides.after;
-  std::vector<std::string> lines;
-  lines.push_back(fmt::format("before: {}, {}; after: {}, {}; no value of one side is paired with one of the other",
-                              report::counted(before.sessions, "session"), report::counted(before.nodes, "node"),
-                              report::counted(after.sessions, "session"), report::counted(after.nodes, "node")));
-  if (view.sides.generalises())
-    lines.push_back("how far sessions lie apart is in the intervals, so what moved holds of sessions like these");
+/// What the comparison can be taken for.
+Block scopeOf(const analysis::Sides& sides) {
+  const auto of = [](const analysis::Scope& side) {
+    return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
+  };
+  Block block{"scope"};
+  const auto say = [&](const std::string& text) {
+    block.lines.push_back({"", text});
+    block.json.push_back(plan::jsonText(text));
+  };
+  say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
+                  of(sides.after)));
+  if (sides.generalises())
+    say("how far sessions lie apart is in the intervals, so what moved holds of sessions like these");
   else
-    lines.push_back(fmt::format(
+    say(fmt::format(
         "so few sessions do not show how far sessions lie apart (the machine, its temperature, the day), so only what "
         "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
         "one study with both as levels of a factor compares them inside blocks",
         analysis::kSessionsApart));
-  const auto differing = differences(view);
-  if (differing.size() > 1) {
-    std::vector<std::string> names;
-    for (const Difference& one : differing) names.push_back(one.what);
-    lines.push_back("the sides differ in " + report::joined(names) + ": what moved may come of any of these");
-  }
-  return lines;
+  block.aside = true;
+  return block;
 }
 
-namespace {
-
-/// Whether all from `low` to `high` is a change by more than the margin.
-bool isBeyond(const SidesView& view, const analysis::Shift& shift, double low, double high) {
-  if (shift.ratio) return low > 1 + view.margin || high < 1 / (1 + view.margin);
-  const bool share = shift.dimension == "share" || shift.dimension == analysis::kPoints;
-  const double margin = share || !shift.before ? view.margin : view.margin * std::abs(*shift.before);
-  return low > margin || high < -margin;
-}
-
-bool losesVerdict(const SidesView& view) {
-  const auto pairs = verdictPairs(view);
-  return std::any_of(pairs.begin(), pairs.end(), [](const VerdictPair& pair) { return pair.lost; });
-}
-
-bool anyShift(const SidesView& view, const std::function<bool(const analysis::Shift&)>& holds) {
-  return std::any_of(view.sides.shifts.begin(), view.sides.shifts.end(), holds);
-}
-
-bool isWorse(const SidesView& view) {
-  return anyShift(view, [&](const auto& shift) { return isRegression(view, shift); }) ||
-         (losesVerdict(view) &&
-          anyShift(view, [](const auto& shift) { return shift.moved && shift.worse.value_or(true); }));
-}
-
-bool isOpen(const SidesView& view) {
-  return losesVerdict(view) || anyShift(view, [&](const auto& shift) { return isOpen(view, shift); });
-}
-
-}  // namespace
-
-bool isRegression(const SidesView& view, const analysis::Shift& shift) {
-  return shift.moved && shift.worse.value_or(false) && shift.interval &&
-         isBeyond(view, shift, shift.interval->low, shift.interval->high);
-}
-
-std::vector<analysis::Missing> missingOf(const SidesView& view) {
-  const analysis::Judgement &before = view.before.judgement, &after = view.after.judgement;
-  std::vector<analysis::Missing> all = after.missing;
+/// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
+std::vector<Missing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
+                               const analysis::Judgement& after) {
+  std::vector<Missing> all = after.missing;
   const auto known = [&](const std::string& what) {
-    return std::ranges::any_of(all, [&](const analysis::Missing& one) { return one.what == what; });
+    return std::ranges::any_of(all, [&](const Missing& one) { return one.what == what; });
   };
   const auto ran_out = [](const analysis::PointStatus& status) {
     return status.infeasible >= analysis::kInfeasibleBlocks;
   };
-  for (const analysis::Missing& one : before.missing)
+  for (const Missing& one : before.missing)
     if (!known(one.what)) all.push_back({one.what, "it has no value before: " + one.why, Verdict::Inconclusive});
   for (const analysis::PointStatus& now : after.points) {
     const analysis::PointStatus* then = before.status(now.point, now.kind);
-    const plan::Point* point = view.plan.findPoint(now.point);
+    const plan::Point* point = plan.findPoint(now.point);
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
-    std::string what = analysis::missingPoint(view.plan, now.kind, *point);
+    std::string what = analysis::missingPoint(plan, now.kind, *point);
     if (known(what)) continue;
     all.push_back({std::move(what),
                    ran_out(now)
@@ -168,30 +226,156 @@ std::vector<analysis::Missing> missingOf(const SidesView& view) {
   return all;
 }
 
-bool isOpen(const SidesView& view, const analysis::Shift& shift) {
-  if (!shift.tellable) return shift.directed;
-  return shift.apart && shift.worse.value_or(false) && shift.estimate &&
-         isBeyond(view, shift, *shift.estimate, *shift.estimate);
+Block missingBlock(const std::vector<Missing>& missing, const char* rest) {
+  Block block{"missing", missing.empty() ? "" : rest};
+  for (const Missing& one : missing) {
+    const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
+    block.lines.push_back({one.what, one.why, 0, std::string(meaning.word), meaning.style});
+  }
+  block.json = report::missingJson(missing);
+  return block;
 }
 
-Verdict outcomeOf(const SidesView& view) {
-  const auto missing = missingOf(view);
-  if (std::ranges::any_of(missing, [](const auto& one) { return one.verdict == Verdict::Broken; }))
-    return Verdict::Broken;
-  if (isWorse(view)) return Verdict::Fail;
-  const bool one_sided = view.sides.only_before + view.sides.only_after > 0;
-  return missing.empty() && !one_sided && !isOpen(view) ? Verdict::Pass : Verdict::Inconclusive;
-}
+// Values that moved.
 
-std::string changeText(const analysis::Shift& shift) {
+/// "1.12x [1.10x, 1.14x]", "+3.0 ms".
+std::string changeText(const Shift& shift) {
   if (!shift.estimate) return "–";
   const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
   const std::string_view dimension = shift.ratio                  ? ""
                                      : shift.dimension == "share" ? analysis::kPoints
                                                                   : std::string_view(shift.dimension);
-  if (shift.constant) return analysis::formatQuantity(*shift.estimate, unit, dimension) + " constant";
-  if (!shift.interval) return analysis::formatQuantity(*shift.estimate, unit, dimension);
-  return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
+  if (!shift.constant && shift.interval)
+    return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
+  return analysis::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
+}
+
+std::vector<std::string> rowOf(const Shift& shift, double margin) {
+  const auto value = [&](const std::optional<double>& one) {
+    return one ? analysis::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
+  };
+  const char* way = shift.apart                       ? "undecided"
+                    : !shift.worse                    ? ""
+                    : !*shift.worse                   ? "better"
+                    : shift.regression || margin == 0 ? "worse"
+                                                      : "worse, within the margin";
+  return {shift.subject,
+          shift.label,
+          value(shift.before),
+          value(shift.after),
+          changeText(shift),
+          fmt::format("{}, {}", shift.before_n, shift.after_n),
+          way};
+}
+
+Object shiftJson(const Shift& shift) {
+  return Object{{"subject", plan::jsonText(shift.subject)},
+                {"label", plan::jsonText(shift.label)},
+                {"comparison", shift.comparison},
+                {"unit", plan::jsonText(shift.unit)},
+                {"before", report::numberJson(shift.before)},
+                {"after", report::numberJson(shift.after)},
+                {"before_n", shift.before_n},
+                {"after_n", shift.after_n},
+                {"by", shift.ratio ? "ratio" : "difference"},
+                {"estimate", report::numberJson(shift.estimate)},
+                {"interval", report::intervalJson(shift.interval)},
+                {"p", shift.p},
+                {"moved", shift.moved},
+                {"tellable", shift.tellable},
+                {"by_session", shift.by_session},
+                {"undecided", shift.open},
+                {"worse", shift.worse ? llvm::json::Value(*shift.worse) : llvm::json::Value(nullptr)},
+                {"regression", shift.regression}};
+}
+
+/// "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few values".
+std::string summary(const analysis::Sides& sides) {
+  const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
+  std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
+  if (sides.tested > 0)
+    text += fmt::format(" (Holm over {} at {})", sides.tested, analysis::formatConfidence(analysis::kConfidence));
+  if (const auto apart = count(&Shift::apart))
+    text += fmt::format("; {} undecided: apart in these sessions, by no more than sessions may be", apart);
+  if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
+    text += fmt::format("; {} could not have been found to move with so few values", few);
+  if (sides.only_before + sides.only_after > 0)
+    text += fmt::format("; measured before alone: {}, after alone: {}", sides.only_before, sides.only_after);
+  return text;
+}
+
+/// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
+Block values(const analysis::Sides& sides, double margin) {
+  Block block{"values", summary(sides), {}, {"what", "where", "before", "after", "change", "n", ""}};
+  std::vector<const Shift*> moved;
+  for (const Shift& shift : sides.shifts) {
+    block.json.push_back(shiftJson(shift));
+    if (shift.moved || shift.apart) moved.push_back(&shift);
+  }
+  std::ranges::stable_sort(moved, {},
+                           [](const Shift* one) { return std::tuple(!one->regression, one->apart, one->p); });
+  for (const Shift* shift : moved) block.rows.push_back(rowOf(*shift, margin));
+  return block;
+}
+
+/// What the comparison comes to.
+Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims, const std::vector<Missing>& missing) {
+  const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
+  const bool lost = std::ranges::any_of(claims, [](const Claim& claim) { return claim.lost(); });
+  if (std::ranges::any_of(missing, [](const Missing& one) { return one.verdict == Verdict::Broken; }))
+    return Verdict::Broken;
+  if (any([&](const Shift& shift) { return shift.regression || (lost && shift.moved && shift.worse.value_or(true)); }))
+    return Verdict::Fail;
+  const bool open = lost || !missing.empty() || sides.only_before + sides.only_after > 0 ||
+                    any([](const Shift& shift) { return shift.open; });
+  return open ? Verdict::Inconclusive : Verdict::Pass;
+}
+
+}  // namespace
+
+Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin) {
+  const Side &before = sides.front(), &after = sides.back();
+  const analysis::Sides found =
+      analysis::compareSides(analysis::Index(plan, before.results), analysis::Index(plan, after.results), margin);
+  const std::vector<Claim> claims = claimsOf(plan, sides);
+  const std::vector<Missing> missing = missingOf(plan, before.judgement, after.judgement);
+  Document document(plan, namesOf(sides), outcomeOf(found, claims, missing));
+  document.title += before.name + " → " + after.name;
+  document.json["margin"] = margin;
+  document.json["tested"] = found.tested;
+  Block verdicts = verdictsOf(plan, sides, claims, false);
+  if (!claims.empty())
+    verdicts.rest = fmt::format("{} of {} changed", std::ranges::count(claims, true, &Claim::changed), claims.size());
+  document.blocks = {differences(before, after), std::move(verdicts),
+                     missingBlock(missing, "what cannot be compared, or fails after"), values(found, margin),
+                     scopeOf(found)};
+  return document;
+}
+
+Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
+  const std::vector<Claim> claims = claimsOf(plan, sides);
+  std::vector<std::string> counts;
+  Verdict outcome = Verdict::NotRun;
+  for (const Verdict fate : {Verdict::Fail, Verdict::Inconclusive, Verdict::Pass, Verdict::NotRun})
+    if (const auto count = std::ranges::count(claims, fate, &Claim::fate)) {
+      if (counts.empty()) outcome = fate;  // the worst
+      counts.push_back(fmt::format("{} {}", count, fateText(fate)));
+    }
+  if (claims.empty()) counts.emplace_back("the study has no criterion, so there is nothing to replicate");
+  bool broken = false;
+  std::vector<Missing> missing;
+  for (const Side& side : sides.subspan(1)) {
+    broken |= analysis::exitCode(side.judgement) == analysis::meaningOf(Verdict::Broken).exit_code;
+    for (const Missing& one : side.judgement.missing)
+      missing.push_back({one.what + " on " + side.name, one.why, one.verdict});
+  }
+  if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
+  Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
+  document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
+  if (document.outcome == Verdict::NotRun) document.exit_code = 5;
+  document.blocks = {verdictsOf(plan, sides, claims, true), missingBlock(missing, "what has no value elsewhere")};
+  document.blocks[0].rest = report::joined(counts);
+  return document;
 }
 
 }  // namespace expc::exports

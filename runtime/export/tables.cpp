@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "runtime/analysis/readings.h"
 #include "runtime/export/factors.h"
-#include "runtime/plan/evaluate.h"
 
 namespace expc::exports {
 namespace {
@@ -134,30 +133,18 @@ class Rows {
     row.insert(row.end(), cells.begin(), cells.end());
   }
 
-  /// A trial's value of a metric, a number or the last of a series; a derived one is computed from the trial's others.
-  plan::Reading read(const store::Trial& trial, const std::string& name) const {
-    const plan::Metric* metric = source_.plan.findMetric(name);
-    const auto point = points_.find(trial.place().point);
-    if (metric && metric->derived)
-      return evaluate(
-          *metric->derived, [&](const plan::MetricTerm& part) { return read(trial, part.metric); },
-          point == points_.end() ? nullptr : &point->second.first->parameters);
-    if (const auto series = trial.series.find(name); series != trial.series.end() && !series->second.empty())
-      return {.value = series->second.back(), .series = &series->second};
-    if (const auto value = trial.metrics.find(name); value != trial.metrics.end()) return {.value = value->second};
-    return {std::nullopt, false, name + " is missing"};
-  }
-
   /// Every metric that a trial has a value of, or said that its device cannot give: those of the plan in its order,
   /// then what else was measured of it. A trial that is not valid has no derived ones.
   std::vector<std::pair<std::string_view, Cell>> values(const store::Trial& trial) const {
     std::vector<std::pair<std::string_view, Cell>> values;
     std::set<std::string_view> of_plan;
+    const auto at = points_.find(trial.place().point);
+    const plan::Point* point = at == points_.end() ? nullptr : at->second.first;
     for (const plan::Metric& metric : source_.plan.metrics) {
       of_plan.insert(metric.name);
       if (metric.kind != trial.key->kind) continue;
       if (metric.derived && trial.status != store::TrialStatus::Valid) continue;
-      if (const auto reading = read(trial, metric.name); reading.value)
+      if (const auto reading = analysis::readMetric(source_.plan, point, trial, metric.name); reading.value)
         values.emplace_back(metric.name, *reading.value);
     }
     for (const auto& [name, value] : trial.metrics)

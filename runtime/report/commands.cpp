@@ -57,8 +57,9 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
 }
 
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder) {
-  return fmt::format("expc replicate {} --of {} --results {}", selectionWords(plan, plan.overrides), shellWord(folder),
-                     shellWord(folder + "-again"));
+  const std::string again = folder + "-again";
+  return fmt::format("{}; expc compare {} {} {} --claims", repeatCommand(plan, again),
+                     selectionWords(plan, plan.overrides), shellWord(folder), shellWord(again));
 }
 
 std::string reportCommand(const plan::Plan& plan, const std::string& folder) {

@@ -14,7 +14,7 @@ namespace expc::report {
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
                           const std::map<plan::TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
 
-/// One that measures the plan anew into another folder and holds it against the results in `folder`.
+/// Two that measure the plan anew into another folder, and hold it against the results in `folder`.
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
 
 /// One that reports what is stored of the plan in `folder`.

@@ -75,7 +75,7 @@ TEST_CASE("the page holds every part, verdicts first") {
         "What the workers said of themselves",
         "1 (1 trial); 2 (1 trial)",
         "<h2>How to repeat it</h2>",
-        "expc replicate experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
+        "expc compare experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
     CAPTURE(part);
     const size_t at = text.find(part, last);
     CHECK(at != std::string::npos);

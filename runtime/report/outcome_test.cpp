@@ -86,7 +86,8 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
   const auto next = nextCommands(example.plan, example.judgement, "my results");
   REQUIRE(next.size() == 1);
   CHECK(next[0].command ==
-        "expc replicate experiments/precision.exp --study precision --of 'my results' --results 'my results-again'");
+        "expc run experiments/precision.exp --study precision --results 'my results-again'; "
+        "expc compare experiments/precision.exp --study precision 'my results' 'my results-again' --claims");
   example.plan.presets = {"quick"};
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
 }

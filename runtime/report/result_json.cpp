@@ -43,8 +43,6 @@ Object scope(const analysis::Scope& scope) {
                 {"nodes", scope.nodes}};
 }
 
-Value published(const std::optional<double>& value) { return value ? numberJson(*value) : Value(nullptr); }
-
 /// "POINT", of a control "POINT#NAME".
 Array placeNames(const std::vector<plan::Place>& places) {
   Array array;
@@ -84,7 +82,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (estimate.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[estimate.cell];
     Object object{{"levels", labels(factors, cell.labels)},
-                  {"estimate", estimate.estimate ? numberJson(*estimate.estimate) : Value(nullptr)},
+                  {"estimate", numberJson(estimate.estimate)},
                   {"interval", intervalJson(estimate.interval)},
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
@@ -96,7 +94,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
       object["values"] = numbers(estimate.values);
     }
     if (!plan.references.empty() && cell.term)
-      object["published"] = published(analysis::publishedValue(plan, *cell.term));
+      object["published"] = numberJson(analysis::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
     if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
     if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
@@ -186,17 +184,16 @@ std::string workloadOf(const plan::Plan& plan, const plan::Point& point) {
 Array controls(const plan::Plan& plan, const analysis::Judgement& judgement) {
   Array array;
   for (const analysis::ControlResult& control : judgement.controls)
-    array.push_back(
-        Object{{"name", plan::jsonText(control.name)},
-               {"point", plan::jsonText(control.point)},
-               {"metric", plan::jsonText(control.metric)},
-               {"by", control.ratio ? "ratio" : "difference"},
-               {"estimate", control.estimate.estimate ? numberJson(*control.estimate.estimate) : Value(nullptr)},
-               {"interval", intervalJson(control.estimate.interval)},
-               {"scope", scope(control.estimate.scope)},
-               {"margin", control.margin ? Value(*control.margin) : Value(nullptr)},
-               {"untrusted", control.untrusted},
-               {"why", plan::jsonText(control.why)}});
+    array.push_back(Object{{"name", plan::jsonText(control.name)},
+                           {"point", plan::jsonText(control.point)},
+                           {"metric", plan::jsonText(control.metric)},
+                           {"by", control.ratio ? "ratio" : "difference"},
+                           {"estimate", numberJson(control.estimate.estimate)},
+                           {"interval", intervalJson(control.estimate.interval)},
+                           {"scope", scope(control.estimate.scope)},
+                           {"margin", control.margin ? Value(*control.margin) : Value(nullptr)},
+                           {"untrusted", control.untrusted},
+                           {"why", plan::jsonText(control.why)}});
   return array;
 }
 
@@ -207,7 +204,7 @@ Array repetitions(const analysis::Judgement& judgement) {
                            {"subject", plan::jsonText(state.until.subject)},
                            {"half_width", state.until.half_width},
                            {"relative", state.until.relative},
-                           {"widest", state.widest ? numberJson(*state.widest) : Value(nullptr)},
+                           {"widest", numberJson(state.widest)},
                            {"where", plan::jsonText(state.where)},
                            {"repetitions", state.blocks},
                            {"most", state.most},
@@ -243,8 +240,8 @@ void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judg
       Object measured{{"n", summary->n},
                       {"timeouts", summary->timeouts},
                       {"never", summary->never},
-                      {"published", published(analysis::publishedValue(plan, point, metric))},
-                      {"median", summary->median ? numberJson(*summary->median) : Value(nullptr)},
+                      {"published", numberJson(analysis::publishedValue(plan, point, metric))},
+                      {"median", numberJson(summary->median)},
                       {"minimum", numberJson(summary->minimum)},
                       {"maximum", numberJson(summary->maximum)},
                       {"interval", intervalJson(summary->interval)},
@@ -294,13 +291,15 @@ Value numberJson(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+Value numberJson(const std::optional<double>& value) { return value ? numberJson(*value) : Value(nullptr); }
+
 Value intervalJson(const std::optional<stats::Interval>& interval) {
   if (!interval) return nullptr;
   return Object{
       {"low", numberJson(interval->low)}, {"high", numberJson(interval->high)}, {"confidence", interval->confidence}};
 }
 
-Value missingJson(const std::vector<analysis::Missing>& missing) {
+Array missingJson(const std::vector<analysis::Missing>& missing) {
   Array array;
   for (const analysis::Missing& one : missing)
     array.push_back(Object{{"what", plan::jsonText(one.what)},

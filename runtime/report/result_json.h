@@ -13,11 +13,13 @@
 
 namespace expc::report {
 
-/// A number, or "inf", "-inf" or "nan", which JSON has no numbers for; and an interval of such, or null.
+/// A number, or "inf", "-inf" or "nan", which JSON has no numbers for; null where there is none; and an interval of
+/// such, or null.
 llvm::json::Value numberJson(double value);
+llvm::json::Value numberJson(const std::optional<double>& value);
 llvm::json::Value intervalJson(const std::optional<stats::Interval>& interval);
 /// What was asked for and has no value.
-llvm::json::Value missingJson(const std::vector<analysis::Missing>& missing);
+llvm::json::Array missingJson(const std::vector<analysis::Missing>& missing);
 
 /// The judgement as JSON ("expc.report/1"), self-explaining: cells by the labels of their factors, values in base
 /// units. What was `rehearsed` stands apart, and only where there is something. Values that are not finite (a timeout

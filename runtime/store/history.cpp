@@ -6,7 +6,7 @@
 
 namespace expc::store {
 
-llvm::Expected<History> history(Store& store, const plan::Plan& plan) {
+llvm::Expected<History> history(Store& store, const plan::Plan& plan, const Part& part) {
   auto trials = store.endedTrials(plan);
   if (!trials) return trials.takeError();
   History history{std::move(*trials), {}, {}};
@@ -23,6 +23,13 @@ llvm::Expected<History> history(Store& store, const plan::Plan& plan) {
   }
   for (Statement* one : {&block, &session})
     if (auto error = one->take()) return error;
+  std::erase_if(history.trials, [&](const Trial& trial) {
+    const auto session = history.sessions.find(trial.session);
+    return !part.has(trial) ||
+           (part.host && (session == history.sessions.end() || !session->second.where.isOn(*part.host))) ||
+           (part.build && !trial.key->worker_build.starts_with(*part.build)) ||
+           (part.program && !trial.key->data.starts_with(*part.program));
+  });
   return history;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "runtime/store/part.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -18,7 +19,8 @@ struct History {
   std::map<int64_t, Session> sessions;
 };
 
-/// Every trial of the plan's points that has ended, with its block and session. Errors as of Store::load.
-llvm::Expected<History> history(Store& store, const plan::Plan& plan);
+/// Every trial of the plan's points that has ended, and is of the part, with its block and session. Errors as of
+/// Store::load.
+llvm::Expected<History> history(Store& store, const plan::Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

@@ -18,6 +18,11 @@ struct Part {
   std::optional<std::string> build;     // how the worker's build begins
   std::optional<std::string> program;   // how a digest of the program or its data begins
   std::optional<double> since, before;  // Unix time of the start
+
+  /// Whether a trial is of that run and of that time.
+  bool has(const Trial& trial) const {
+    return (!run || trial.run == *run) && (!since || trial.started >= *since) && (!before || trial.started < *before);
+  }
 };
 
 struct PartResults {

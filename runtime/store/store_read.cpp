@@ -375,9 +375,7 @@ llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Pl
   PartResults found{{}, planOf(*newest, database)};
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
   auto results = Loader(database, plan, &newest->match, [&](const Trial& trial) {
-                   return where->has(trial.session) && (!part.run || trial.run == *part.run) &&
-                          (!part.since || trial.started >= *part.since) &&
-                          (!part.before || trial.started < *part.before);
+                   return where->has(trial.session) && part.has(trial);
                  }).take();
   if (!results) return results.takeError();
   found.results = std::move(*results);

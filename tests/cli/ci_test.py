@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate of docs/ci.md, as it stands there: its study, its script, its exit codes; and `expc history`.
+"""The gate of docs/ci.md, as it stands there: its study, its script, its exit codes; and `expc compare --by session`.
 
 usage: ci_test.py --expc PATH
 """
@@ -18,10 +18,11 @@ OPTIONS = None
 HISTORY = """workload bench command ["bash", "-c", "echo took $$(cat %s/time) ms; echo steady 5"] {
   metric wall : Time lower from regex("took ([0-9]+) ms", unit = 1ms)
   metric steady : float lower from regex("steady ([0-9]+)")
+  metric twice : Time = wall * 2
 }
 study history {
   workload bench
-  measure wall, steady
+  measure wall, steady, twice
   criterion quick: wall <= 110ms
   design full { timed { repeat 2 } }
 }
@@ -116,8 +117,12 @@ class History(unittest.TestCase):
         done = subprocess.run([OPTIONS.expc, "store", *words], cwd=cls.folder, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
 
+    @classmethod
+    def history(cls, *words):
+        return cls.expc("compare", *words, "--by", "session")
+
     def test_a_level_that_changed_is_found_between_two_sessions(self):
-        done = self.expc("history", "--results", "results-0", "--format", "json")
+        done = self.history("results-0", "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         whole = json.loads(done.stdout)
         courses = {course["metric"]: course for course in whole["courses"]}
@@ -126,13 +131,27 @@ class History(unittest.TestCase):
         self.assertEqual((change["at"], change["worse"]), (8, True))
         self.assertAlmostEqual(change["after"], 0.121, delta=0.0011)
         self.assertEqual(courses["steady"]["changes"], [])
-        text = self.expc("history", "--results", "results-0").stdout
+        text = self.history("results-0").stdout
         self.assertIn("worse: ", text)
-        self.assertIn("1 changed of 2", text)
+        self.assertIn("2 changed of 3", text)
         self.assertNotIn("steady at", text)
-        self.assertIn("steady at", self.expc("history", "--results", "results-0", "--all").stdout)
-        self.assertIn("1 changed of 1", self.expc("history", "--results", "results-0", "--metric", "wall").stdout)
-        self.assertIn("measures no 'speed'", self.expc("history", "--results", "results-0", "--metric", "speed").stderr)
+        self.assertIn("steady at", self.history("results-0", "--all").stdout)
+        self.assertIn("1 changed of 1", self.history("results-0", "--metric", "wall").stdout)
+        self.assertIn("measures no 'speed'", self.history("results-0", "--metric", "speed").stderr)
+
+    def test_what_is_derived_has_a_course_that_is_neither_better_nor_worse(self):
+        whole = json.loads(self.history("results-0", "--metric", "twice", "--format", "json").stdout)
+        change, = whole["courses"][0]["changes"]
+        self.assertEqual((change["at"], change["worse"]), (8, None))
+        self.assertIn("changed: ", self.history("results-0", "--metric", "twice").stdout)
+
+    def test_folders_and_parts_of_them_are_one_history(self):
+        one = json.loads(self.history("results-0", "--metric", "wall", "--format", "json").stdout)
+        apart = json.loads(self.history("results-0,run=1", *(f"results-{i}" for i in range(1, 16)), "--metric", "wall", "--format", "json").stdout)
+        medians, = [[stay["median"] for stay in course["stays"]] for course in one["courses"]]
+        self.assertEqual([stay["median"] for stay in apart["courses"][0]["stays"]], medians)
+        self.assertEqual(apart["courses"][0]["stays"][3]["side"], "results-3")
+        self.assertIn("wall at", self.history("results-0", "--format", "markdown").stdout)
 
 
 if __name__ == "__main__":

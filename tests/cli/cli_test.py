@@ -312,7 +312,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
         for words in (("doc", "c.exp"), ("doc", "c.exp", "--markdown"), ("plan", "c.exp"), ("report", "c.exp", "--results", "rc", "--all"),
                       ("report", "words.json"), ("data", "info", "set"), ("data", "verify", "set"), ("data", "info", "set", "--format", "json"),
                       ("export", "c.exp", "--results", "rc", "--to", "out.md", "--format", "markdown"),
-                      ("export", "c.exp", "--results", "rc", "--to", "out.xml", "--format", "junit"), ("history", "c.exp", "--results", "rc")):
+                      ("export", "c.exp", "--results", "rc", "--to", "out.xml", "--format", "junit"), ("compare", "c.exp", "rc", "--by", "session")):
             done = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
             for text in (done.stdout, done.stderr):
                 shown = text.decode()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`expc compare` and `expc replicate`: folders of one study beside each other, as a user meets them.
+"""`expc compare`: folders of one study beside each other, as a user meets them.
 
 usage: compare_test.py --expc PATH
 """
@@ -71,15 +71,15 @@ class Compare(unittest.TestCase):
         self.assertIn("PASS → FAIL quick: ", text)
         self.assertIn("4 of 5 moved (Holm over 3 at 95 %); 1 undecided", " ".join(text.split()))
         whole = json.loads(self.compare("old", "slow", "--format", "json", code=3))
-        self.assertTrue(whole["worse"])
+        self.assertEqual(whole["outcome"], "fail")
         self.assertEqual([one["lost"] for one in whole["verdicts"] if one["name"] == "quick"], [True])
-        shifts = {(one["subject"], one["label"]): one for one in whole["shifts"]}
+        shifts = {(one["subject"], one["label"]): one for one in whole["values"]}
         time = shifts["wall_time", "size=10"]
         self.assertTrue(time["moved"] and time["worse"] and time["regression"])
         self.assertAlmostEqual(time["estimate"], 213.5 / 113.5, delta=0.05)
-        self.assertLess(time["low"], time["estimate"])
+        self.assertLess(time["interval"]["low"], time["estimate"])
         peak = shifts["peak", "size=10"]
-        self.assertEqual((peak["moved"], peak["estimate"], peak["low"], peak["high"]), (True, 2, 2, 2))
+        self.assertEqual((peak["moved"], peak["estimate"], peak["interval"]["low"], peak["interval"]["high"]), (True, 2, 2, 2))
         growth = shifts["growth", "size=500"]
         self.assertTrue(growth["moved"])
         self.assertIsNone(growth["worse"])
@@ -89,8 +89,8 @@ class Compare(unittest.TestCase):
         self.assertIn("undecided: apart in these sessions, by no more than sessions may be", " ".join(text.split()))
         self.assertIn("1.18x", text)
         whole = json.loads(self.compare("old", "near", "--format", "json", code=4))
-        self.assertEqual((whole["worse"], whole["outcome"]), (False, "inconclusive"))
-        self.assertIn("### ❔ s: old → near", self.compare("old", "near", "--format", "markdown", code=4))
+        self.assertEqual(whole["outcome"], "inconclusive")
+        self.assertIn("### ❔ study s: old → near", self.compare("old", "near", "--format", "markdown", code=4))
         self.compare("old", "near", "--margin", "50", code=0)
         self.compare("near", "old", code=0)  # for better is open, and no loss
 
@@ -116,31 +116,35 @@ class Compare(unittest.TestCase):
         self.assertIn("no results in", self.compare("nothing", "slow", code=1))
 
     def test_a_study_is_run_again_and_its_conclusions_are_named(self):
-        def replicate(speed, *words):
+        for name, speed in [("here", 101), ("there", 200)]:
             (self.folder / "speed").write_text(str(speed))
-            return self.expc("replicate", "s.exp", "--heat-up", "0", *words)
+            self.expc("run", "s.exp", "--results", name, "--heat-up", "0")
+        text = self.compare("old", "here", "--claims", code=0)
+        self.assertIn("replicated quick: ", text)
+        self.assertIn("verdicts  2 replicated\n", text)
+        text = self.compare("old", "here", "there", "--claims", code=3)
+        self.assertIn("contradicted quick: ", text)
+        self.assertIn("  there: FAIL: 10 of 10 trials are above 150ms", text)
+        self.assertIn("verdicts  1 contradicted, 1 replicated\n", text)
+        whole = json.loads(self.compare("old", "there", "--claims", "--format", "json", code=3))
+        self.assertEqual({one["name"]: one["became"] for one in whole["verdicts"]}, {"quick": "contradicted", "grows": "replicated"})
+        self.assertIn("- contradicted **quick**: ", self.compare("old", "there", "--claims", "--format", "markdown", code=3))
+        self.compare("old,host=nowhere", "there", "--claims", code=5)
 
-        done = replicate(101, "--of", "old", "--results", "here")
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        self.assertIn("replicated quick: ", done.stdout)
-        self.assertTrue(done.stdout.endswith("\n2 replicated\n"), done.stdout)
-        done = replicate(200, "--of", "old", "--of", "here", "--results", "there")
-        self.assertEqual(done.returncode, 3, done.stderr + done.stdout)
-        self.assertIn("contradicted quick: ", done.stdout)
-        self.assertIn("  there: FAIL: 10 of 10 trials are above 150ms", done.stdout)
-        self.assertIn("1 replicated, 1 contradicted", done.stdout)
-        done = replicate(200, "--of", "old", "--results", "there", "--no-run", "--format", "json")
-        self.assertEqual(done.returncode, 3, done.stderr)
-        whole = json.loads(done.stdout)
-        self.assertEqual({one["name"]: one["replication"] for one in whole["criteria"]},
-                         {"quick": "contradicted", "grows": "replicated"})
-        self.assertIn("name another folder", replicate(200, "--of", "old", "--results", "old").stderr)
-        self.assertEqual(replicate(200, "--of", "old,host=nowhere", "--results", "there", "--no-run").returncode, 5)
+    def test_sides_are_as_many_as_the_question_takes(self):
+        self.assertIn("one side has nothing to be compared with", self.compare("old", code=2))
+        self.assertIn("what moved is said of two sides", self.compare("old", "same", "slow", code=2))
+        self.assertIn("--margin", self.compare("old", "same", "--claims", "--margin", "2", code=2))
+        self.assertIn("old and old,run=1 hold the same trials: each counts once", self.compare("old", "old,run=1", "--by", "session", code=1))
+        self.assertIn("old and old hold the same trials: a copy", self.compare("old", "old", "--claims", code=1))
+        self.assertIn("replicate is now `expc run", self.expc("replicate", "s.exp", "--of", "old").stderr)
+        self.assertEqual(self.expc("history", "s.exp").returncode, 2)
 
     def test_markdown_for_a_pull_request(self):
         text = self.compare("old", "slow", "--format", "markdown", code=3)
-        self.assertIn("### ❌ s: old → slow", text)
-        self.assertIn("| quick | PASS | FAIL |", text)
+        self.assertIn("### ❌ study s: old → slow", text)
+        self.assertIn("- PASS → FAIL **quick**: ", text)
+        self.assertIn("<details><summary>scope</summary>", text)
         self.assertIn("| wall&#95;time | size=10 | ", text)
 
 

@@ -76,7 +76,10 @@ class Missing(unittest.TestCase):
         yield "markdown", self.expc("export", "--results", results, "--format", "markdown")
         yield "compare", self.expc("compare", before, results)
         yield "compare as Markdown", self.expc("compare", before, results, "--format", "markdown")
-        yield "history", self.expc("history", "--results", results)
+        yield "claims", self.expc("compare", before, results, "--claims")
+        yield "claims as Markdown", self.expc("compare", before, results, "--claims", "--format", "markdown")
+        yield "by session", self.expc("compare", results, "--by", "session")
+        yield "by session as Markdown", self.expc("compare", results, "--by", "session", "--format", "markdown")
 
     def check(self, results, before, code, name):
         for what, done in self.outputs(results, before):
@@ -142,11 +145,11 @@ class Missing(unittest.TestCase):
             if number:
                 subprocess.run([OPTIONS.expc, "store", "merge", f"h{number}", "--results", "h0"], cwd=self.folder, check=True,
                                capture_output=True)
-        done = self.expc("history", "--results", "h0")
+        done = self.expc("compare", "h0", "--by", "session")
         self.assertEqual(done.returncode, 6, done.stderr)
         self.assertIn('rate at case="big": 1 session, ', done.stdout)
         self.assertIn("2 sessions since then without a value: ", " ".join(done.stdout.split()))
-        whole = json.loads(self.expc("history", "--results", "h0", "--format", "json").stdout)
+        whole = json.loads(self.expc("compare", "h0", "--by", "session", "--format", "json").stdout)
         self.assertEqual({course["label"]: len(course["lost"]) for course in whole["courses"]}, {'case="small"': 0, 'case="big"': 2})
 
 

@@ -92,9 +92,9 @@ class Statistics(unittest.TestCase):
         self.expc("bundle", "s.bundle.tar.zst", "--to", "out")
         for other in ("copy", "merged", "out/results"):
             self.assertIn("hold the same trials: a copy replicates nothing",
-                          self.expc("replicate", "s.exp", "--of", "results", "--results", other, "--no-run", code=1))
+                          self.expc("compare", "s.exp", "results", other, "--claims", code=1))
         self.run_study("--results", "again")
-        self.assertIn("1 replicated", self.expc("replicate", "s.exp", "--of", "results", "--results", "again", "--no-run"))
+        self.assertIn("1 replicated", self.expc("compare", "s.exp", "results", "again", "--claims"))
 
 
 if __name__ == "__main__":

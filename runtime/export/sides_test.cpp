@@ -1,0 +1,54 @@
+#include "runtime/export/sides.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "runtime/plan/json.h"
+#include "runtime/report/example_results.h"
+
+namespace expc::exports {
+namespace {
+
+/// The example twice, with the criteria that pass.
+struct Twice {
+  report::Example example = report::exampleResults();
+  std::vector<Side> sides;
+
+  Twice() {
+    auto& criteria = example.judgement.criteria;
+    std::erase_if(criteria, [](const auto& one) { return one.verdict != analysis::Verdict::Pass || !one.isFinal(); });
+    REQUIRE_FALSE(criteria.empty());
+    std::erase_if(example.plan.criteria, [&](const plan::Criterion& criterion) {
+      return std::none_of(criteria.begin(), criteria.end(),
+                          [&](const auto& one) { return one.name == criterion.name; });
+    });
+    example.judgement.missing.clear();
+    for (const char* name : {"here", "there"}) sides.push_back({name, example.results, example.judgement});
+  }
+};
+
+TEST_CASE("conclusions that hold again are a pass, and none where something has no value elsewhere") {
+  Twice twice;
+  Document document = conclusions(twice.example.plan, twice.sides);
+  CHECK(document.exit_code == 0);
+  CHECK(markdown(document).starts_with("### ✅ study precision: conclusions of here on there"));
+  twice.sides[1].judgement.missing = {{"timed gpus=2", "it was not run", analysis::Verdict::NotRun}};
+  document = conclusions(twice.example.plan, twice.sides);
+  CHECK(document.exit_code == 4);
+  CHECK(markdown(document).find("✅") == std::string::npos);
+  CHECK(text(document, 100, false).find("NOT RUN timed gpus=2 on there: it was not run") != std::string::npos);
+}
+
+TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
+  analysis::Course course{"epochs", "precision=fp64", "", "", plan::Direction::Lower, "class"};
+  for (const double median : {1.0, 3.0, std::numeric_limits<double>::infinity()})
+    course.stays.push_back({0, 0, 1, "node", "build", "", 1, median});
+  const Document document = bySession(report::exampleResults().plan, {"results"}, {course}, true);
+  CHECK(text(document, 100, false).find("epochs at precision=fp64: 3 sessions, inf now\n      ▁▁█\n") !=
+        std::string::npos);
+  CHECK(plan::canonicalJson(json(document)).find("\"median\":\"inf\"") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace expc::exports
