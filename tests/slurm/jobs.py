@@ -115,7 +115,7 @@ def a_preempted_job_goes_on_after_the_one_that_took_its_place():
 def a_cancelled_job_leaves_nothing_behind():
     with Study(duration="1s") as study:
         job = study.submit()
-        slurm.until(lambda: any("expc-worker" in command for command in marked_processes().values()), "it runs trials")
+        slurm.until(study.has_valid, "it runs trials")
         done = study.say("cancel")
         expect(done.returncode == 0 and "asked to end" in done.stderr, f"cancel says so\n{done.stderr}")
         slurm.until(lambda: slurm.state(job) == "CANCELLED", "it is cancelled")
