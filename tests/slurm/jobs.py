@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fault"))
 import cluster  # noqa: E402
 import harness  # noqa: E402
-from harness import MARK, Folder, expect, expect_no_orphans, main, marked_processes, parse_options  # noqa: E402
+from harness import MARK, Folder, expect, expect_no_orphans, main, parse_options  # noqa: E402
 
 SECRET = "hunter2-of-the-tests"
 SITE = """\
