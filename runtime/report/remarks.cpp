@@ -15,9 +15,6 @@
 namespace expc::report {
 namespace {
 
-/// Lines of one block; the page's data has all.
-constexpr size_t kMostLines = 50;
-
 /// Leaves out blocks without lines, and the end of long ones.
 std::vector<Described> settled(std::vector<Described> all) {
   std::erase_if(all, [](const Described& one) { return one.lines.empty(); });
@@ -25,6 +22,7 @@ std::vector<Described> settled(std::vector<Described> all) {
     if (one.lines.size() <= kMostLines) continue;
     const size_t more = one.lines.size() - kMostLines;
     one.lines.resize(kMostLines);
+    one.logs.resize(std::min(one.logs.size(), kMostLines));
     one.lines.push_back(fmt::format("… and {} more", more));
   }
   return all;
@@ -50,13 +48,13 @@ Described notes(const store::Results& results) {
   return block;
 }
 
-/// Trials that did not end well, those that say the same in one line: the newest first.
-std::vector<std::string> lostTexts(const plan::Plan& plan, const store::Results& results) {
+/// Trials that did not end well, those that say the same in one line with the newest one's log: the newest first.
+Described lostTrialsText(const plan::Plan& plan, const store::Results& results) {
   using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
   struct Those {
     unsigned trials = 0;
     std::set<plan::Place> places;
-    std::string first;
+    std::string first, log;
   };
   std::map<Alike, Those> those;
   std::vector<Alike> order;
@@ -66,19 +64,22 @@ std::vector<std::string> lostTexts(const plan::Plan& plan, const store::Results&
     if (++same.trials == 1) {
       order.push_back(key);
       same.first = placeText(plan, trial->place());
+      same.log = trial->log_tail;
     }
     same.places.insert(trial->place());
   }
-  std::vector<std::string> texts;
+  Described block{
+      "Trials that did not end well", fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()), {}};
   for (const Alike& key : order) {
     const auto& [kind, status, reason] = key;
     const Those& same = those[key];
     const size_t more = same.places.size() - 1;
-    texts.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
-                                more > 0 ? " and " + counted(more, "more point") : "", store::toString(status), reason,
-                                same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
+    block.logs.push_back(same.log);
+    block.lines.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
+                                      more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
+                                      reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
   }
-  return texts;
+  return block;
 }
 
 }  // namespace
@@ -93,8 +94,7 @@ std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judg
 
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const store::Results& results) {
-  return settled({{kLostTitle, fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()),
-                   lostTexts(plan, results)},
+  return settled({lostTrialsText(plan, results),
                   {"What is not there", "", shortcomings(plan, judgement)},
                   {"Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons}});
 }
@@ -104,9 +104,9 @@ std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgem
   const auto first = [](const std::vector<std::string>& texts) {
     return texts.front() + (texts.size() > 1 ? fmt::format(" (and {} more such lines)", texts.size() - 1) : "");
   };
-  std::string text =
-      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lostTexts(plan, results)))
-          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
+  std::string text = bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"),
+                                       first(lostTrialsText(plan, results).lines))
+                         : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
