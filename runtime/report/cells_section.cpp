@@ -15,6 +15,9 @@ namespace {
 
 using Kind = Column::Kind;
 
+/// In place of an interval for which there are too few values.
+constexpr char kNoInterval[] = "none: too few";
+
 /// What cells are of: a criterion, or where there is none a comparison.
 struct Subject {
   const std::vector<std::string>& factors;
@@ -127,7 +130,7 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judge
     if (!result) continue;
     Part part{comparison.name, comparison.text};
     if (comparison.cells.empty()) {
-      part.blocks.emplace_back(Paragraph{kNothingToCompare});
+      part.blocks.emplace_back(Paragraph{"this restricted study has no two points to compare"});
     } else {
       part.rest = "95 % interval over pairs in one block, not of medians";
       part.blocks.emplace_back(

@@ -23,6 +23,11 @@ std::string scrolled(std::string_view inner, std::string_view label) {
   return fmt::format("<div class=\"scroll\" role=\"group\"{}>{}</div>", attribute("aria-label", label), inner);
 }
 
+/// Anything behind a title, closed; `title` is text, `body` is markup.
+std::string folded(const std::string& title, const std::string& body) {
+  return "<details><summary>" + html(title) + "</summary>" + body + "</details>\n";
+}
+
 std::string cellInner(const Cell& cell, Kind kind) {
   std::string inner = kind == Kind::Drawing ? cell.text : kind == Kind::Prose ? htmlProse(cell.text) : html(cell.text);
   if (cell.tone == Tone::Strong) inner = "<b>" + inner + "</b>";
@@ -142,10 +147,6 @@ std::string pageSection(std::string_view id, std::string_view title, const std::
 
 std::string capitalised(const std::string& text) {
   return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
-}
-
-std::string folded(const std::string& title, const std::string& body) {
-  return "<details><summary>" + html(title) + "</summary>" + body + "</details>\n";
 }
 
 std::string factTable(std::string_view label, const std::vector<std::pair<std::string, std::string>>& facts) {

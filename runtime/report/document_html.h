@@ -17,8 +17,6 @@ std::string pageSection(std::string_view id, std::string_view title, const std::
 
 /// With an upper-case first letter.
 std::string capitalised(const std::string& text);
-/// Anything behind a title, closed; `title` is text, `body` is markup.
-std::string folded(const std::string& title, const std::string& body);
 /// Names and values in a table without headings; "" where there is none.
 std::string factTable(std::string_view label, const std::vector<std::pair<std::string, std::string>>& facts);
 

@@ -12,6 +12,60 @@
 namespace expc::report {
 namespace {
 
+constexpr size_t kListedLevels = 16;
+
+std::vector<std::string> labelsOf(const plan::Factor& factor) {
+  std::vector<std::string> labels;
+  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
+  return labels;
+}
+
+std::string shortened(const std::vector<std::string>& labels) {
+  if (labels.size() <= kListedLevels) return joined(labels);
+  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
+}
+
+/// "steps 20, warmup 5".
+std::string settingsText(const llvm::json::Object& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings)
+    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+  std::sort(texts.begin(), texts.end());
+  return joined(texts);
+}
+
+/// "precision=fp16 gpus=1" from the labels of a removed point.
+std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < labels.size(); ++i)
+    texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
+  return joined(texts, " ");
+}
+
+/// "0, 1, 2, …, 999 (1000 levels)".
+std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
+
+/// What the study declares, "1..4"; "" where that is what `levelsText` says.
+std::string declaredText(const plan::Factor& factor) {
+  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
+}
+
+/// The metrics of `kind`, by name.
+std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
+  std::vector<std::string> names;
+  for (const plan::Metric& metric : plan.metrics)
+    if (metric.kind == kind) names.push_back(metric.name);
+  return names;
+}
+
+/// "10", or "10..20" where repetitions adapt.
+std::string repetitionsText(const plan::KindDesign& design) {
+  std::string looks;
+  for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
+  if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
+  return fmt::format("{}..{}", design.repeat, design.most());
+}
+
 std::string rangeText(uint64_t least, uint64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
 }

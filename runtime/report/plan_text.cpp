@@ -225,10 +225,11 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) { return 
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
-  counts.available = availablePoints(plan);
   const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
-  for (const plan::Point& point : plan.points)
+  for (const plan::Point& point : plan.points) {
+    counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);
+  }
   std::set<std::string_view> excluded, none;
   for (const plan::Point& point : plan.points)
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);

@@ -15,6 +15,39 @@
 namespace expc::report {
 namespace {
 
+/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
+std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
+  const std::string where = state.where.empty() ? "" : " at " + state.where;
+  const std::string so_far =
+      fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
+  if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
+  return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
+                              widthText(plan, state.until, *state.widest), where,
+                              widthText(plan, state.until, state.until.half_width),
+                              state.met                    ? "met"
+                              : state.blocks >= state.most ? "not met"
+                                                           : "not met yet");
+}
+
+/// What trials note, and how many of them: what a setting did not do, what a profile lacks, who else took cores, where
+/// a model is.
+std::map<std::string, unsigned> notesOf(const store::Results& results) {
+  std::map<std::string, unsigned> notes;
+  for (const store::Trial& trial : results.trials)
+    for (const std::string& note : trial.notes) ++notes[note];
+  return notes;
+}
+
+/// Trials that did not end well, the newest first: what was wrong before may be mended.
+std::vector<const store::Trial*> lostTrials(const store::Results& results) {
+  std::vector<const store::Trial*> lost;
+  for (const store::Trial& trial : results.trials)
+    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
+      lost.push_back(&trial);
+  std::reverse(lost.begin(), lost.end());
+  return lost;
+}
+
 /// Leaves out blocks without lines, and the end of long ones.
 std::vector<Described> settled(std::vector<Described> all) {
   std::erase_if(all, [](const Described& one) { return one.lines.empty(); });
