@@ -9,7 +9,8 @@
 #include "compiler/lower/lower.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/rehearsal_text.h"
+#include "runtime/report/document_text.h"
+#include "runtime/report/sections.h"
 
 namespace expc::driver {
 
@@ -61,12 +62,12 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
   if (!outcome) return console.error(outcome.takeError());
-  report::RehearsalTextOptions text;
-  text.width = console.width();
-  text.colour = console.colourOut();
-  text.logs = rehearsal::folderOf(options.results) + "/logs";
-  const bool printed = console.print(options.json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
-                                                  : report::rehearsalText(plan, outcome->study, text));
+  const report::Part part =
+      report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
+  const bool printed =
+      console.print(options.json          ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+                    : part.blocks.empty() ? ""
+                                          : report::documentText({part}, console.width(), console.colourOut()));
   if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
   return printed ? codeOf(plan, *outcome) : kError;
 }

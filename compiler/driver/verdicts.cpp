@@ -15,13 +15,14 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_table.h"
 #include "runtime/report/attribution_text.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/draw.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
+#include "runtime/report/sections.h"
 #include "runtime/store/store.h"
 
 namespace expc::driver {
@@ -42,16 +43,12 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
                     const store::Results& results, const Console& console) {
   auto pairs = analysis::pairsOf(plan, options.explain);
   if (!pairs) return console.error(report::printable(llvm::toString(pairs.takeError())));
-  report::ResultTextOptions text;
-  text.width = console.width();
-  text.colour = console.colourOut();
-  std::string out;
+  std::vector<report::Block> parts;
   llvm::json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
     const auto found = analysis::attributePair(plan, judgement, results, treated, baseline);
     if (!found) continue;
-    if (!explained.empty()) out += "\n";
-    out += report::attributionText(plan, *found, report::Detail::Everything, text);
+    parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
     explained.push_back(report::attributionJson(*found));
   }
   const size_t lacking = pairs->size() - explained.size();
@@ -59,8 +56,9 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
     console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
-  const bool printed = console.print(
-      options.format == ReportFormat::Json ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n" : out);
+  const bool printed = console.print(options.format == ReportFormat::Json
+                                         ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                                         : report::documentText(parts, console.width(), console.colourOut()));
   return printed ? kSuccess : kError;
 }
 

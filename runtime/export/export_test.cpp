@@ -128,6 +128,17 @@ TEST_CASE("what comes from users is text in every format") {
   CHECK(xml("a\x01\xef\xbf\xbf'\"") == "a\\x01\xef\xbf\xbd&#39;&quot;");
 }
 
+TEST_CASE("a summary has the cells of a criterion as a table, and in sight what is missing") {
+  const std::string text = markdown(example());
+  CHECK(has(text,
+            "<details><summary>fp32&#95;pays, cell by cell</summary>\n\n| gpus | verdict | estimate | interval | n |\n"
+            "| --- | --- | --- | --- | --- |\n| 1 | PASS | 1.54x | &#91;1.52x, 1.57x&#93; | 7 |\n"));
+  CHECK(has(text,
+            "<details><summary>gain: speedup(step&#95;time) over precision against fp64; 95 % interval over pairs"));
+  CHECK(has(text, "\n\nKept, not counted (3 trials):\n\n- 3 trials with steps 10 instead of 20\n"));
+  CHECK_FALSE(has(text, "<svg"));
+}
+
 TEST_CASE("the documentation lists every column") {
   auto page = llvm::MemoryBuffer::getFile(expc::test::sourceDir() + "/docs/export.md");
   REQUIRE(page);

@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/export/document.h"
 #include "runtime/export/outcome.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/document.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
@@ -27,72 +32,92 @@ std::string header(const std::vector<std::string>& cells) {
   return row(cells) + row(std::vector<std::string>(cells.size(), "---"));
 }
 
+std::string more(size_t all, size_t shown) { return all > shown ? fmt::format("\n… and {} more\n", all - shown) : ""; }
+
 /// What readers may open; a blank line makes Markdown of what is inside.
-std::string folded(const std::string& title, const std::string& body) {
-  return "\n<details><summary>" + title + "</summary>\n\n" + body + "\n</details>\n";
+std::string folded(const std::string& title, const std::string& rest, const std::string& body) {
+  return body.empty() ? ""
+                      : fmt::format("\n<details><summary>{}{}</summary>\n\n{}\n</details>\n", markdownText(title),
+                                    rest.empty() ? "" : ": " + markdownText(rest), body);
 }
 
-std::string more(size_t all) { return all > kMostRows ? fmt::format("\n… and {} more\n", all - kMostRows) : ""; }
+/// Blocks of a report in Markdown.
+class MarkdownRenderer {
+ public:
+  std::string operator()(const report::Paragraph& paragraph) const {
+    return paragraph.shown == report::Shown::OnPage ? "" : markdownText(paragraph.text) + "\n\n";
+  }
+
+  std::string operator()(const report::Described& block) const {
+    std::string out = fmt::format("\n{}{}:\n\n", markdownText(block.title),
+                                  block.rest.empty() ? "" : " (" + markdownText(block.rest) + ")");
+    for (size_t i = 0; i < block.lines.size() && i < report::kMostInMarkdown; ++i)
+      out += "- " + markdownText(block.lines[i]) + "\n";
+    return out + more(block.lines.size(), report::kMostInMarkdown);
+  }
+
+  std::string operator()(const report::Table& table) const {
+    const auto texts = [&](const auto& text_of) {
+      std::vector<std::string> shown;
+      for (size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i].shown != report::Shown::OnPage) shown.push_back(markdownText(text_of(i)));
+      return shown;
+    };
+    std::string out = header(texts([&](size_t i) { return table.heading(table.columns[i]); }));
+    for (size_t r = 0; r < table.rows.size() && r < report::kMostInMarkdown; ++r)
+      out += row(texts([&](size_t i) { return table.rows[r].cells[i].inText(" "); }));
+    return table.rows.empty() ? "" : out + more(table.all, report::kMostInMarkdown);
+  }
+
+  std::string operator()(const report::Figures&) const { return ""; }
+
+  std::string operator()(const report::Part& part) const {
+    return folded(part.title, part.about(), (*this)(part.blocks));
+  }
+
+  std::string operator()(const std::vector<report::Block>& blocks) const {
+    std::string out;
+    for (const report::Block& block : blocks)
+      out += std::visit(*this, static_cast<const report::Block::variant&>(block));
+    return out;
+  }
+};
 
 std::string verdicts(const Source& source) {
   std::string out;
   for (const auto& result : source.judgement.criteria) {
     const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion) continue;
+    std::string explanation;
+    for (const std::string& line : explanationOf(source, *criterion, result))
+      explanation += (explanation.empty() ? "" : "<br>") + markdownText(line);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
     out += row({std::string(analysis::meaningOf(result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
-                markdownText(report::markedVerdict(result)),
-                fmt::format("{}", fmt::join(escaped(explanationOf(source, *criterion, result)), "<br>"))});
+                markdownText(report::markedVerdict(result)), explanation});
   }
   return out;
-}
-
-std::string cells(const Source& source) {
-  std::string out;
-  for (const auto& result : source.judgement.criteria) {
-    const plan::Criterion* criterion = report::criterionOf(source.plan, result);
-    if (!criterion || result.cells.empty()) continue;
-    std::string lines;
-    for (size_t i = 0; i < result.cells.size() && i < kMostRows; ++i)
-      lines += fmt::format("- {} {}\n", analysis::meaningOf(result.cells[i].verdict).word,
-                           markdownText(cellLine(source.plan, *criterion, result.cells[i])));
-    const std::string interval = report::intervalTitle(*criterion, result);
-    out += folded(markdownText(result.name) + ", cell by cell" + (interval == "interval" ? "" : ", " + interval + "s"),
-                  lines + more(result.cells.size()));
-  }
-  return out;
-}
-
-std::string table(const Source& source, const std::string& subject, const std::vector<std::string>& by) {
-  const report::Grid grid = report::buildGrid(source.plan, source.judgement, subject, by);
-  if (grid.rows.empty()) return "";
-  std::vector<std::string> names = escaped(grid.row_factors);
-  for (const std::string& column : grid.columns)
-    names.push_back(markdownText(grid.column_factor.empty() ? column : grid.column_factor + "=" + column));
-  std::string out = header(names);
-  for (size_t i = 0; i < grid.rows.size() && i < kMostRows; ++i) {
-    std::vector<std::string> texts = escaped(grid.rows[i]);
-    for (const report::GridCell& cell : grid.cells[i])
-      texts.push_back(markdownText(report::cellText(cell, grid.unit, grid.dimension, " ")));
-    out += row(texts);
-  }
-  return folded(markdownText(grid.subject + (grid.text.empty() ? "" : ": " + grid.text + ", 95 % intervals")),
-                out + more(grid.rows.size()));
 }
 
 std::string study(const Source& source) {
   std::string out = fmt::format("### {}\n", markdownText(source.plan.study));
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
-  out += verdicts(source) + cells(source);
+  out += verdicts(source);
+  std::vector<report::Block> blocks;
+  for (const auto& result : source.judgement.criteria)
+    if (const plan::Criterion* criterion = report::criterionOf(source.plan, result))
+      blocks.emplace_back(report::Part{.title = result.name + ", cell by cell",
+                                       .blocks = {report::criterionCells(source.plan, *criterion, result)}});
   for (const plan::Table& one : source.plan.tables)
-    if (one.shows == plan::Table::Shows::Values) out += table(source, one.subject, one.by);
-  for (const plan::Comparison& one : source.plan.comparisons) out += table(source, one.name, one.factors);
-  const auto missing = report::shortcomings(source.plan, source.judgement);
-  if (!missing.empty()) out += "\n";
-  for (size_t i = 0; i < missing.size() && i < kMostRows; ++i) out += "- " + markdownText(missing[i]) + "\n";
-  out += more(missing.size());
+    if (one.shows == plan::Table::Shows::Values)
+      blocks.emplace_back(report::gridPart(
+          source.plan, report::buildGrid(source.plan, source.judgement, one.subject, one.by), one.subject));
+  for (report::Block& comparison : report::comparisonParts(source.plan, source.judgement))
+    blocks.push_back(std::move(comparison));
+  for (report::Described& missing : report::missingRemarks(source.plan, source.judgement, source.results))
+    blocks.emplace_back(std::move(missing));
+  out += MarkdownRenderer()(blocks);
   return out + fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));
 }
 
@@ -124,10 +149,10 @@ std::string markdown(const Document& document) {
       lines += fmt::format("{:{}}- {}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
                            one.of.empty() ? "" : "**" + markdownText(one.of) + "**: ", markdownText(one.text));
     for (size_t i = 0; i < block.rows.size() && i < kMostRows; ++i) rows += row(escaped(block.rows[i]));
-    if (!rows.empty()) rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size());
+    if (!rows.empty()) rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size(), kMostRows);
     if (block.rest.empty() && lines.empty()) continue;
     if (block.aside)
-      out += folded(block.name, lines + rows);
+      out += folded(block.name, "", lines + rows);
     else
       out += fmt::format("\n**{}** {}\n\n{}{}", block.name, markdownText(block.rest), lines, rows);
   }

@@ -5,14 +5,28 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
+#include "runtime/report/sections.h"
 #include "runtime/stats/design.h"
 
 namespace expc::report {
 namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// Categories that are listed where not all are asked for, of the phases of a step and of other views.
+constexpr size_t kPhases = 40, kCategories = 12;
+constexpr unsigned kCategoryWidth = 44;
+/// Pairs of levels that a terminal shows.
+constexpr size_t kPairsInText = 4;
 
 /// A criterion that compares timed trials of a built-in workload, and fails.
 bool hasBuiltIn(const plan::Plan& plan) {
@@ -38,6 +52,140 @@ std::string levelName(const std::string& factor, const std::string& label) {
   return word ? label : factor + "=" + label;
 }
 
+std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
+
+std::string differenceText(double seconds) {
+  const std::string size = analysis::formatQuantity(std::abs(seconds), "s");
+  return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
+}
+
+/// "62 %", or "" without a share.
+std::string shareText(const analysis::CategoryShare& category) {
+  if (!category.share) return "";
+  const double percent = std::round(*category.share * 100);
+  return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);  // no minus in front of nothing
+}
+
+/// "52× / 13×", of this level and the baseline.
+std::string callsText(const analysis::CategoryShare& category) {
+  const double treated = category.treated_count, baseline = category.baseline_count;
+  if (treated == 0 && baseline == 0) return "";
+  const auto plain = [](double count) { return fmt::format("{:.6g}×", std::round(count * 100) / 100); };
+  return treated == baseline ? plain(treated) : plain(treated) + " / " + plain(baseline);
+}
+
+/// A bar to the left where the level takes less time than its baseline, to the right where it takes more.
+std::string bar(double difference, double largest) {
+  constexpr double kHalf = 50;  // pixels
+  const double length = largest > 0 ? kHalf * std::min(1.0, std::abs(difference) / largest) : 0;
+  return fmt::format(
+      "<svg class=\"shift\" width=\"{0}\" height=\"14\" aria-hidden=\"true\"><rect class=\"{1}\" x=\"{2:.1f}\" y=\"2\" "
+      "width=\"{3:.1f}\" height=\"10\" rx=\"1.5\"/><line x1=\"{4}\" x2=\"{4}\" y1=\"0\" y2=\"14\"/></svg>",
+      2 * kHalf, difference < 0 ? "less" : "more", difference < 0 ? kHalf - length : kHalf, length, kHalf);
+}
+
+/// "precision=fp32 against fp64, gpus=1": the levels that differ, then those that are the same.
+std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
+  const plan::Point* treated = plan.findPoint(attribution.treated);
+  const plan::Point* baseline = plan.findPoint(attribution.baseline);
+  if (!treated || !baseline) return attribution.treated + " against " + attribution.baseline;
+  std::vector<std::string> differing, same;
+  for (size_t f = 0; f < plan.factors.size(); ++f) {
+    const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
+    const std::string& name = plan.factors[f].name;
+    if (ours != theirs)
+      differing.push_back(fmt::format("{}={} against {}", name, ours, theirs));
+    else if (plan.factors[f].levels.size() > 1)
+      same.push_back(name + "=" + ours);
+  }
+  std::string text = joined(differing);
+  if (!same.empty()) text += ", " + joined(same, " ");
+  return text;
+}
+
+/// "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms, -7.4 ms]); means of 7 profile trials of
+/// each, in the same blocks".
+std::string stepText(const analysis::Attribution& attribution) {
+  const std::string interval = attribution.interval ? fmt::format(", {} {}", intervalHead(),
+                                                                  analysis::formatInterval(*attribution.interval, "s"))
+                                                    : std::string();
+  std::string text =
+      fmt::format("a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
+                  analysis::formatQuantity(attribution.treated_seconds, "s"),
+                  analysis::formatQuantity(attribution.baseline_seconds, "s"), differenceText(attribution.difference()),
+                  interval, counted(attribution.blocks, "profile trial"));
+  if (!attribution.interval)
+    text += fmt::format("; intervals need {} of them", stats::minimumPairs(analysis::kConfidence));
+  return text;
+}
+
+/// What a reader must know before the shares are taken for a fact: that the timed trials, or the profiles themselves,
+/// show no difference, or not yet; a sentence each.
+std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
+  std::vector<std::string> texts;
+  if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
+    const plan::Comparison* found = plan::named(plan.comparisons, none->comparison);
+    const std::string unit = found ? found->unit : "";
+    texts.push_back(
+        fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
+                    "What is divided here may be noise, and explains nothing",
+                    none->comparison, analysis::formatInterval(*none->interval, unit)));
+  } else if (!attribution.timed.empty() &&
+             std::none_of(attribution.timed.begin(), attribution.timed.end(),
+                          [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
+    texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
+                                attribution.timed.front().comparison));
+  }
+  if (attribution.interval && attribution.interval->low <= 0 && attribution.interval->high >= 0)
+    texts.push_back(
+        "the profile trials themselves may take the same time: the interval of their difference includes 0");
+  return texts;
+}
+
+Table viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels,
+                bool intervals, size_t most) {
+  using Kind = Column::Kind;
+  Table table{.label = view.title, .most = SIZE_MAX};
+  table.columns = {
+      {view.title, Kind::Label, Shown::Everywhere, kCategoryWidth}, {levels.first}, {levels.second}, {"difference"}};
+  if (intervals) table.columns.push_back({intervalHead()});
+  table.columns.push_back({"difference, drawn", Kind::Drawing, Shown::OnPage});
+  table.columns.push_back({"share of it"});
+  table.columns.push_back({"in a step", Kind::Number, Shown::OnPage});
+  const auto categories = shortened(view, most);
+  double largest = 0;
+  for (const analysis::CategoryShare& category : categories)
+    if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
+  for (const analysis::CategoryShare& category : categories) {
+    Row row{{}, category.rest || category.beside ? "quiet" : ""};
+    row.add(category.name + (category.beside ? ", beside these" : ""));
+    row.add(analysis::formatQuantity(category.treated, "s"));
+    row.add(analysis::formatQuantity(category.baseline, "s"));
+    row.add(differenceText(category.difference()));
+    if (intervals) row.add(category.interval ? analysis::formatInterval(*category.interval, "s") : "", Tone::Quiet);
+    row.add(category.beside ? "" : bar(category.difference(), largest));
+    row.add(shareText(category));
+    row.add(callsText(category), Tone::Quiet);
+    table.rows.push_back(std::move(row));
+  }
+  table.all = table.rows.size();
+  return table;
+}
+
+Object categoryJson(const analysis::CategoryShare& category) {
+  Object object{{"name", plan::jsonText(category.name)},
+                {"treated", category.treated},
+                {"baseline", category.baseline},
+                {"interval", intervalJson(category.interval)},
+                {"share", category.share ? Value(*category.share) : Value(nullptr)}};
+  if (category.treated_count + category.baseline_count > 0) {
+    object["treated_count"] = category.treated_count;
+    object["baseline_count"] = category.baseline_count;
+  }
+  if (category.beside) object["beside"] = true;
+  return object;
+}
+
 }  // namespace
 
 std::string judgedText(const analysis::Attribution& attribution) {
@@ -52,7 +200,7 @@ std::string judgedText(const analysis::Attribution& attribution) {
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution) {
   const plan::Point* treated = plan.findPoint(attribution.treated);
   const plan::Point* baseline = plan.findPoint(attribution.baseline);
-  std::pair<std::string, std::string> names{kThisLevel, "baseline"};
+  std::pair<std::string, std::string> names;
   size_t differing = 0;
   for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f) {
     const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
@@ -91,78 +239,73 @@ std::string profileAdvice(const plan::Plan& plan) {
                           : "Trials of commands have no profiles; times of their parts are metrics that they print";
 }
 
-std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
-  const plan::Point* treated = plan.findPoint(attribution.treated);
-  const plan::Point* baseline = plan.findPoint(attribution.baseline);
-  if (!treated || !baseline) return attribution.treated + " against " + attribution.baseline;
-  std::vector<std::string> differing, same;
-  for (size_t f = 0; f < plan.factors.size(); ++f) {
-    const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
-    const std::string& name = plan.factors[f].name;
-    if (ours != theirs)
-      differing.push_back(fmt::format("{}={} against {}", name, ours, theirs));
-    else if (plan.factors[f].levels.size() > 1)
-      same.push_back(name + "=" + ours);
+Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attribution, Detail detail) {
+  Part part{pairText(plan, attribution)};
+  std::vector<std::string> uses = attribution.comparisons;
+  if (const std::string judged = judgedText(attribution); !judged.empty()) uses.push_back(judged);
+  part.rest = joined(uses) + (uses.empty() ? "" : ": ") + stepText(attribution);
+  for (std::string& caution : cautions(plan, attribution))
+    part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution"});
+  // The phases at a glance; the longer lists behind a click.
+  Part more{.title = "More: calls, kernels, operators", .folded = true, .titled_on_page = true};
+  for (const analysis::AttributionView& view : attribution.views) {
+    const size_t most = detail == Detail::Everything ? SIZE_MAX : view.name == "step" ? kPhases : kCategories;
+    std::vector<Block>& blocks = &view == &attribution.views.front() ? part.blocks : more.blocks;
+    blocks.emplace_back(viewTable(view, levelNames(plan, attribution), attribution.interval.has_value(), most));
+    if (!view.note.empty()) blocks.emplace_back(Paragraph{view.note});
   }
-  std::string text = joined(differing);
-  if (!same.empty()) text += ", " + joined(same, " ");
-  return text;
+  if (!more.blocks.empty()) part.blocks.emplace_back(std::move(more));
+  return part;
 }
 
-std::string stepText(const analysis::Attribution& attribution) {
-  const std::string interval = attribution.interval ? fmt::format(", {} {}", intervalHead(),
-                                                                  analysis::formatInterval(*attribution.interval, "s"))
-                                                    : std::string();
-  std::string text =
-      fmt::format("a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
-                  analysis::formatQuantity(attribution.treated_seconds, "s"),
-                  analysis::formatQuantity(attribution.baseline_seconds, "s"), differenceText(attribution.difference()),
-                  interval, counted(attribution.blocks, "profile trial"));
-  if (!attribution.interval)
-    text += fmt::format("; intervals need {} of them", stats::minimumPairs(analysis::kConfidence));
-  return text;
-}
-
-std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
-  std::vector<std::string> texts;
-  if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
-    const plan::Comparison* found = plan::named(plan.comparisons, none->comparison);
-    const std::string unit = found ? found->unit : "";
-    texts.push_back(
-        fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
-                    "What is divided here may be noise, and explains nothing",
-                    none->comparison, analysis::formatInterval(*none->interval, unit)));
-  } else if (!attribution.timed.empty() &&
-             std::none_of(attribution.timed.begin(), attribution.timed.end(),
-                          [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
-    texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
-                                attribution.timed.front().comparison));
+Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all,
+                      const std::string& without) {
+  Part section{"Where the time went"};
+  if (all.empty() && !without.empty()) section.blocks.emplace_back(Paragraph{without});
+  if (all.empty()) return section;
+  section.rest = "profile trials; a description, not a verdict";
+  section.blocks.emplace_back(
+      Paragraph{.text = "From profile trials, which are slower than timed ones; means of a step over blocks that hold "
+                        "both levels. A description, not a verdict.",
+                .shown = Shown::OnPage});
+  for (size_t i = 0; i < all.size() && i < kMostDrawn; ++i) {
+    Part part = attributionPart(plan, all[i], Detail::Summary);
+    if (i >= kPairsInText) part.shown = Shown::OnPage;
+    section.blocks.emplace_back(std::move(part));
   }
-  if (attribution.interval && attribution.interval->low <= 0 && attribution.interval->high >= 0)
-    texts.push_back(
-        "the profile trials themselves may take the same time: the interval of their difference includes 0");
-  return texts;
+  for (const auto& [most, shown] : {std::pair(kPairsInText, Shown::InText), std::pair(kMostDrawn, Shown::OnPage)})
+    if (all.size() > most)
+      section.blocks.emplace_back(Paragraph{
+          .text = fmt::format("… and {} more{}", all.size() - most, shown == Shown::InText ? "; the page has all" : ""),
+          .shown = shown});
+  return section;
 }
 
-std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
-
-std::string intervalText(const analysis::CategoryShare& category) {
-  return category.interval ? analysis::formatInterval(*category.interval, "s") : std::string();
-}
-
-std::string categoryText(const analysis::CategoryShare& category) {
-  return category.beside ? category.name + ", beside these" : category.name;
-}
-
-std::string differenceText(double seconds) {
-  const std::string size = analysis::formatQuantity(std::abs(seconds), "s");
-  return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
-}
-
-std::string shareText(const analysis::CategoryShare& category) {
-  if (!category.share) return "";
-  const double percent = std::round(*category.share * 100);
-  return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);  // no minus in front of nothing
+Object attributionJson(const analysis::Attribution& attribution) {
+  Object views, notes;
+  for (const analysis::AttributionView& view : attribution.views) {
+    Array categories;
+    for (const analysis::CategoryShare& category : view.categories) categories.push_back(categoryJson(category));
+    views[view.name] = std::move(categories);
+    if (!view.note.empty()) notes[view.name] = view.note;
+  }
+  Array timed;
+  for (const analysis::TimedEffect& effect : attribution.timed)
+    timed.push_back(Object{{"comparison", plan::jsonText(effect.comparison)},
+                           {"interval", intervalJson(effect.interval)},
+                           {"may_be_none", effect.may_be_none}});
+  return Object{{"treated", plan::jsonText(attribution.treated)},
+                {"baseline", plan::jsonText(attribution.baseline)},
+                {"comparisons", plan::jsonTexts(attribution.comparisons)},
+                {"criteria", plan::jsonTexts(attribution.criteria)},
+                {"blocks", attribution.blocks},
+                {"treated_step", attribution.treated_seconds},
+                {"baseline_step", attribution.baseline_seconds},
+                {"interval", intervalJson(attribution.interval)},
+                {"timed", std::move(timed)},
+                {"may_be_none", attribution.mayBeNone() != nullptr},
+                {"views", std::move(views)},
+                {"notes", std::move(notes)}};
 }
 
 }  // namespace expc::report

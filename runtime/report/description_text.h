@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "runtime/analysis/description.h"
+#include "runtime/report/document.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
-
-/// Sentences under a title, for terminal and page.
-struct Described {
-  std::string title, rest;
-  std::vector<std::string> lines;
-};
 
 /// What there is to say, in the order in which one wants to know it; empty parts are left out.
 std::vector<Described> describedTexts(const plan::Plan& plan, const analysis::Description& description,

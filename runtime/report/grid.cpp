@@ -189,6 +189,17 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   }
 }
 
+/// What else became of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
+/// nothing.
+std::string asideText(const GridCell& cell) {
+  std::string text;
+  if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
+  if (cell.timeouts && cell.limit > 0) text += " after " + durationText(cell.limit);
+  if (cell.never) text += fmt::format(", {} never got there", cell.never);
+  if (cell.out_of_memory) text += fmt::format(", unstable: out of memory in {}", counted(cell.out_of_memory, "block"));
+  return text;
+}
+
 }  // namespace
 
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label) {
@@ -276,15 +287,6 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
   return grid;
 }
 
-std::string asideText(const GridCell& cell) {
-  std::string text;
-  if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
-  if (cell.timeouts && cell.limit > 0) text += " after " + durationText(cell.limit);
-  if (cell.never) text += fmt::format(", {} never got there", cell.never);
-  if (cell.out_of_memory) text += fmt::format(", unstable: out of memory in {}", counted(cell.out_of_memory, "block"));
-  return text;
-}
-
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds) {
   if (cell.estimate && cell.interval && !cell.constant)
@@ -298,18 +300,21 @@ analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, co
   return text;
 }
 
-namespace {
-
-std::string measuredText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                         const std::string& separator) {
+Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   const analysis::EstimateText text = partsOf(cell, unit, dimension);
-  if (!cell.estimate) return !text.interval.empty() ? text.interval : cell.note.empty() ? "—" : cell.note;
-  const std::string counted = cell.constant ? "constant, n=" : "n=";
-  return text.estimate + separator +
-         (cell.interval && !cell.constant ? text.interval : counted + std::to_string(cell.n)) + asideText(cell);
+  Cell shown{text.estimate, {}, {}, Tone::Strong};
+  if (cell.estimate) {
+    const bool interval = cell.interval && !cell.constant;
+    const std::string n = "n=" + std::to_string(cell.n);
+    shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
+    if (interval) shown.more = ", " + n;
+    if (!cell.outliers.empty()) shown.more += ", " + counted(cell.outliers.size(), "outlier");
+  } else {
+    shown = {!text.interval.empty() ? text.interval : cell.note.empty() ? "—" : cell.note, {}, {}, Tone::Quiet};
+  }
+  if (cell.published) shown.below.push_back(publishedText(cell, unit, dimension));
+  return shown;
 }
-
-}  // namespace
 
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   return cell.published
@@ -319,9 +324,7 @@ std::string publishedText(const GridCell& cell, const std::string& unit, const s
 
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator) {
-  std::string text = measuredText(cell, unit, dimension, separator);
-  if (cell.published) text += separator + publishedText(cell, unit, dimension);
-  return text;
+  return valueCell(cell, unit, dimension).inText(separator);
 }
 
 std::vector<plan::Table> defaultTables(const plan::Plan& plan) {

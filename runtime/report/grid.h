@@ -10,6 +10,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -63,14 +64,13 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds = {});
 
-/// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
-/// or n, and before what is published: "(published 11.8 ms)".
+/// The value with its interval or n, what else became of the point's trials, and what is published, below it.
+Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension);
+
+/// The same in one line, or with `separator`: "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1",
+/// "not run".
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator);
-
-/// What else became of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
-/// nothing.
-std::string asideText(const GridCell& cell);
 
 /// A metric at a point.
 GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,

@@ -13,9 +13,12 @@
 
 #include "runtime/files/files.h"
 #include "runtime/report/assets.h"
+#include "runtime/report/description_text.h"
+#include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/result_json.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -102,9 +105,22 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
 
   // One after the other: sections number their charts.
   const std::string tables = tableSection(page), profile = attributionSection(page);
-  const std::string body = verdictSection(page) + tables + comparisonSection(page) + descriptionSection(page) +
-                           profile + measurementSection(page) + rehearsalSection(page) + pointSection(page) +
-                           designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
+  std::vector<Block> comparisons, description, measurements, rehearsed;
+  if (auto parts = comparisonParts(plan, judgement); !parts.empty())
+    comparisons.emplace_back(
+        Part{.title = "Every comparison in every cell", .blocks = std::move(parts), .folded = true});
+  if (judgement.description)
+    for (Described& part : describedTexts(plan, *judgement.description, results))
+      description.emplace_back(std::move(part));
+  if (!plan.points.empty() && !plan.metrics.empty())
+    measurements.emplace_back(
+        Part{.title = "Every metric at every point", .blocks = {pointTable(plan, judgement, {})}, .folded = true});
+  if (options.rehearsed) rehearsed = rehearsalPart(plan, *options.rehearsed, {}).blocks;
+  const std::string body = verdictSection(page) + tables + pageSection("comparisons", "Comparisons", comparisons) +
+                           pageSection("description", "What else there is to see", description) + profile +
+                           pageSection("measurements", "All measurements", measurements) +
+                           pageSection("rehearsed", "Rehearsed", rehearsed) + pointSection(page) + designSection(page) +
+                           trialSection(page) + environmentSection(page) + repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPagePolicy);
   out +=

@@ -5,22 +5,24 @@
 #include <ctime>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
-#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/plan_text.h"
 #include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
 
-constexpr size_t kMaxFailures = 50;
 constexpr size_t kMaxValues = 4;
 
 std::string fact(std::string_view name, const std::string& value_html) {
@@ -41,12 +43,6 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : plan::canonicalJson(value);
 }
 
-std::string factTable(const std::map<std::string, std::string>& rows, std::string_view label) {
-  HtmlFacts facts("facts", label);
-  for (const auto& [name, text] : rows) facts.fact(name, html(text));
-  return facts.text();
-}
-
 std::string environmentTable(const std::string& json) {
   if (json.empty()) return "";
   auto value = plan::parseJson(json);
@@ -56,7 +52,7 @@ std::string environmentTable(const std::string& json) {
   }
   std::map<std::string, std::string> rows;
   flatten(*value, "", rows);
-  return factTable(rows, "Environment of the session");
+  return factTable("Environment of the session", {rows.begin(), rows.end()});
 }
 
 /// What the workers said of themselves: what all agree on as it is, what differs as a list of values with their trials.
@@ -84,30 +80,27 @@ std::string workerTable(const store::Results& results) {
   }
   return merged.empty() ? ""
                         : "<h3>What the workers said of themselves</h3>" +
-                              factTable(merged, "What the workers said of themselves");
+                              factTable("What the workers said of themselves", {merged.begin(), merged.end()});
 }
 
-std::string statusTable(const Page& page) {
-  HtmlTable table("cells", "Trials of each kind");
-  table.column("kind");
-  for (const char* head : {"planned", "valid", "failed", "timed out", "infeasible", "disturbed"})
-    table.column(head, true);
-  for (const plan::KindDesign& kind : page.plan.design.kinds) {
-    unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
-    for (const analysis::PointStatus& status : page.judgement.points) {
-      if (status.kind != kind.kind) continue;
-      planned += status.planned;
-      valid += status.valid;
-      failed += status.failed;
-      timeouts += status.timeouts;
-      infeasible += status.infeasible;
-      invalid += status.invalid;
+Table statusTable(const analysis::Judgement& judgement, const plan::Design& design) {
+  using Status = analysis::PointStatus;
+  static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
+      {"planned", &Status::planned},    {"valid", &Status::valid},           {"failed", &Status::failed},
+      {"timed out", &Status::timeouts}, {"infeasible", &Status::infeasible}, {"disturbed", &Status::invalid}};
+  Table table{.label = "Trials of each kind", .columns = {{"kind", Column::Kind::Label}}};
+  for (const auto& [name, count] : kCounts) table.columns.push_back({name});
+  for (const plan::KindDesign& kind : design.kinds) {
+    Row row{{{std::string(toString(kind.kind))}}};
+    for (const auto& [name, count] : kCounts) {
+      uint64_t sum = 0;
+      for (const Status& status : judgement.points)
+        if (status.kind == kind.kind) sum += status.*count;
+      row.add(std::to_string(sum));
     }
-    table.row().head(toString(kind.kind));
-    for (const unsigned count : {planned, valid, failed, timeouts, infeasible, invalid})
-      table.number(fmt::format("{}", count));
+    table.rows.push_back(std::move(row));
   }
-  return table.text();
+  return table;
 }
 
 /// Of the data, program and inputs that points read; of many the first few.
@@ -153,94 +146,39 @@ std::string headSection(const Page& page) {
 
 std::string pointSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  HtmlTable table("cells", "Points left out");
-  table.column("rule").column("points", true).column("because").column("for example");
-  for (const plan::RemovedGroup& group : plan.removed) {
-    std::vector<std::string> examples;
-    for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
-    if (group.count > group.examples.size()) examples.emplace_back("…");
-    table.row()
-        .head(html(group.rule) + "<small>" + html(group.location) + "</small>")
-        .number(fmt::format("{}", group.count))
-        .cell(htmlProse(group.because))
-        .cell(html(joined(examples, "; ")), "quiet");
-  }
-  Reasons reasons;
-  for (const plan::Point& point : plan.points) {
-    if (!point.unavailable.empty())
-      reasons.add(point.unavailable, plan.label(point));
-    else if (!point.expected_infeasible.empty())
-      reasons.add("expected infeasible, not started unless asked: " + point.expected_infeasible, plan.label(point));
-  }
-  const std::vector<std::string> unavailable = reasons.lines("not available here", "not available here");
-  std::string out = "<section id=\"points\"><h2>Points left out</h2>";
-  const std::string selection = selectionText(plan);
+  std::vector<Block> blocks = leftOutBlocks(plan);
+  const std::string all = blocks.empty() ? "; this system can run them all" : "", selection = selectionText(plan);
+  blocks.insert(blocks.begin(), Paragraph{"Planned: " + pointsText(plan, plan.points.size()) + all + ".", Tone::Plain});
   if (!selection.empty())
-    out += fmt::format("<p>Only what {} leaves of the study is spoken of here; the levels are under Design.</p>",
-                       html(selection));
-  if (page.plan.removed.empty() && unavailable.empty())
-    return out + fmt::format("<p>None: all {} were planned, and this system can run them all.</p></section>\n",
-                             counted(plan.points.size(), "point"));
-  out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
-                     plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
-  if (!plan.removed.empty()) out += table.text();
-  for (const std::string& text : unavailable) out += "<p>" + html(text) + "</p>";
-  return out + "</section>\n";
+    blocks.insert(
+        blocks.begin(),
+        Paragraph{
+            fmt::format("Only what {} leaves of the study is spoken of here; the levels are under Design.", selection),
+            Tone::Plain});
+  return pageSection("points", "Points left out", blocks);
 }
 
 std::string designSection(const Page& page) {
   const plan::Plan& plan = page.plan;
   std::string out = "<section id=\"design\"><h2>Design</h2><div class=\"columns\"><div><h3>Factors</h3>";
-  HtmlFacts factors("pairs", "Factors and their levels");
-  for (const plan::Factor& factor : plan.factors) {
-    std::string levels;
-    for (size_t i = 0; i < factor.levels.size(); ++i) {
-      if (i) levels += ", ";
-      levels += factor.baseline == i ? "<b title=\"baseline\">" + html(factor.levels[i].label) + "</b>"
-                                     : html(factor.levels[i].label);
-    }
-    if (const std::string declared = declaredText(factor); !declared.empty())
-      levels += "<small>of " + html(declared) + "</small>";
-    factors.fact(factor.name, levels);
-  }
-  out += factors.text() + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
-  HtmlFacts kinds("pairs", "Kinds of trials");
-  for (const plan::KindDesign& kind : plan.design.kinds)
-    kinds.fact(
-        toString(kind.kind),
-        fmt::format("{}<small>{}</small><small>measures {}</small>",
-                    kind.most() > kind.repeat ? repetitionsText(kind) + " blocks" : counted(kind.repeat, "block"),
-                    html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind)))));
-  out += kinds.text();
+  const PlanCounts counts = PlanCounts::of(plan);
+  std::string total;
+  const Table kinds = kindTable(plan, counts.available - counts.expected_infeasible, total);
+  out += pageMarkup(factorTable(plan)) + "<h3>Trials: " + html(total) + "</h3>" + pageMarkup(kinds);
   const bool trains = std::any_of(plan.workloads.begin(), plan.workloads.end(),
                                   [](const plan::Workload& workload) { return !workload.command; });
   out += fmt::format(
       "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). {} within a "
       "block.</p></div><div><h3>Held fixed</h3>",
       plan.design.seed, trains ? "Weights, data order and dropout start from one seed" : "Commands are given one seed");
-  HtmlFacts fixed("facts", "Held fixed");
-  for (const auto& [name, text] : fixedParameters(plan)) fixed.fact(name, html(text));
-  return out + fixed.text() + "</div></div></section>\n";
+  return out + factTable("Held fixed", fixedParameters(plan)) + "</div></div></section>\n";
 }
 
 std::string trialSection(const Page& page) {
-  std::string out = "<section id=\"trials\"><h2>Trials</h2>" + statusTable(page);
-  const auto lost = lostTrials(page.results);
-  if (!lost.empty()) out += fmt::format("<h3>{} did not end well</h3>", counted(lost.size(), "trial"));
-  for (size_t i = 0; i < lost.size() && i < kMaxFailures; ++i) {
-    const store::Trial& trial = *lost[i];
-    out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>",
-                       html(store::toString(trial.status)), toString(trial.key->kind),
-                       html(placeText(page.plan, trial.place())), html(trial.reason));
-    out +=
-        trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
-    out += "</details>";
-  }
-  if (lost.size() > kMaxFailures)
-    out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
-  for (const Described& block : missingRemarks(page.plan, page.judgement, page.results))
-    if (block.title != kLostTitle) out += folded(block);
-  return out + "</section>\n";
+  std::vector<Block> blocks{statusTable(page.judgement, page.plan.design)};
+  for (Described& block : missingRemarks(page.plan, page.judgement, page.results))
+    blocks.emplace_back(std::move(block));
+  return pageSection("trials", "Trials", blocks);
 }
 
 std::string environmentSection(const Page& page) {

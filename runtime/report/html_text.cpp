@@ -1,36 +1,31 @@
 #include "runtime/report/html_text.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "runtime/plan/plan.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::report {
 
-std::string html(std::string_view text) {
+namespace {
+
+/// What may stand in a page, with `marks` in place of what would be markup.
+std::string escaped(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> marks) {
   std::string out;
+  out.reserve(text.size());
   for (const char c : plan::printableLines(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+    const auto mark = std::find_if(marks.begin(), marks.end(), [c](const auto& one) { return one.first == c; });
+    mark == marks.end() ? out.push_back(c) : void(out.append(mark->second));
   }
   return out;
+}
+
+}  // namespace
+
+std::string html(std::string_view text) {
+  return escaped(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string htmlCommand(std::string_view text) {
@@ -66,24 +61,7 @@ std::string htmlProse(std::string_view text) {
 std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan::canonicalJson(value)); }
 
 std::string scriptSafe(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : plan::printableLines(text)) {  // what JSON lets pass
-    switch (c) {
-      case '<':
-        out += "\\u003c";
-        break;
-      case '>':
-        out += "\\u003e";
-        break;
-      case '&':
-        out += "\\u0026";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return escaped(text, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string scriptText(std::string_view javascript) {

@@ -1,26 +1,20 @@
 #include <fmt/format.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/analysis/published.h"
+#include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
-#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
 #include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
 
-/// Rows of one table of cells; a page of more is slow to lay out. The data at its end has all.
-constexpr size_t kMaxCells = 200;
 /// Verdicts that are listed above their cards; of more, only their tallies.
 constexpr size_t kMaxListed = 12;
 
@@ -35,35 +29,6 @@ std::string badges(const analysis::CriterionResult& result) {
   std::string out = badge(meaning.style, meaning.sign, meaning.word);
   for (const std::string& mark : marksOf(result)) out += " " + badge("open", "!", mark);
   return out;
-}
-
-std::string capitalised(const std::string& text) {
-  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
-}
-
-/// Two columns: estimate and interval.
-void addEstimate(HtmlTable& table, const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
-                 const std::string& dimension) {
-  const analysis::EstimateText text = partsOf(cell, unit, dimension, bounds);
-  const std::string published = html(publishedText(cell, unit, dimension));
-  table.number(fmt::format("<b>{}</b>{}", text.estimate.empty() ? "–" : html(text.estimate),
-                           published.empty() ? "" : "<small>" + published + "</small>"));
-  table.cell(html(text.interval.empty() ? kNoInterval : text.interval),
-             cell.interval && !cell.constant ? "num" : "num quiet");
-}
-
-/// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
-std::string wordText(const analysis::CellEstimate& estimate, bool measured, SaidOnce& reason) {
-  const std::string why = measured ? reason(estimate) : "";
-  return std::string(analysis::meaningOf(estimate.verdict).word) +
-         (why.empty() ? "" : "<small>" + html(why) + "</small>");
-}
-
-/// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
-std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
-  const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
-                               [](const plan::Cell& cell) { return cell.bound.has_value(); });
-  return own || criterion.infeasible ? std::nullopt : std::optional(criterion.bound);
 }
 
 /// What the words of the page mean. It stands before what uses them, closed.
@@ -95,75 +60,11 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
                                                 : "",
                        line.label == "where" ? "<code>" + html(line.text) + "</code>" : htmlProse(line.text));
   out += "</dl>";
-  const bool one_was_enough =
-      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
-  if (!result.cells.empty())
-    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
-                     std::nullopt, one_was_enough ? CellVerdicts::OneWasEnough : CellVerdicts::Each,
-                     result.name + " in each cell", result.why, intervalTitle(criterion, result));
+  if (!result.cells.empty()) out += pageMarkup(criterionCells(page.plan, criterion, result));
   return out + "</article>\n";
 }
 
 }  // namespace
-
-std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
-                      const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
-                      const std::string& label, const std::string& above, const std::string& interval) {
-  const double largest = largestOf(estimates);
-  std::vector<GridCell> cells;
-  std::vector<const analysis::CellEstimate*> shown;
-  for (const analysis::CellEstimate& estimate : estimates) {
-    if (estimate.cell >= planned.size() || shown.size() == kMaxCells) continue;
-    shown.push_back(&estimate);
-    cells.push_back(gridCell(page.plan, planned[estimate.cell], estimate, largest));
-  }
-  if (shown.empty()) return "";
-  const plan::Cell& first = planned[shown[0]->cell];
-  const std::string dimension(analysis::dimensionOf(page.plan, first));
-  const Forest forest(cells, bound, neutral, first.estimator == plan::Estimator::PairedRatio, unit, dimension);
-
-  HtmlTable table("cells", label);
-  for (const std::string& factor : factors) table.column(factor);
-  const bool judged = verdicts != CellVerdicts::None;
-  if (judged) table.column("verdict");
-  table.column("estimate", true).column(interval, true);
-  const bool bounded = bound || std::any_of(shown.begin(), shown.end(), [&](const analysis::CellEstimate* estimate) {
-                         return planned[estimate->cell].bound.has_value();
-                       });
-  if (bounded) table.column("bound", true);
-  table.column("n", true);
-  if (!forest.empty())
-    table.drawings(fmt::format("dot: estimate; bar: interval; faint dots: single blocks{}",
-                               bound ? "; shaded: where the claim holds" : ""));
-  SaidOnce reason(above, estimates);
-  for (size_t i = 0; i < shown.size(); ++i) {
-    const GridCell& cell = cells[i];
-    const plan::Cell& of = planned[shown[i]->cell];
-    const bool harmless = verdicts == CellVerdicts::OneWasEnough && shown[i]->verdict == analysis::Verdict::Fail;
-    const std::string_view style = !judged ? "" : harmless ? "none" : analysis::meaningOf(shown[i]->verdict).style;
-    table.row(style);
-    for (const std::string& level : of.labels) table.head(html(level));
-    const bool measured = cell.estimate || cell.interval;
-    if (judged) table.cell(wordText(*shown[i], measured, reason), "word " + std::string(style));
-    const std::vector<double> bounds = of.bound ? analysis::ends(*of.bound)
-                                       : bound  ? analysis::ends(*bound)
-                                                : std::vector<double>();
-    if (measured)
-      addEstimate(table, cell, bounds, unit, dimension);
-    else
-      table.cell(html(shown[i]->why.empty() ? cell.note : reason(*shown[i])), "quiet", 2);
-    if (bounded) table.number(html(of.bound ? of.bound->text : bound ? bound->text : ""));
-    table.number(fmt::format("{}", cell.n));
-    if (!forest.empty()) table.cell(forest.row(cell) + forest.axis(), "drawing");
-  }
-  if (!forest.empty()) table.foot(forest.axis());
-  std::string out = table.text();
-  if (estimates.size() > shown.size())
-    out += fmt::format("<p class=\"quiet\">The first {} of {} cells; the data at the end of the page has all.</p>",
-                       shown.size(), estimates.size());
-  return out;
-}
 
 std::string verdictSection(const Page& page) {
   std::string cards, links;
@@ -174,7 +75,7 @@ std::string verdictSection(const Page& page) {
     links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badges(result));
   }
   std::string trust;
-  for (const Described& one : trustRemarks(page.plan, page.judgement, page.results)) trust += folded(one);
+  for (const Described& one : trustRemarks(page.plan, page.judgement, page.results)) trust += pageMarkup(one);
   if (cards.empty())
     return std::string(
                "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no "

@@ -13,10 +13,11 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/published_time.h"
-#include "runtime/report/rehearsal_text.h"
 #include "runtime/report/resolution.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
@@ -26,22 +27,17 @@ namespace {
 /// Up to this many points are listed whole; of more, the first so many.
 constexpr size_t kListedPoints = 20;
 
-std::string rangeText(uint64_t least, uint64_t most) {
-  return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
-}
-
 std::string cellsText(uint64_t cells, uint64_t unfit) {
   return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
 }
 
-class PlanPrinter : TerminalText {
+class PlanPrinter : DocumentText {
  public:
   PlanPrinter(const plan::Plan& plan, const PlanExtras& extras)
-      : TerminalText(extras.width, extras.colour),
+      : DocumentText(extras.width, extras.colour),
         plan_(plan),
         extras_(extras),
         counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)),
-        claimed_(analysis::claimedInfeasible(plan)),
         published_(publishedTime(plan)) {}
 
   std::string print() {
@@ -69,40 +65,32 @@ class PlanPrinter : TerminalText {
   void printFactors() {
     if (plan_.factors.empty()) return;
     section("Factors");
-    TextTable table({"factor", "levels", "baseline", "of"}, 3, true);
-    for (const plan::Factor& factor : plan_.factors) {
-      const std::string declared = declaredText(factor);
-      table.add({factor.name, levelsText(factor), factor.baseline ? factor.levels[*factor.baseline].label : "–",
-                 declared.empty() ? "all declared" : declared});
-    }
-    out_ += table.render(extras_.width, 2, paint_);
+    show(factorTable(plan_), 2);
   }
 
   void printPoints() {
-    uint64_t removed = 0;
-    for (const plan::RemovedGroup& group : plan_.removed) removed += group.count;
-    std::string counts =
-        removed ? fmt::format("{} of {} in the product; {} removed by rules", counts_.points, plan_.product, removed)
-                : fmt::format("{}, the whole product", counts_.points);
-    section("Points", counts);
-    for (const plan::RemovedGroup& group : plan_.removed) printRemoved(group);
+    section("Points", pointsText(plan_, counts_.points));
+    show(leftOutBlocks(plan_), 2);
     if (extras_.counts) return printCounted();
-    printReasons("not available on this system", [](const plan::Point& point) { return point.unavailable; });
-    const auto expected = [&](bool claimed) {
-      return [this, claimed](const plan::Point& point) {
-        return point.unavailable.empty() && claimed_.contains(point.id) == claimed ? point.expected_infeasible : "";
-      };
-    };
-    printReasons("expected infeasible, started only with --try-infeasible", expected(false));
-    printReasons("expected infeasible, and started since a criterion claims it", expected(true));
-    TextTable table(pointHeader(), static_cast<unsigned>(plan_.factors.size()) + 1, true);
-    const bool all = extras_.all_points || plan_.points.size() <= kListedPoints;
-    const size_t shown = all ? plan_.points.size() : kListedPoints;
-    for (size_t i = 0; i < shown; ++i) table.add(pointRow(plan_.points[i]));
-    out_ += table.render(extras_.width, 2, paint_);
-    if (!all)
-      line(fmt::format("… and {} more; `--all` or `--format jsonl` lists every point", plan_.points.size() - shown), 2,
-           4);
+    using Kind = Column::Kind;
+    Table table{
+        .label = "Points",
+        .columns = {{"point", Kind::Label}},
+        .all = plan_.points.size(),
+        .most = extras_.all_points || plan_.points.size() <= kListedPoints ? plan_.points.size() : kListedPoints,
+        .rest = "`--all` or `--format jsonl` lists every point"};
+    for (const plan::Factor& factor : plan_.factors) table.columns.push_back({factor.name, Kind::Label});
+    table.columns.push_back({"", Kind::Prose});
+    for (size_t p = 0; p < table.most; ++p) {
+      const plan::Point& point = plan_.points[p];
+      Row row{{{point.id}}};
+      for (size_t i = 0; i < plan_.factors.size(); ++i) row.add(plan_.levelLabel(point, i));
+      row.add(!point.unavailable.empty()           ? "not available"
+              : !point.expected_infeasible.empty() ? "expected infeasible"
+                                                   : "");
+      table.rows.push_back(std::move(row));
+    }
+    show(table, 2);
   }
 
   void printCounted() {
@@ -115,67 +103,18 @@ class PlanPrinter : TerminalText {
     line("too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them", 2, 4);
   }
 
-  std::vector<std::string> pointHeader() const {
-    std::vector<std::string> header = {"point"};
-    for (const plan::Factor& factor : plan_.factors) header.push_back(factor.name);
-    header.emplace_back("");
-    return header;
-  }
-
-  std::vector<std::string> pointRow(const plan::Point& point) const {
-    std::vector<std::string> row = {point.id};
-    for (size_t i = 0; i < plan_.factors.size(); ++i) row.push_back(plan_.levelLabel(point, i));
-    row.push_back(!point.unavailable.empty()           ? "not available"
-                  : !point.expected_infeasible.empty() ? "expected infeasible"
-                                                       : "");
-    return row;
-  }
-
-  void printRemoved(const plan::RemovedGroup& group) {
-    std::string text = fmt::format("{} removed by {} ({})", counted(group.count, "point"), group.rule, group.location);
-    if (!group.because.empty()) text += ": " + group.because;
-    line(printable(text), 2, 6);
-    if (group.examples.empty()) return;
-    std::vector<std::string> examples;
-    for (const auto& labels : group.examples) examples.push_back(exampleText(plan_, labels));
-    if (group.count > group.examples.size()) examples.emplace_back("…");
-    line(printable(joined(examples, "; ")), 6, 6);
-  }
-
-  template <class ReasonOf>
-  void printReasons(const std::string& what, ReasonOf reason_of) {
-    Reasons reasons;
-    for (const plan::Point& point : plan_.points)
-      if (const std::string why = reason_of(point); !why.empty()) reasons.add(why, plan_.label(point));
-    for (const std::string& text : reasons.lines(what, what)) line(printable(text), 2, 6);
-  }
-
   void printRehearsed() {
     if (!extras_.rehearsed) return;
-    RehearsalTextOptions options;
-    options.width = extras_.width;
-    options.colour = extras_.colour;
-    options.steps = false;
-    if (!extras_.all_points) options.most_points = kListedPoints;
-    out_ += rehearsalText(plan_, *extras_.rehearsed, options);
+    const size_t most = extras_.all_points ? SIZE_MAX : kListedPoints;
+    if (const Part part = rehearsalPart(plan_, *extras_.rehearsed, {.most_points = most, .steps = false});
+        !part.blocks.empty())
+      show(part);
   }
 
   void printTrials() {
     const uint64_t points = counts_.available - std::min(counts_.available, counts_.expected_infeasible);
-    uint64_t total = 0, most = 0;
-    TextTable table({"kind", "blocks", "points", "trials", "settings", "measures"}, 1, true);
-    table.words({4});
-    for (const plan::KindDesign& kind : plan_.design.kinds) {
-      const uint64_t controls = analysis::hasControls(plan_, kind.kind) ? plan_.controls.size() : 0;
-      const uint64_t least_trials = kind.repeat * (points + controls), most_trials = kind.most() * (points + controls);
-      total += least_trials;
-      most += most_trials;
-      table.add({std::string(toString(kind.kind)), repetitionsText(kind),
-                 std::to_string(points) + (controls ? " + " + counted(controls, "control") : ""),
-                 rangeText(least_trials, most_trials), settingsText(kind.settings),
-                 joined(metricsOf(plan_, kind.kind))});
-    }
-    std::string rest = rangeText(total, most);
+    std::string rest;
+    const Table table = kindTable(plan_, points, rest);
     if (const auto seconds = secondsFromStored())
       rest += ", about " + durationText(*seconds) + " (from stored trials)";
     else if (published_)
@@ -190,7 +129,7 @@ class PlanPrinter : TerminalText {
     }
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
-    out_ += table.render(extras_.width, 2, paint_);
+    show(table, 2);
     if (!extras_.refused.empty())  // on one line, so that its paths can be taken over
       out_ += "  " + paint_.yellow("a run does not start now: " + printable(extras_.refused)) + '\n';
     if (extras_.counted)
@@ -276,7 +215,6 @@ class PlanPrinter : TerminalText {
   const plan::Plan& plan_;
   const PlanExtras& extras_;
   PlanCounts counts_;
-  std::set<std::string> claimed_;
   std::optional<PublishedTime> published_;
 };
 
@@ -287,10 +225,11 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) { return 
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
-  counts.available = availablePoints(plan);
   const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
-  for (const plan::Point& point : plan.points)
+  for (const plan::Point& point : plan.points) {
+    counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);
+  }
   std::set<std::string_view> excluded, none;
   for (const plan::Point& point : plan.points)
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);

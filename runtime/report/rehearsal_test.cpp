@@ -6,12 +6,13 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/rehearsal/example_rehearsal.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
-#include "runtime/report/rehearsal_text.h"
 #include "runtime/report/result_json.h"
+#include "runtime/report/sections.h"
 
 using namespace expc;
 using namespace expc::report;
@@ -38,11 +39,17 @@ plan::Plan examplePlanWithEstimate() {
   return plan;
 }
 
+std::string rehearsalText(const plan::Plan& plan, const rehearsal::Study& study, const RehearsalOptions& options = {},
+                          unsigned width = 100) {
+  const Part part = rehearsalPart(plan, study, options);
+  return part.blocks.empty() ? "" : documentText({part}, width, false);
+}
+
 }  // namespace
 
 TEST_CASE("a rehearsal in the terminal: rows, reasons, and how far estimates are off") {
   const plan::Plan plan = examplePlanWithEstimate();
-  RehearsalTextOptions options;
+  RehearsalOptions options;
   options.logs = "results/rehearsals/logs";
   const std::string text = rehearsalText(plan, seenOf(plan), options);
   CAPTURE(text);
@@ -64,7 +71,7 @@ TEST_CASE("of a long reason the first sentences are told") {
   rehearsal::Study study{plan.study, {}};
   study.put(rehearsal::exampleEnd(plan.points[0].id, Outcome::DoesNotFit, first + " " + advice));
   study.put(rehearsal::exampleEnd(plan.points[1].id, Outcome::Failed, advice));
-  const std::string text = rehearsalText(plan, study, {});
+  const std::string text = rehearsalText(plan, study);
   CHECK(has(text, "1 point does not fit: " + first + " …"));
   CHECK(has(text, "1 point failed:"));
   CHECK(has(text, advice));
@@ -73,9 +80,7 @@ TEST_CASE("of a long reason the first sentences are told") {
 TEST_CASE("lines keep to the width") {
   const plan::Plan plan = examplePlanWithEstimate();
   for (const unsigned width : {80u, 100u}) {
-    RehearsalTextOptions options;
-    options.width = width;
-    const std::string text = rehearsalText(plan, seenOf(plan), options);
+    const std::string text = rehearsalText(plan, seenOf(plan), {}, width);
     for (size_t at = 0, end; at < text.size(); at = end + 1) {
       end = text.find('\n', at);
       CHECK(displayWidth(text.substr(at, end - at)) <= width);
@@ -86,7 +91,7 @@ TEST_CASE("lines keep to the width") {
 TEST_CASE("what was expected of a point stands beside what was seen") {
   plan::Plan plan = examplePlanWithEstimate();
   plan.points[0].expected_infeasible = plan.points[2].expected_infeasible = "too large";
-  const std::string text = rehearsalText(plan, seenOf(plan), {});
+  const std::string text = rehearsalText(plan, seenOf(plan));
   CHECK(has(text, "runs, though expected not to fit"));
   CHECK(has(text, "does not fit, as expected"));
 }

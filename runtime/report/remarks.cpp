@@ -15,8 +15,38 @@
 namespace expc::report {
 namespace {
 
-/// Lines of one block; the page's data has all.
-constexpr size_t kMostLines = 50;
+/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
+std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
+  const std::string where = state.where.empty() ? "" : " at " + state.where;
+  const std::string so_far =
+      fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
+  if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
+  return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
+                              widthText(plan, state.until, *state.widest), where,
+                              widthText(plan, state.until, state.until.half_width),
+                              state.met                    ? "met"
+                              : state.blocks >= state.most ? "not met"
+                                                           : "not met yet");
+}
+
+/// What trials note, and how many of them: what a setting did not do, what a profile lacks, who else took cores, where
+/// a model is.
+std::map<std::string, unsigned> notesOf(const store::Results& results) {
+  std::map<std::string, unsigned> notes;
+  for (const store::Trial& trial : results.trials)
+    for (const std::string& note : trial.notes) ++notes[note];
+  return notes;
+}
+
+/// Trials that did not end well, the newest first: what was wrong before may be mended.
+std::vector<const store::Trial*> lostTrials(const store::Results& results) {
+  std::vector<const store::Trial*> lost;
+  for (const store::Trial& trial : results.trials)
+    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
+      lost.push_back(&trial);
+  std::reverse(lost.begin(), lost.end());
+  return lost;
+}
 
 /// Leaves out blocks without lines, and the end of long ones.
 std::vector<Described> settled(std::vector<Described> all) {
@@ -25,6 +55,7 @@ std::vector<Described> settled(std::vector<Described> all) {
     if (one.lines.size() <= kMostLines) continue;
     const size_t more = one.lines.size() - kMostLines;
     one.lines.resize(kMostLines);
+    one.logs.resize(std::min(one.logs.size(), kMostLines));
     one.lines.push_back(fmt::format("… and {} more", more));
   }
   return all;
@@ -50,13 +81,13 @@ Described notes(const store::Results& results) {
   return block;
 }
 
-/// Trials that did not end well, those that say the same in one line: the newest first.
-std::vector<std::string> lostTexts(const plan::Plan& plan, const store::Results& results) {
+/// Trials that did not end well, those that say the same in one line with the newest one's log: the newest first.
+Described lostTrialsText(const plan::Plan& plan, const store::Results& results) {
   using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
   struct Those {
     unsigned trials = 0;
     std::set<plan::Place> places;
-    std::string first;
+    std::string first, log;
   };
   std::map<Alike, Those> those;
   std::vector<Alike> order;
@@ -66,19 +97,22 @@ std::vector<std::string> lostTexts(const plan::Plan& plan, const store::Results&
     if (++same.trials == 1) {
       order.push_back(key);
       same.first = placeText(plan, trial->place());
+      same.log = trial->log_tail;
     }
     same.places.insert(trial->place());
   }
-  std::vector<std::string> texts;
+  Described block{
+      "Trials that did not end well", fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()), {}};
   for (const Alike& key : order) {
     const auto& [kind, status, reason] = key;
     const Those& same = those[key];
     const size_t more = same.places.size() - 1;
-    texts.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
-                                more > 0 ? " and " + counted(more, "more point") : "", store::toString(status), reason,
-                                same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
+    block.logs.push_back(same.log);
+    block.lines.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
+                                      more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
+                                      reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
   }
-  return texts;
+  return block;
 }
 
 }  // namespace
@@ -93,8 +127,7 @@ std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judg
 
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const store::Results& results) {
-  return settled({{kLostTitle, fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()),
-                   lostTexts(plan, results)},
+  return settled({lostTrialsText(plan, results),
                   {"What is not there", "", shortcomings(plan, judgement)},
                   {"Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons}});
 }
@@ -104,9 +137,9 @@ std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgem
   const auto first = [](const std::vector<std::string>& texts) {
     return texts.front() + (texts.size() > 1 ? fmt::format(" (and {} more such lines)", texts.size() - 1) : "");
   };
-  std::string text =
-      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lostTexts(plan, results)))
-          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
+  std::string text = bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"),
+                                       first(lostTrialsText(plan, results).lines))
+                         : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;

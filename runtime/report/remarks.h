@@ -17,9 +17,6 @@ namespace expc::report {
 std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                     const store::Results& results);
 
-/// The title of the block of trials that did not end well.
-inline constexpr char kLostTitle[] = "Trials that did not end well";
-
 /// What is not there: trials that did not end well (those that say the same in one line), points that lack some, and
 /// what is stored and does not count.
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,

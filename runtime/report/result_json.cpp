@@ -10,10 +10,10 @@
 #include "runtime/analysis/published.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_table.h"
+#include "runtime/report/attribution_text.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/rehearsal_columns.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::report {
@@ -282,6 +282,21 @@ Array workers(const store::Session& session) {
     array.push_back(Object{{"build", plan::jsonText(worker.build)},
                            {"environment_class", plan::jsonText(worker.environment_class)}});
   return array;
+}
+
+/// Counts, bytes and operations of rehearsals, which are exact, and nothing else. An element for each point.
+Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
+  Array points;
+  const Value all = rehearsal::toJson(rehearsalOf(plan, study));
+  for (const Value& value : *all.getAsObject()->getArray("points")) {
+    Object point = *value.getAsObject();
+    point.erase("seconds");
+    if (Object* rehearsed = point.getObject("rehearsed"))
+      for (Value& rank : *rehearsed->getArray("ranks"))
+        for (const char* of_this_machine : {"host_memory", "host_seconds"}) rank.getAsObject()->erase(of_this_machine);
+    points.push_back(std::move(point));
+  }
+  return points;
 }
 
 }  // namespace

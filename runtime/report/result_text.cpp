@@ -9,18 +9,16 @@
 #include <vector>
 
 #include "runtime/analysis/attribution.h"
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/attribution_table.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/description_text.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
 #include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
@@ -28,16 +26,11 @@
 namespace expc::report {
 namespace {
 
-/// Cells of a criterion that are listed where it does not pass, and of anything with `--all`.
-constexpr size_t kListedOpen = 8, kListedCells = 40;
-/// Pairs of levels whose profiles are listed.
-constexpr size_t kListedPairs = 4;
-
-class ResultPrinter : TerminalText {
+class ResultPrinter : DocumentText {
  public:
   ResultPrinter(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                 const ResultTextOptions& options)
-      : TerminalText(options.width, options.colour),
+      : DocumentText(options.width, options.colour),
         plan_(plan),
         judgement_(judgement),
         results_(results),
@@ -51,8 +44,7 @@ class ResultPrinter : TerminalText {
     const bool bare = plan_.tables.empty() && plan_.criteria.empty();
     const auto tables = bare && plan_.comparisons.empty() ? defaultTables(plan_) : std::vector<plan::Table>();
     for (const plan::Table& table : tables) printTable(table);
-    if (bare || options_.all)
-      for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
+    if (bare || options_.all) show(comparisonParts(plan_, judgement_));
     printVerdicts();
     if (options_.all) printRest();
     printOtherMetrics(tables.empty() ? plan_.tables : tables);
@@ -102,168 +94,49 @@ class ResultPrinter : TerminalText {
     const std::vector<analysis::Missing>& missing = judgement_.missing;
     std::set<std::string> said;
     if (!missing.empty()) out_ += '\n';
-    for (size_t i = 0; i < missing.size() && (i < kListedOpen || options_.all); ++i) {
+    for (size_t i = 0; i < missing.size() && (i < kMostBrief || options_.all); ++i) {
       const analysis::Meaning& meaning = analysis::meaningOf(missing[i].verdict);
       labelled(std::string(meaning.word), Paint::of(meaning.style),
                paint_.bold(printable(missing[i].what)) + ": " +
                    (said.insert(missing[i].why).second ? printable(missing[i].why) : "for the same reason"),
                0, displayWidth(meaning.word) + 2);
     }
-    if (missing.size() > kListedOpen && !options_.all)
-      line(fmt::format("… and {} more without a value; the page has all", missing.size() - kListedOpen), 0, 2);
+    if (missing.size() > kMostBrief && !options_.all)
+      line(fmt::format("… and {} more without a value; the page has all", missing.size() - kMostBrief), 0, 2);
   }
 
   /// Of a criterion that does not pass the cells that do not; with `--all` all of every one.
   void printCells(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
-    using analysis::Verdict;
-    std::vector<analysis::CellEstimate> shown = result.cells;
-    if (!options_.all && result.verdict == Verdict::Pass) return;
-    if (!options_.all)
-      std::erase_if(shown, [](const analysis::CellEstimate& cell) { return cell.verdict == Verdict::Pass; });
     // The line of the verdict says all of one cell.
-    if (shown.empty() || (!options_.all && result.cells.size() == 1)) return;
-    std::vector<std::vector<double>> bounds;
-    for (const plan::Cell& cell : criterion.cells) bounds.push_back(analysis::ends(analysis::boundOf(criterion, cell)));
-    printEstimates(criterion.factors, criterion.cells, shown, criterion.unit, bounds, result.why,
-                   intervalTitle(criterion, result));
-  }
-
-  /// Estimates of cells, one in a line. `bounds` of each make it one of a criterion; `above` is said above it.
-  void printEstimates(const std::vector<std::string>& factors, const std::vector<plan::Cell>& cells,
-                      const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::vector<std::vector<double>>& bounds, const std::string& above,
-                      const std::string& interval) {
-    const bool judged = !bounds.empty();
-    const unsigned indent = judged ? 6 : 2;
-    std::vector<std::string> header = factors;
-    header.insert(header.end(), {"estimate", interval, "n"});
-    if (judged) header.push_back("verdict");
-    header.emplace_back();
-    TextTable table(header, static_cast<unsigned>(factors.size()), true);
-    if (judged) table.words({factors.size() + 3});
-    SaidOnce reason(above, estimates);
-    const double largest = largestOf(estimates);
-    const size_t most = options_.all || !judged ? kListedCells : kListedOpen;
-    for (size_t i = 0; i < estimates.size() && i < most; ++i) {
-      const analysis::CellEstimate& cell = estimates[i];
-      if (cell.cell >= cells.size()) continue;
-      const plan::Cell& planned = cells[cell.cell];
-      const GridCell shown = gridCell(plan_, planned, cell, largest);
-      const std::string dimension(analysis::dimensionOf(plan_, planned));
-      const analysis::EstimateText text =
-          partsOf(shown, unit, dimension, judged ? bounds[cell.cell] : std::vector<double>());
-      std::vector<std::string> row = planned.labels;
-      row.push_back((text.estimate.empty() ? "–" : text.estimate) +
-                    (shown.published ? " " + publishedText(shown, unit, dimension) : ""));
-      row.push_back(!text.interval.empty() ? text.interval : shown.estimate ? kNoInterval : "–");
-      row.push_back(std::to_string(shown.n));
-      if (judged) row.emplace_back(analysis::meaningOf(cell.verdict).word);
-      row.push_back(printable(reason(cell)));
-      table.add(std::move(row));
-    }
-    out_ += table.render(options_.width, indent, paint_);
-    if (estimates.size() > most)
-      line(fmt::format("… and {} more; the page has all", estimates.size() - most), indent, indent);
+    if (!options_.all && (result.verdict == analysis::Verdict::Pass || result.cells.size() == 1)) return;
+    show(criterionCells(plan_, criterion, result, !options_.all), 6);
   }
 
   void printTable(const plan::Table& table) {
-    if (const auto described = describedTable(plan_, *judgement_.description, table)) return print(*described);
-    const Grid grid = buildGrid(plan_, judgement_, table.subject, table.by);
-    const plan::Metric* metric = plan_.findMetric(table.subject);
-    std::string rest =
-        grid.comparison ? grid.text + "; 95 % interval over pairs" : "median and 95 % interval over trials";
-    if (metric && metric->derived) rest = "= " + metric->text + "; " + rest;
-    if (metric && metric->series) rest = "the last value of each series; " + rest;
-    section(grid.subject, rest);
-    if (grid.rows.empty()) return line("nothing to show", 2, 4);
-    // On one line if that fits, else the interval below its estimate.
-    const TextTable wide = textTable(grid, " ");
-    const bool fits = wide.naturalWidth(2) <= options_.width;
-    out_ += (fits ? wide : textTable(grid, "\n")).render(options_.width, 2, paint_);
-  }
-
-  TextTable textTable(const Grid& grid, const std::string& separator) const {
-    std::vector<std::string> header = grid.row_factors;
-    for (const std::string& column : grid.columns)
-      header.push_back(grid.column_factor.empty() ? column : grid.column_factor + "=" + column);
-    TextTable table(header, static_cast<unsigned>(grid.row_factors.size()));
-    for (size_t r = 0; r < grid.rows.size(); ++r) {
-      std::vector<std::string> row = grid.rows[r];
-      for (const GridCell& cell : grid.cells[r]) row.push_back(cellText(cell, grid.unit, grid.dimension, separator));
-      table.add(std::move(row));
-    }
-    return table;
-  }
-
-  void printComparison(const plan::Comparison& comparison) {
-    const auto* result = plan::named(judgement_.comparisons, comparison.name);
-    if (!result) return;
-    section(
-        comparison.name,
-        comparison.text + (comparison.cells.empty() ? "" : "; 95 % interval over pairs in one block, not of medians"));
-    if (comparison.cells.empty())
-      line(kNothingToCompare, 2, 4);
-    else
-      printEstimates(comparison.factors, comparison.cells, result->cells, comparison.unit, {}, "", "interval");
-    if (const std::string lacking = withoutPartnerText(comparison); !lacking.empty()) line(printable(lacking), 2, 4);
+    if (const auto described = describedTable(plan_, *judgement_.description, table)) return show(*described);
+    show(gridPart(plan_, buildGrid(plan_, judgement_, table.subject, table.by), table.subject));
   }
 
   /// The metrics that no table names, a row for each point.
   void printOtherMetrics(const std::vector<plan::Table>& tables) {
-    std::vector<std::string> header;
-    std::vector<std::vector<std::string>> rows(
-        std::min(plan_.points.size(), options_.all ? kListedCells : kListedOpen));
-    for (size_t f = 0; f < plan_.factors.size(); ++f) {
-      if (plan_.factors[f].levels.size() < 2) continue;
-      header.push_back(plan_.factors[f].name);
-      for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(plan_.levelLabel(plan_.points[i], f));
-    }
-    const size_t factors = header.size();
-    for (const plan::Metric& metric : plan_.metrics) {
-      const auto shows = [&](const plan::Table& one) { return one.subject == metric.name || one.other == metric.name; };
-      if (std::ranges::any_of(tables, shows)) continue;
-      header.push_back(metric.name);
-      for (size_t i = 0; i < rows.size(); ++i) {
-        const GridCell cell = metricCell(plan_, judgement_, plan_.points[i], metric);
-        rows[i].push_back(cell.estimate ? partsOf(cell, metric.unit, metric.dimension).estimate : cell.note);
-      }
-    }
-    if (header.size() == factors || rows.empty()) return;
+    Table table = pointTable(plan_, judgement_, tables);
+    if (!options_.all) table.most = kMostBrief;
+    const bool some = std::ranges::any_of(table.columns, [](const Column& column) {
+      return column.kind == Column::Kind::Number && column.shown == Shown::Everywhere;
+    });
+    if (!some || table.rows.empty()) return;
     section("measured", "in no table above; medians over trials");
-    TextTable table(header, static_cast<unsigned>(factors));
-    for (std::vector<std::string>& row : rows) table.add(std::move(row));
-    out_ += table.render(options_.width, 2, paint_);
-    if (plan_.points.size() > rows.size())
-      line(fmt::format("… and {} more points; the page has all", plan_.points.size() - rows.size()), 2, 4);
-  }
-
-  void printAttributions() {
-    const auto all = analysis::attribute(plan_, judgement_, results_);
-    if (all.empty()) {
-      const std::string why = withoutAttribution(plan_, judgement_, results_);
-      if (!why.empty()) print({"Where the time went", "", {why}});
-      return;
-    }
-    section("Where the time went", "profile trials; a description, not a verdict");
-    for (size_t i = 0; i < all.size() && i < kListedPairs; ++i) {
-      if (i) out_ += '\n';
-      out_ += attributionText(plan_, all[i], Detail::Summary, options_);
-    }
-    if (all.size() > kListedPairs)
-      line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);
-  }
-
-  void print(const Described& block) {
-    section(block.title, block.rest);
-    if (block.lines.empty()) line("nothing to show", 2, 4);
-    for (const std::string& text : block.lines) line(printable(text), 2, 6);
+    show(table, 2);
   }
 
   void printRest() {
-    printAttributions();
+    if (const Part where = attributionParts(plan_, analysis::attribute(plan_, judgement_, results_),
+                                            withoutAttribution(plan_, judgement_, results_));
+        !where.blocks.empty())
+      show(where);
     for (const auto& blocks : {describedTexts(plan_, *judgement_.description, results_),
                                trustRemarks(plan_, judgement_, results_), missingRemarks(plan_, judgement_, results_)})
-      for (const Described& block : blocks) print(block);
+      for (const Described& block : blocks) show(block);
   }
 
   void printTrials() {

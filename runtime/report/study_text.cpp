@@ -12,19 +12,6 @@
 namespace expc::report {
 namespace {
 
-constexpr size_t kListedLevels = 16;
-
-std::vector<std::string> labelsOf(const plan::Factor& factor) {
-  std::vector<std::string> labels;
-  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
-  return labels;
-}
-
-std::string shortened(const std::vector<std::string>& labels) {
-  if (labels.size() <= kListedLevels) return joined(labels);
-  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
-}
-
 /// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
@@ -39,51 +26,11 @@ std::string parameterText(const llvm::json::Value& value) {
 
 }  // namespace
 
-std::string settingsText(const llvm::json::Object& settings) {
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : settings)
-    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
-  std::sort(texts.begin(), texts.end());
-  return joined(texts);
-}
-
-std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < labels.size(); ++i)
-    texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
-  return joined(texts, " ");
-}
-
-uint64_t availablePoints(const plan::Plan& plan) {
-  return static_cast<uint64_t>(std::count_if(plan.points.begin(), plan.points.end(),
-                                             [](const plan::Point& point) { return point.unavailable.empty(); }));
-}
-
-std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
-
-std::string declaredText(const plan::Factor& factor) {
-  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
-}
-
 std::string selectionText(const plan::Plan& plan) {
   std::vector<std::string> texts;
   for (const std::string& preset : plan.presets) texts.push_back("preset " + preset);
   for (const std::string& text : plan.overrides) texts.push_back("-D " + text);
   return joined(texts);
-}
-
-std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
-  std::vector<std::string> names;
-  for (const plan::Metric& metric : plan.metrics)
-    if (metric.kind == kind) names.push_back(metric.name);
-  return names;
-}
-
-std::string repetitionsText(const plan::KindDesign& design) {
-  std::string looks;
-  for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
-  if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
-  return fmt::format("{}..{}", design.repeat, design.most());
 }
 
 std::string untilText(const plan::Plan& plan, const plan::Until& until) {

@@ -135,7 +135,7 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   has(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
   has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
   has(text, "FAIL       learns");
-  has(text, "fp32       2       87.1 %  none: too few  1  FAIL     1 of 1 below 90 %");
+  has(text, "fp32       2     FAIL       87.1 %  none: too few  1  1 of 1 below 90 %");
   has(text, "NOT ASKED  fp16_pays");
   has(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
   has(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
@@ -155,7 +155,7 @@ TEST_CASE(
   size_t last = 0;
   for (const char* part :
        {"study precision", "step_time  median", "\nPASS       fp32_pays: every cell's interval lies above 1.2x\n",
-        "\nFAIL       learns: ", "fp32       2       87.1 %  none: too few  1  FAIL", "\nNOT ASKED  fp16_pays: ",
+        "\nFAIL       learns: ", "fp32       2     FAIL       87.1 %  none: too few  1", "\nNOT ASKED  fp16_pays: ",
         "1 pass, 1 fail, 1 not asked", "trials: 1 of 2 trials did not end well: timed precision=bf16 gpus=1 failed:",
         "rest:   expc report experiments/precision.exp", "report: results/precision.html\n"}) {
     CAPTURE(part);
@@ -308,7 +308,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   has(text, "Where the time went");
   has(text, "\nNotes of trials\n  of profile trials\\x1b (");
   has(text, "\n  of timed trials\\x1b (");
-  has(text, "precision=fp32 against fp64, gpus=1, judged by fp32_pays: a step takes 60.0 ms against 100 ms");
+  has(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: a step takes 60.0 ms against 100");
   has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
   has(text, "all_reduce, beside these");
   has(text, "operators, own time");

@@ -44,19 +44,6 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
                      analysis::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
-std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
-  const std::string where = state.where.empty() ? "" : " at " + state.where;
-  const std::string so_far =
-      fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
-  if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
-  return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
-                              widthText(plan, state.until, *state.widest), where,
-                              widthText(plan, state.until, state.until.half_width),
-                              state.met                    ? "met"
-                              : state.blocks >= state.most ? "not met"
-                                                           : "not met yet");
-}
-
 std::vector<std::string> referencesTexts(const plan::Plan& plan) {
   std::vector<std::string> here, elsewhere, texts;
   for (const plan::Reference& reference : plan.references)
@@ -193,22 +180,6 @@ std::string withoutPartnerText(const plan::Comparison& comparison) {
       "{} no partner: {}",
       comparison.without_partner == 1 ? "1 point has" : fmt::format("{} points have", comparison.without_partner),
       comparison.without_partner_why);
-}
-
-std::map<std::string, unsigned> notesOf(const store::Results& results) {
-  std::map<std::string, unsigned> notes;
-  for (const store::Trial& trial : results.trials)
-    for (const std::string& note : trial.notes) ++notes[note];
-  return notes;
-}
-
-std::vector<const store::Trial*> lostTrials(const store::Results& results) {
-  std::vector<const store::Trial*> lost;
-  for (const store::Trial& trial : results.trials)
-    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
-      lost.push_back(&trial);
-  std::reverse(lost.begin(), lost.end());
-  return lost;
 }
 
 }  // namespace expc::report

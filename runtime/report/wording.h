@@ -34,9 +34,6 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
-/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
-std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
-
 /// Points by why something is so of them, in the order of the first of each.
 class Reasons {
  public:
@@ -53,20 +50,7 @@ class Reasons {
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// What trials note, and how many of them: what a setting did not do, what a profile lacks, who else took cores, where
-/// a model is.
-std::map<std::string, unsigned> notesOf(const store::Results& results);
-
-/// Trials that did not end well, the newest first: what was wrong before may be mended.
-std::vector<const store::Trial*> lostTrials(const store::Results& results);
-
-/// In place of an interval for which there are too few values.
-inline constexpr char kNoInterval[] = "none: too few";
-
 /// "2 points have no partner: the rule of slow removes it"; "" where all have one.
 std::string withoutPartnerText(const plan::Comparison& comparison);
-
-/// In place of a comparison's table that has no row.
-inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
 
 }  // namespace expc::report

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <optional>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
+#include "runtime/plan/find.h"
+#include "runtime/report/forest.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/verdict_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+using Kind = Column::Kind;
+
+/// In place of an interval for which there are too few values.
+constexpr char kNoInterval[] = "none: too few";
+
+/// What cells are of: a criterion, or where there is none a comparison.
+struct Subject {
+  const std::vector<std::string>& factors;
+  const std::vector<plan::Cell>& cells;
+  const std::string& unit;
+  const plan::Criterion* criterion = nullptr;
+  bool one_was_enough = false;  // one part of the claim is, and there is one: those that fail are not alarming
+  std::string above = {};       // what stands above all
+  std::string interval = "interval";
+};
+
+/// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
+std::optional<plan::Bound> sharedBound(const Subject& subject) {
+  const bool own = std::any_of(subject.cells.begin(), subject.cells.end(),
+                               [](const plan::Cell& cell) { return cell.bound.has_value(); });
+  return !subject.criterion || own || subject.criterion->infeasible ? std::nullopt
+                                                                    : std::optional(subject.criterion->bound);
+}
+
+/// Where a comparison says that nothing differs.
+std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) {
+  if (subject.criterion) return std::nullopt;
+  return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+}
+
+Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<analysis::CellEstimate>& estimates,
+                std::string label) {
+  Table table{.label = std::move(label), .all = estimates.size(), .one_row = "cell"};
+  const double largest = largestOf(estimates);
+  std::vector<GridCell> cells;
+  std::vector<const analysis::CellEstimate*> shown;
+  for (const analysis::CellEstimate& estimate : estimates) {
+    if (estimate.cell >= of.cells.size() || shown.size() == kMostDrawn) continue;
+    shown.push_back(&estimate);
+    cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate, largest));
+  }
+  if (shown.empty()) return table;
+  const plan::Cell& first = of.cells[shown[0]->cell];
+  const std::string dimension(analysis::dimensionOf(plan, first));
+  const std::optional<plan::Bound> bound = sharedBound(of);
+  const Forest forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit,
+                      dimension);
+  const auto boundText = [&](const plan::Cell& cell) {
+    return cell.bound ? cell.bound->text : bound ? bound->text : "";
+  };
+  const bool judged = of.criterion != nullptr;
+  const bool bounded =
+      std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
+  const bool explained = std::ranges::any_of(shown, [](const auto* estimate) { return !estimate->why.empty(); });
+
+  for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
+  if (judged) table.columns.push_back({"verdict", Kind::Words});
+  table.columns.insert(table.columns.end(), {{"estimate"}, {of.interval}});
+  if (bounded) table.columns.push_back({"bound", Kind::Number, Shown::OnPage});
+  table.columns.push_back({"n"});
+  if (explained) table.columns.push_back({"why", Kind::Prose, judged ? Shown::InText : Shown::Everywhere});
+  if (!forest.empty())
+    table.columns.push_back({std::string("dot: estimate; bar: interval; faint dots: single blocks") +
+                                 (bound ? "; shaded: where the claim holds" : ""),
+                             Kind::Drawing, Shown::OnPage});
+  if (!forest.empty()) table.foot = forest.axis();
+
+  SaidOnce reason(of.above, estimates);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const analysis::CellEstimate& estimate = *shown[i];
+    const GridCell& cell = cells[i];
+    const plan::Cell& planned = of.cells[estimate.cell];
+    const analysis::Meaning& meaning = analysis::meaningOf(estimate.verdict);
+    const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
+    const std::vector<double> near =
+        judged ? analysis::ends(analysis::boundOf(*of.criterion, planned)) : std::vector<double>();
+    const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
+    const std::string why = reason(estimate), interval = cell.estimate ? kNoInterval : "–";
+    Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
+    for (const std::string& level : planned.labels) row.add(level);
+    if (judged) row.add(std::string(meaning.word)).more = why;
+    Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
+    if (cell.published) value.below.push_back(publishedText(cell, of.unit, dimension));
+    row.add(text.interval.empty() ? interval : text.interval,
+            cell.interval && !cell.constant ? Tone::Plain : Tone::Quiet);
+    if (bounded) row.add(boundText(planned));
+    row.add(std::to_string(cell.n));
+    if (explained) row.add(why);
+    if (!forest.empty()) row.add(forest.row(cell) + forest.axis());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Table criterionCells(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result,
+                     bool open) {
+  std::vector<analysis::CellEstimate> cells = result.cells;
+  if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; });
+  const bool one_was_enough =
+      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
+  Table table = cellTable(plan,
+                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, result.why,
+                           intervalTitle(criterion, result)},
+                          cells, result.name + " in each cell");
+  if (open) table.most = kMostBrief;
+  return table;
+}
+
+std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<Block> parts;
+  for (const plan::Comparison& comparison : plan.comparisons) {
+    const auto* result = plan::named(judgement.comparisons, comparison.name);
+    if (!result) continue;
+    Part part{comparison.name, comparison.text};
+    if (comparison.cells.empty()) {
+      part.blocks.emplace_back(Paragraph{"this restricted study has no two points to compare"});
+    } else {
+      part.rest = "95 % interval over pairs in one block, not of medians";
+      part.blocks.emplace_back(
+          cellTable(plan, {comparison.factors, comparison.cells, comparison.unit}, result->cells, comparison.name));
+    }
+    if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
+      part.blocks.emplace_back(Paragraph{std::move(lacking)});
+    parts.emplace_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace expc::report

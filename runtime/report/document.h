@@ -1,0 +1,121 @@
+#pragma once
+
+// What a report says, as blocks. A section builds them once; a terminal (document_text.h), the page (document_html.h)
+// and Markdown (runtime/export/markdown.h) each show them in their own way. Texts in here are as people and machines
+// wrote them: whoever shows a block makes them safe for its medium.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace expc::report {
+
+/// Rows that a table holds at most: a page with more of them is slow to lay out, and its data has all of them. Rows
+/// with drawings take longer.
+inline constexpr size_t kMostRows = 500, kMostDrawn = 200;
+/// Rows that a terminal shows: of what was not asked for with `--all`, and of what was; and those of Markdown, of which
+/// pull requests take 64 KiB.
+inline constexpr size_t kMostBrief = 8, kMostInTerminal = 40, kMostInMarkdown = 30;
+/// Sentences of one block.
+inline constexpr size_t kMostLines = 50;
+
+/// Where something is shown. The page has room for what texts leave out, and some of what texts say is drawn there.
+enum class Shown { Everywhere, OnPage, InText };
+enum class Tone { Plain, Strong, Quiet };
+
+struct Column {
+  /// Labels say what a row is about and come first; words are one or two; prose is the last column of a text. What is
+  /// in a drawing is SVG, which only the page has.
+  enum class Kind { Label, Number, Words, Prose, Drawing };
+  std::string name;
+  Kind kind = Kind::Number;
+  Shown shown = Shown::Everywhere;
+  unsigned widest = 0;  // in a terminal; of longer texts the middle is left out; 0: none is cut
+};
+
+struct Cell {
+  std::string text;
+  std::vector<std::string> below = {};  // of less weight: an interval, a published value
+  std::string more = {};                // what the page also says below, behind the first of these
+  Tone tone = Tone::Plain;
+
+  std::string inText(std::string_view separator) const {
+    std::string out = text;
+    for (const std::string& one : below) out.append(separator) += one;
+    return out;
+  }
+};
+
+struct Row {
+  std::vector<Cell> cells;
+  std::string_view style = {};  // of a verdict (analysis/meaning.h)
+
+  Cell& add(std::string text, Tone tone = Tone::Plain) {
+    return cells.emplace_back(Cell{std::move(text), {}, {}, tone});
+  }
+};
+
+struct Table {
+  std::string label;            // names it for who does not see it
+  std::string style = "cells";  // a class of report.css
+  std::vector<Column> columns = {};
+  std::vector<Row> rows = {};
+  size_t all = 0;                         // rows that there are; `rows` may be the first of them
+  std::string one_row = "row";            // what a row is
+  std::string over = {};                  // the factor whose levels the columns of values are; "": they are not
+  std::string foot = {};                  // a drawing below the last column
+  size_t most = kMostInTerminal;          // rows that a terminal shows
+  std::string rest = "the page has all";  // where its reader finds the others
+
+  /// What heads a column where nothing stands above it.
+  std::string heading(const Column& column) const {
+    return (over.empty() || column.kind == Column::Kind::Label ? "" : over + "=") + column.name;
+  }
+  size_t labels() const {
+    size_t count = 0;
+    while (count < columns.size() && columns[count].kind == Column::Kind::Label) ++count;
+    return count;
+  }
+};
+
+struct Paragraph {
+  std::string text;
+  Tone tone = Tone::Quiet;
+  std::string warning = {};  // the word in front of one that warns
+  Shown shown = Shown::Everywhere;
+};
+
+/// Sentences under a title, which the page folds.
+struct Described {
+  std::string title, rest;
+  std::vector<std::string> lines;
+  std::vector<std::string> logs = {};  // what stands behind each line on the page; empty: nothing does
+};
+
+/// Markup that only the page has: its charts.
+struct Figures {
+  std::string markup;
+};
+
+struct Block;
+/// Blocks under a title.
+struct Part {
+  std::string title;
+  std::string law = {};   // a formula
+  std::string rest = {};  // what is to be known of all of it
+  std::vector<Block> blocks = {};
+  bool folded = false;          // the page opens it on a click
+  bool titled_on_page = false;  // only the page has a title here: elsewhere the blocks follow what stands above
+  Shown shown = Shown::Everywhere;
+
+  std::string about() const { return law + (law.empty() || rest.empty() ? "" : "; ") + rest; }
+};
+
+struct Block : std::variant<Paragraph, Described, Table, Figures, Part> {
+  using variant::variant;
+};
+
+}  // namespace expc::report

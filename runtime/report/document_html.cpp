@@ -1,0 +1,159 @@
+#include "runtime/report/document_html.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+
+namespace expc::report {
+namespace {
+
+using Kind = Column::Kind;
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, html(value));
+}
+
+/// What is wider than the screen, in a box that keyboards reach and scroll. Its script makes it a stop only where there
+/// is something to scroll.
+std::string scrolled(std::string_view inner, std::string_view label) {
+  return fmt::format("<div class=\"scroll\" role=\"group\"{}>{}</div>", attribute("aria-label", label), inner);
+}
+
+/// Anything behind a title, closed; `title` is text, `body` is markup.
+std::string folded(const std::string& title, const std::string& body) {
+  return "<details><summary>" + html(title) + "</summary>" + body + "</details>\n";
+}
+
+std::string cellInner(const Cell& cell, Kind kind) {
+  std::string inner = kind == Kind::Drawing ? cell.text : kind == Kind::Prose ? htmlProse(cell.text) : html(cell.text);
+  if (cell.tone == Tone::Strong) inner = "<b>" + inner + "</b>";
+  const std::string first = (cell.below.empty() ? "" : cell.below.front()) + cell.more;
+  if (!first.empty()) inner += "<small>" + html(first) + "</small>";
+  for (size_t i = 1; i < cell.below.size(); ++i) inner += "<small>" + html(cell.below[i]) + "</small>";
+  return inner;
+}
+
+/// A narrow screen shows each row as a card whose values stand behind the names of their columns, which is why each
+/// cell knows its column.
+std::string cellMarkup(const Table& table, const Row& row, size_t i) {
+  const Column& column = table.columns[i];
+  const Cell& cell = row.cells[i];
+  const std::string inner = cellInner(cell, column.kind);
+  if (column.kind == Kind::Label)
+    return fmt::format("<th scope=\"row\"{}>{}</th>", attribute("data-label", column.name), inner);
+  std::vector<std::string> classes;
+  if (column.kind == Kind::Number) classes.emplace_back("num");
+  if (column.kind == Kind::Drawing) classes.emplace_back("drawing");
+  if (column.kind == Kind::Words && !row.style.empty()) classes.emplace_back("word " + std::string(row.style));
+  if (cell.tone == Tone::Quiet) classes.emplace_back("quiet");
+  return fmt::format("<td{}{}>{}</td>", attribute("class", joined(classes, " ")),
+                     column.kind == Kind::Drawing ? "" : attribute("data-label", table.heading(column)), inner);
+}
+
+class PageRenderer {
+ public:
+  std::string operator()(const Paragraph& paragraph) const {
+    if (paragraph.shown == Shown::InText) return "";
+    if (!paragraph.warning.empty())
+      return fmt::format("<p class=\"caution\"><b>{}:</b> {}.</p>", html(capitalised(paragraph.warning)),
+                         htmlProse(paragraph.text));
+    return fmt::format("<p{}>{}</p>", paragraph.tone == Tone::Quiet ? " class=\"quiet\"" : "",
+                       htmlProse(paragraph.text));
+  }
+
+  std::string operator()(const Described& block) const {
+    if (block.logs.empty()) {
+      std::string body = "<ul>";
+      for (const std::string& line : block.lines) body += "<li>" + htmlProse(line) + "</li>";
+      return folded(block.title + (block.rest.empty() ? "" : ": " + block.rest), body + "</ul>");
+    }
+    std::string out = fmt::format("<h3>{}: {}</h3>", html(block.title), html(block.rest));
+    for (size_t i = 0; i < block.lines.size(); ++i) {
+      const std::string line = html(block.lines[i]);
+      if (i >= block.logs.size())
+        out += "<p class=\"quiet\">" + line + "</p>";
+      else
+        out += fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", line,
+                           block.logs[i].empty() ? "<p class=\"quiet\">It wrote no log.</p>"
+                                                 : "<pre>" + html(block.logs[i]) + "</pre>");
+    }
+    return out;
+  }
+
+  std::string operator()(const Table& table) const {
+    std::string heads, rows;
+    size_t columns = 0;
+    for (const Column& column : table.columns) {
+      if (column.shown == Shown::InText) continue;
+      ++columns;
+      heads += fmt::format("<th scope=\"col\"{}>{}</th>",
+                           column.kind == Kind::Number    ? " class=\"num\""
+                           : column.kind == Kind::Drawing ? " class=\"drawing\""
+                                                          : "",
+                           html(column.name));
+    }
+    for (const Row& row : table.rows) {
+      rows += "<tr" + attribute("class", row.style) + ">";
+      for (size_t i = 0; i < row.cells.size(); ++i)
+        if (table.columns[i].shown != Shown::InText) rows += cellMarkup(table, row, i);
+      rows += "</tr>";
+    }
+    if (rows.empty()) return "";
+    std::string above, foot;
+    if (const size_t labels = table.labels(); !table.over.empty())
+      above = fmt::format("<tr>{}<th scope=\"colgroup\" class=\"num\" colspan=\"{}\">{}</th></tr>",
+                          labels ? fmt::format("<td colspan=\"{}\"></td>", labels) : "", columns - labels,
+                          html(table.over));
+    if (!table.foot.empty())
+      foot = fmt::format("<tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td></tr></tfoot>", columns - 1,
+                         table.foot);
+    std::string out =
+        scrolled(fmt::format("<table class=\"{}\"><thead>{}<tr>{}</tr></thead><tbody>{}</tbody>{}</table>", table.style,
+                             above, heads, rows, foot),
+                 table.label);
+    if (table.all > table.rows.size())
+      out += fmt::format("<p class=\"quiet\">The first {} of {}; the data at the end of the page has all.</p>",
+                         table.rows.size(), counted(table.all, table.one_row));
+    return out;
+  }
+
+  std::string operator()(const Figures& figures) const { return figures.markup; }
+
+  std::string operator()(const Part& part) const {
+    std::string body;
+    for (const Block& block : part.blocks) body += pageMarkup(block);
+    if (part.folded) return folded(part.title, body);
+    if (!part.rest.empty()) body = (*this)(Paragraph{part.rest}) + body;
+    if (!part.law.empty()) body = "<p class=\"law\"><code>" + html(part.law) + "</code></p>" + body;
+    return "<article class=\"measure\"><h3>" + html(part.title) + "</h3>" + body + "</article>\n";
+  }
+};
+
+}  // namespace
+
+std::string pageMarkup(const Block& block) {
+  return std::visit(PageRenderer(), static_cast<const Block::variant&>(block));
+}
+
+std::string pageSection(std::string_view id, std::string_view title, const std::vector<Block>& blocks) {
+  std::string out;
+  for (const Block& block : blocks) out += pageMarkup(block);
+  return out.empty() ? "" : fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, html(title), out);
+}
+
+std::string capitalised(const std::string& text) {
+  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
+}
+
+std::string factTable(std::string_view label, const std::vector<std::pair<std::string, std::string>>& facts) {
+  std::string rows;
+  for (const auto& [name, value] : facts)
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(value));
+  return rows.empty() ? "" : scrolled(fmt::format("<table class=\"facts\"><tbody>{}</tbody></table>", rows), label);
+}
+
+}  // namespace expc::report

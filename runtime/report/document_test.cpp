@@ -1,0 +1,116 @@
+// The same blocks in a terminal and on the page.
+
+#include "runtime/report/document.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/report/document_html.h"
+#include "runtime/report/document_text.h"
+
+using namespace expc::report;
+using Kind = Column::Kind;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  return text.find(part) != std::string::npos;
+}
+
+Table example() {
+  Table table{.label = "An example"};
+  table.columns = {{"level", Kind::Label},
+                   {"verdict", Kind::Words},
+                   {"estimate"},
+                   {"bound", Kind::Number, Shown::OnPage},
+                   {"why", Kind::Prose, Shown::InText},
+                   {"drawn", Kind::Drawing, Shown::OnPage}};
+  Row row{{}, "fail"};
+  row.add("a<b>");
+  row.add("FAIL").more = "because";
+  row.add("1.5x", Tone::Strong).below = {"[1.4x, 1.6x]", "(published 2x)"};
+  row.add("> 2x");
+  row.add("because");
+  row.add("<svg></svg>");
+  table.rows = {row};
+  table.all = 1;
+  return table;
+}
+
+std::string text(Block block, unsigned width = 100) { return documentText({std::move(block)}, width, false); }
+
+}  // namespace
+
+TEST_CASE("a table has on each medium the columns that are for it") {
+  CHECK(text(example()) ==
+        "level  verdict                          estimate  why\n"
+        "a<b>   FAIL     1.5x [1.4x, 1.6x] (published 2x)  because\n");
+  const std::string page = pageMarkup(example());
+  CHECK(has(page, "<tr class=\"fail\"><th scope=\"row\" data-label=\"level\">a&lt;b&gt;</th>"));
+  CHECK(has(page, "<td class=\"word fail\" data-label=\"verdict\">FAIL<small>because</small></td>"));
+  CHECK(has(page, "<b>1.5x</b><small>[1.4x, 1.6x]</small><small>(published 2x)</small>"));
+  CHECK(has(page, "data-label=\"bound\">&gt; 2x</td><td class=\"drawing\"><svg></svg></td>"));
+  CHECK_FALSE(has(page, "why"));
+}
+
+TEST_CASE("what does not fit beside its value stands below it") {
+  Table table = example();
+  table.rows[0].cells[2].below = {std::string(30, '1')};
+  CHECK(has(text(table, 55), "1.5x  because\n                111111"));
+}
+
+TEST_CASE("a table says how many of its rows are not shown") {
+  Table table = example();
+  table.rows.assign(kMostRows, table.rows[0]);
+  table.all = 700;
+  table.one_row = "cell";
+  CHECK(has(text(table), "… and 660 more; the page has all\n"));
+  CHECK(has(pageMarkup(table), "The first 500 of 700 cells; the data at the end of the page has all."));
+  table.most = 3;
+  table.rest = "";
+  CHECK(has(text(table), "… and 697 more\n"));
+}
+
+TEST_CASE("the levels of a factor have its name above them, or in front") {
+  Table table{.label = "", .columns = {{"gpus", Kind::Label}, {"fp64"}}, .over = "precision"};
+  table.rows.push_back({{{"1"}, {"2 ms"}}});
+  CHECK(has(text(table), "gpus  precision=fp64"));
+  CHECK(has(pageMarkup(table), "data-label=\"precision=fp64\""));
+  CHECK(has(pageMarkup(table),
+            "<tr><td colspan=\"1\"></td><th scope=\"colgroup\" class=\"num\" colspan=\"1\">precision</th>"));
+}
+
+TEST_CASE("parts have a heading, and inside of one a line") {
+  const Part inner{.title = "inner", .rest = "rest", .blocks = {Paragraph{"said"}}};
+  const Part part{
+      .title = "outer",
+      .law = "a = b",
+      .rest = "of all",
+      .blocks = {inner, Paragraph{.text = "drawn", .shown = Shown::OnPage},
+                 Paragraph{.text = "may be noise", .warning = "caution"}, Figures{"<figure></figure>"},
+                 Part{.title = "more", .blocks = {Paragraph{"rest"}}, .folded = true, .titled_on_page = true}}};
+  CHECK(text(part) ==
+        "\nouter  a = b; of all\n"
+        "  inner: rest\n"
+        "    said\n"
+        "  caution: may be noise\n"
+        "  rest\n");
+  const std::string page = pageMarkup(part);
+  CHECK(has(page, "<h3>outer</h3><p class=\"law\"><code>a = b</code></p><p class=\"quiet\">of all</p>"));
+  CHECK(has(page, "<p class=\"caution\"><b>Caution:</b> may be noise.</p><figure></figure>"));
+  CHECK(has(page, "<details><summary>more</summary><p class=\"quiet\">rest</p></details>"));
+  CHECK(has(page, "drawn"));
+  CHECK(text(Part{.title = "empty"}) == "\nempty\n  nothing to show\n");
+}
+
+TEST_CASE("sentences that have a log open on the page") {
+  const Described block{"Lost", "2 of 3", {"one\033", "two", "… and 7 more"}, {"boom </pre>", ""}};
+  CHECK(text(block) == "\nLost  2 of 3\n  one\\x1b\n  two\n  … and 7 more\n");
+  const std::string page = pageMarkup(block);
+  CHECK(has(page, "<summary>one\\x1b</summary><pre>boom &lt;/pre&gt;</pre>"));
+  CHECK(has(page, "<summary>two</summary><p class=\"quiet\">It wrote no log.</p>"));
+  CHECK(has(page, "<p class=\"quiet\">… and 7 more</p>"));
+  CHECK(
+      has(pageMarkup(Described{"Notes", "", {"a `b`"}}), "<summary>Notes</summary><ul><li>a <code>b</code></li></ul>"));
+}

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "runtime/analysis/index.h"
+#include "runtime/analysis/infeasible.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kListedLevels = 16;
+
+std::vector<std::string> labelsOf(const plan::Factor& factor) {
+  std::vector<std::string> labels;
+  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
+  return labels;
+}
+
+std::string shortened(const std::vector<std::string>& labels) {
+  if (labels.size() <= kListedLevels) return joined(labels);
+  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
+}
+
+/// "steps 20, warmup 5".
+std::string settingsText(const llvm::json::Object& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings)
+    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+  std::sort(texts.begin(), texts.end());
+  return joined(texts);
+}
+
+/// "precision=fp16 gpus=1" from the labels of a removed point.
+std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < labels.size(); ++i)
+    texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
+  return joined(texts, " ");
+}
+
+/// "0, 1, 2, …, 999 (1000 levels)".
+std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
+
+/// What the study declares, "1..4"; "" where that is what `levelsText` says.
+std::string declaredText(const plan::Factor& factor) {
+  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
+}
+
+/// The metrics of `kind`, by name.
+std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
+  std::vector<std::string> names;
+  for (const plan::Metric& metric : plan.metrics)
+    if (metric.kind == kind) names.push_back(metric.name);
+  return names;
+}
+
+/// "10", or "10..20" where repetitions adapt.
+std::string repetitionsText(const plan::KindDesign& design) {
+  std::string looks;
+  for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
+  if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
+  return fmt::format("{}..{}", design.repeat, design.most());
+}
+
+std::string rangeText(uint64_t least, uint64_t most) {
+  return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
+}
+
+void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
+  std::vector<std::string> examples;
+  for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
+  if (group.count > group.examples.size()) examples.emplace_back("…");
+  if (!group.examples.empty()) blocks.emplace_back(Paragraph{joined(examples, "; ")});
+}
+
+}  // namespace
+
+Table factorTable(const plan::Plan& plan) {
+  using Kind = Column::Kind;
+  Table table{.label = "Factors and their levels", .most = SIZE_MAX};
+  table.columns = {{"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"of", Kind::Prose}};
+  for (const plan::Factor& factor : plan.factors) {
+    const std::string declared = declaredText(factor);
+    table.rows.push_back({{{factor.name},
+                           {levelsText(factor)},
+                           {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
+                           {declared.empty() ? "all declared" : declared}}});
+  }
+  return table;
+}
+
+Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total) {
+  using Kind = Column::Kind;
+  Table table{.label = "Kinds of trials"};
+  table.columns = {{"kind", Kind::Label},    {"blocks"}, {"points"}, {"trials"}, {"settings", Kind::Words},
+                   {"measures", Kind::Prose}};
+  uint64_t least = 0, most = 0;
+  for (const plan::KindDesign& kind : plan.design.kinds) {
+    const uint64_t controls = analysis::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
+    const uint64_t each = points + controls;
+    least += kind.repeat * each;
+    most += kind.most() * each;
+    table.rows.push_back({{{std::string(toString(kind.kind))},
+                           {repetitionsText(kind)},
+                           {std::to_string(points) + (controls ? " + " + counted(controls, "control") : "")},
+                           {rangeText(kind.repeat * each, kind.most() * each)},
+                           {settingsText(kind.settings)},
+                           {joined(metricsOf(plan, kind.kind))}}});
+  }
+  table.all = table.rows.size();
+  total = rangeText(least, most);
+  return table;
+}
+
+std::string pointsText(const plan::Plan& plan, uint64_t points) {
+  uint64_t removed = 0;
+  for (const plan::RemovedGroup& group : plan.removed) removed += group.count;
+  return removed ? fmt::format("{} of {} in the product; {} removed by rules", points, plan.product, removed)
+                 : fmt::format("{}, the whole product", points);
+}
+
+std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
+  std::vector<Block> blocks;
+  for (const plan::RemovedGroup& group : plan.removed) {
+    blocks.emplace_back(Paragraph{fmt::format("{} removed by {} ({}){}", counted(group.count, "point"), group.rule,
+                                              group.location, group.because.empty() ? "" : ": " + group.because),
+                                  Tone::Plain});
+    addExamples(plan, group, blocks);
+  }
+  const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
+  const char* const kinds[] = {"not available on this system",
+                               "expected infeasible, started only with --try-infeasible",
+                               "expected infeasible, and started since a criterion claims it"};
+  Reasons reasons[std::size(kinds)];
+  for (const plan::Point& point : plan.points)
+    if (!point.unavailable.empty())
+      reasons[0].add(point.unavailable, plan.label(point));
+    else if (!point.expected_infeasible.empty())
+      reasons[claimed.contains(point.id) ? 2 : 1].add(point.expected_infeasible, plan.label(point));
+  for (size_t i = 0; i < std::size(kinds); ++i)
+    for (std::string& text : reasons[i].lines(kinds[i], kinds[i]))
+      blocks.emplace_back(Paragraph{std::move(text), Tone::Plain});
+  return blocks;
+}
+
+}  // namespace expc::report

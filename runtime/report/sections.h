@@ -1,0 +1,61 @@
+#pragma once
+
+// What a report is made of, each part built once for everyone who shows it. To add one: docs/how-to-add-a-block.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/attribution.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/rehearsal/rehearsal.h"
+#include "runtime/report/document.h"
+#include "runtime/report/grid.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+/// The cells of a criterion, each with its verdict and its interval drawn against the bound; `open`: those alone that
+/// do not pass. What the result says of all is not said of each.
+Table criterionCells(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result,
+                     bool open = false);
+/// Each comparison with its definition and cells.
+std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement);
+
+/// What a `table` of the study asks for.
+Table gridTable(const Grid& grid, const std::string& label);
+/// The same with what its numbers are.
+Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title);
+/// Every metric, a row for each point; a text has the medians of those that none of `tables` shows.
+Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
+
+/// What is planned: the factors with their levels, and the trials of each kind at so many points, of `total`.
+Table factorTable(const plan::Plan& plan);
+Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total);
+/// "5 of 6 in the product; 1 removed by rules".
+std::string pointsText(const plan::Plan& plan, uint64_t points);
+/// What rules removed and why, with examples, and what is not started, or not unless it is asked for.
+std::vector<Block> leftOutBlocks(const plan::Plan& plan);
+
+/// How much of an attribution is told.
+enum class Detail { Summary, Everything };
+/// The pair, what its step takes, what a reader must be warned of, and a table for each view.
+Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attribution, Detail detail);
+/// Those of all pairs; `without`: why there is none. No block where there is nothing to say.
+Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all,
+                      const std::string& without);
+
+/// What is known of a plan's points, in its order, without the rest.
+rehearsal::Study rehearsalOf(const plan::Plan& plan, const rehearsal::Study& study);
+/// What is known of the plan's points from rehearsals: a row for each, what a step does with `steps`, reasons once
+/// each, and how peaks and estimates compare. No block where nothing is.
+struct RehearsalOptions {
+  size_t most_points = SIZE_MAX;  // in a terminal's table; of the others there is a line
+  bool steps = true;              // also what a step does
+  std::string logs = "";          // folder of what ranks printed, named where a point failed; "": not named
+};
+Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& study, const RehearsalOptions& options);
+
+}  // namespace expc::report
