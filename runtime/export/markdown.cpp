@@ -20,8 +20,6 @@
 namespace expc::exports {
 namespace {
 
-using report::Block;
-
 std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
 
 std::string header(const std::vector<std::string>& cells) {
@@ -71,9 +69,10 @@ class MarkdownRenderer {
     return folded(part.title, part.about(), (*this)(part.blocks));
   }
 
-  std::string operator()(const std::vector<Block>& blocks) const {
+  std::string operator()(const std::vector<report::Block>& blocks) const {
     std::string out;
-    for (const Block& block : blocks) out += std::visit(*this, static_cast<const Block::variant&>(block));
+    for (const report::Block& block : blocks)
+      out += std::visit(*this, static_cast<const report::Block::variant&>(block));
     return out;
   }
 };
@@ -99,7 +98,7 @@ std::string study(const Source& source) {
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
   out += verdicts(source);
-  std::vector<Block> blocks;
+  std::vector<report::Block> blocks;
   for (const auto& result : source.judgement.criteria)
     if (const plan::Criterion* criterion = report::criterionOf(source.plan, result))
       blocks.emplace_back(report::Part{.title = result.name + ", cell by cell",
@@ -108,7 +107,7 @@ std::string study(const Source& source) {
     if (one.shows == plan::Table::Shows::Values)
       blocks.emplace_back(report::gridPart(
           source.plan, report::buildGrid(source.plan, source.judgement, one.subject, one.by), one.subject));
-  for (Block& comparison : report::comparisonParts(source.plan, source.judgement))
+  for (report::Block& comparison : report::comparisonParts(source.plan, source.judgement))
     blocks.push_back(std::move(comparison));
   for (report::Described& missing : report::missingRemarks(source.plan, source.judgement, source.results))
     blocks.emplace_back(std::move(missing));
