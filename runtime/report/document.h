@@ -85,6 +85,7 @@ struct Paragraph {
   std::string text;
   Tone tone = Tone::Quiet;
   std::string warning = {};  // the word in front of one that warns
+  bool under = false;        // it belongs to the one above
   Shown shown = Shown::Everywhere;
 };
 

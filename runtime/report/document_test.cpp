@@ -89,12 +89,14 @@ TEST_CASE("parts have a heading, and inside of one a line") {
       .rest = "of all",
       .blocks = {inner, Paragraph{.text = "drawn", .shown = Shown::OnPage},
                  Paragraph{.text = "may be noise", .warning = "caution"}, Figures{"<figure></figure>"},
+                 Paragraph{.text = "such as 1", .under = true},
                  Part{.title = "more", .blocks = {Paragraph{"rest"}}, .folded = true, .titled_on_page = true}}};
   CHECK(text(part) ==
         "\nouter  a = b; of all\n"
         "  inner: rest\n"
         "    said\n"
         "  caution: may be noise\n"
+        "      such as 1\n"
         "  rest\n");
   const std::string page = pageMarkup(part);
   CHECK(has(page, "<h3>outer</h3><p class=\"law\"><code>a = b</code></p><p class=\"quiet\">of all</p>"));

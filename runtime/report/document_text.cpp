@@ -48,7 +48,7 @@ void DocumentText::show(const Block& block, unsigned indent) {
 void DocumentText::show(const Paragraph& paragraph, unsigned indent) {
   if (paragraph.shown == Shown::OnPage) return;
   const std::string warning = paragraph.warning.empty() ? "" : paint_.yellow(paragraph.warning + ":") + " ";
-  line(warning + printable(paragraph.text), indent, indent + 2);
+  line(warning + printable(paragraph.text), indent + (paragraph.under ? 4 : 0), indent + 4);
 }
 
 void DocumentText::show(const Described& described, unsigned indent) {
