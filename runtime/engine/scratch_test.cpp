@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/data.h"
 
 namespace expc::engine {
@@ -106,11 +107,13 @@ TEST_CASE("a program stays where it is, and what crosses to a node is read back"
   disk.plan.data_paths.push_back("run.sh");
   const auto copies = scratchCopies(disk.plan, llvm::cantFail(digestData(disk.plan, noTick)), "/local");
   REQUIRE(copies.size() == 1);
-  const auto back = llvm::cantFail(scratchCopiesFromJson(toJson(copies)));
-  REQUIRE(back.size() == 1);
-  CHECK(back[0].to == copies.at("data/digits").to);
-  CHECK(back[0].digest == copies.at("data/digits").digest);
-  auto bad = scratchCopiesFromJson(llvm::json::Array{llvm::json::Object{{"from", "/a"}}});
+  const CopyTask task{{copies.at("data/digits")}};
+  const auto back = llvm::cantFail(plan::readRecord<CopyTask>(plan::written(task), "copies"));
+  REQUIRE(back.copies.size() == 1);
+  CHECK(back.copies[0].to == task.copies[0].to);
+  CHECK(back.copies[0].digest == task.copies[0].digest);
+  using llvm::json::Object;
+  auto bad = plan::readRecord<CopyTask>(Object{{"copies", llvm::json::Array{Object{{"from", "/a"}}}}}, "copies");
   REQUIRE(!bad);
   llvm::consumeError(bad.takeError());
 }

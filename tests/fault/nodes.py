@@ -337,6 +337,18 @@ def what_is_printed_between_messages_is_none():
         expect_no_orphans()
 
 
+def an_agent_says_how_others_reach_it():
+    for name, value, known in (("SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1", True), ("SSH_CONNECTION", "192.0.2.7 5 127.0.0.1 22", True),
+                               ("SSH_CONNECTION", "192.0.2.7 5 192.0.2.8 22", False), ("SLURM_LAUNCH_NODE_IPADDR", "who?", False)):
+        others = {key: text for key, text in os.environ.items() if key not in ("SLURM_LAUNCH_NODE_IPADDR", "SSH_CONNECTION")}
+        agent = subprocess.run([harness.options.expc, "agent"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                               env={**others, name: value})
+        here, end = (json.loads(line.removeprefix("@expc ")) for line in agent.stdout.splitlines())
+        address = here["here"]["address"]
+        expect(address == ("127.0.0.1" if known else here["here"]["machine"]["host"]), f"{name}={value}: {address}")
+        expect(here["here"]["interface"] == "" and "standard input" in end["error"], f"nothing is made up: {agent.stdout}")
+
+
 def processes():
     """Process number -> command line and pipes, of every process of this machine that is ours to look at."""
     found = {}
@@ -376,4 +388,5 @@ if __name__ == "__main__":
                    a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,
                    a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed,
                    a_node_that_comes_late_is_waited_for_and_ctrl_c_ends_the_waiting, what_is_printed_between_messages_is_none,
+                   an_agent_says_how_others_reach_it,
                    nothing_but_the_agent_has_its_pipes]))
