@@ -6,6 +6,7 @@
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 
 namespace expc::exports {
@@ -38,14 +39,14 @@ class Printer : report::TerminalText {
     if (rows.empty()) return;
     report::TextTable table(columns, 2);
     table.words({columns.size() - 1});
-    for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
+    for (size_t i = 0; i < rows.size() && i < report::kMostInMarkdown; ++i) {
       std::vector<std::string> row = rows[i];
       std::ranges::transform(row, row.begin(), report::printable);
       table.add(std::move(row));
     }
     out_ += table.render(columns_, 2, paint_);
-    if (rows.size() > kMostRows)
-      line(fmt::format("… and {} more; --format json has all", rows.size() - kMostRows), 2, 4);
+    if (rows.size() > report::kMostInMarkdown)
+      line(fmt::format("… and {} more; --format json has all", rows.size() - report::kMostInMarkdown), 2, 4);
   }
 
   const unsigned columns_;

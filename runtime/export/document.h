@@ -26,7 +26,7 @@ struct Block {
   std::string rest = "";  // beside the title
   std::vector<Line> lines = {};
   std::vector<std::string> columns = {};            // of a table below the lines
-  std::vector<std::vector<std::string>> rows = {};  // the first `kMostRows` are shown
+  std::vector<std::vector<std::string>> rows = {};  // the first `report::kMostInMarkdown` are shown
   llvm::json::Array json = {};
   bool aside = false;  // in Markdown it is folded
 };
@@ -41,9 +41,6 @@ struct Document {
   std::vector<Block> blocks = {};
   llvm::json::Object json;  // what stands beside the members of the blocks
 };
-
-/// Rows that are shown of a table; pull requests hold 64 KiB, and programs have all.
-inline constexpr size_t kMostRows = 30;
 
 std::string text(const Document& document, unsigned width, bool colour);
 std::string markdown(const Document& document);

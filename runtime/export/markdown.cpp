@@ -148,8 +148,9 @@ std::string markdown(const Document& document) {
     for (const Line& one : block.lines)
       lines += fmt::format("{:{}}- {}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
                            one.of.empty() ? "" : "**" + markdownText(one.of) + "**: ", markdownText(one.text));
-    for (size_t i = 0; i < block.rows.size() && i < kMostRows; ++i) rows += row(escaped(block.rows[i]));
-    if (!rows.empty()) rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size(), kMostRows);
+    for (size_t i = 0; i < block.rows.size() && i < report::kMostInMarkdown; ++i) rows += row(escaped(block.rows[i]));
+    if (!rows.empty())
+      rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size(), report::kMostInMarkdown);
     if (block.rest.empty() && lines.empty()) continue;
     if (block.aside)
       out += folded(block.name, "", lines + rows);
