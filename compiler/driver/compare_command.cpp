@@ -15,16 +15,13 @@ namespace {
 /// One study on both sides; its exit code.
 int compareStudy(const plan::Plan& plan, Side& before, Side& after, const CompareOptions& options,
                  const Console& console) {
-  auto one = before.of(plan, console);
-  if (!one) return console.error(one.takeError());
-  auto other = after.of(plan, console);
-  if (!other) return console.error(other.takeError());
-  if (!*one || !*other) return kNothingRan;
+  const auto one = before.of(plan, console), other = after.of(plan, console);
+  if (!one || !other) return kNothingRan;
   const analysis::Sides sides =
-      analysis::compareSides(analysis::Index(plan, (*one)->results), analysis::Index(plan, (*other)->results));
+      analysis::compareSides(analysis::Index(plan, one->results), analysis::Index(plan, other->results));
   const exports::SidesView view{plan,
-                                {before.name(), (*one)->results, (*one)->judgement},
-                                {after.name(), (*other)->results, (*other)->judgement},
+                                {before.name(), one->results, one->judgement},
+                                {after.name(), other->results, other->judgement},
                                 sides,
                                 options.margin / 100};
   std::string text;

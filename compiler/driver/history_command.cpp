@@ -23,9 +23,7 @@ int history(const HistoryOptions& options, const Console& console) {
   for (const ChosenPlan& one : *plans) {
     if (!options.metric.empty() && !one.plan.findMetric(options.metric))
       return console.error(fmt::format("study {} measures no '{}'", one.plan.study, options.metric));
-    auto found = store::history(*store, one.plan);
-    if (!found) return console.error(found.takeError());
-    const auto courses = analysis::courses(one.plan, *found, options.metric);
+    const auto courses = analysis::courses(one.plan, store::history(*store, one.plan), options.metric);
     const bool printed = console.print(
         options.json ? plan::prettyJson(exports::courseJson(one.plan, courses)) + "\n"
                      : exports::courseText(one.plan, courses, options.all, console.width(), console.colourOut()));

@@ -42,13 +42,12 @@ int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const Replica
   std::vector<exports::Place> places;
   for (Side& side : sides) {
     auto results = side.of(plan, console);
-    if (!results) return console.error(results.takeError());
-    if (!*results) return kNothingRan;
+    if (!results) return kNothingRan;
     for (const auto& [other, place] : llvm::zip(found, places))
-      if (shareTrials(other.results, (*results)->results))
+      if (shareTrials(other.results, results->results))
         return console.error(
             fmt::format("{} and {} hold the same trials: a copy replicates nothing", place.name, side.name()));
-    found.push_back(std::move(**results));
+    found.push_back(std::move(*results));
     places.push_back({side.name(), found.back().judgement});
   }
   const auto criteria = exports::replicate(plan, places);

@@ -79,21 +79,19 @@ std::optional<Side> Side::open(const std::string& text, const Console& console, 
   return Side(text, std::move(*store), std::move(asked->part));
 }
 
-llvm::Expected<std::optional<Side::Found>> Side::of(const plan::Plan& plan, const Console& console) {
+std::optional<Side::Found> Side::of(const plan::Plan& plan, const Console& console) {
   auto found = store::loadPart(store_, plan, part_);
-  if (!found) return found.takeError();
-  if (!*found || (*found)->results.trials.empty()) {
-    const auto kept = *found ? (*found)->results.not_counted_reasons : std::vector<std::string>();
+  if (!found || found->results.trials.empty()) {
+    const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
     console.error(fmt::format("{} has no results of study {}{}", name_, plan.study,
                               kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
     return std::nullopt;
   }
-  if (!(*found)->plan)
+  if (!found->plan)
     console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now", name_,
                                 plan.study));
-  store::Results& results = (*found)->results;
-  analysis::Judgement judgement = analysis::judge((*found)->plan ? *(*found)->plan : plan, results);
-  return Found{std::move(results), std::move(judgement)};
+  analysis::Judgement judgement = analysis::judge(found->plan ? *found->plan : plan, found->results);
+  return Found{std::move(found->results), std::move(judgement)};
 }
 
 }  // namespace expc::driver

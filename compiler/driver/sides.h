@@ -23,7 +23,7 @@ class Side {
     store::Results results;
     analysis::Judgement judgement;
   };
-  llvm::Expected<std::optional<Found>> of(const plan::Plan& plan, const Console& console);
+  std::optional<Found> of(const plan::Plan& plan, const Console& console);
 
  private:
   Side(std::string name, store::Store store, store::Part part)
