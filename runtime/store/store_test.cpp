@@ -268,8 +268,8 @@ TEST_CASE("a database without journals is refused, kept, and told what makes jou
   std::ofstream(path) << text;
   std::vector<std::string> messages;
   for (const bool writing : {true, false}) {
-    const std::string error = errorOf(writing ? Store::openForWriting(folder.path, messages)
-                                              : Store::openForReading(folder.path, messages));
+    const std::string error =
+        errorOf(writing ? Store::openForWriting(folder.path, messages) : Store::openForReading(folder.path, messages));
     CHECK(has(error, path));
     CHECK(has(error, "without journals"));
     CHECK(has(error, "expc store compact --results " + folder.path));
