@@ -174,21 +174,17 @@ class Making {
     auto store = store::Store::openForReading(options_.results, messages);
     for (const std::string& message : messages) console_.message(message);
     if (!store) return store.takeError();
-    auto run = store->latestRun(plan_.study, false);
-    if (run && !*run) run = store->latestRun(plan_.study, true);
-    if (!run) return run.takeError();
-    if (!*run)
+    const store::Run* run = store->latestRun(plan_.study, false);
+    if (!run) run = store->latestRun(plan_.study, true);
+    if (!run)
       return llvm::createStringError(
           fmt::format("the study {} was never run with the results in '{}'", plan_.study, options_.results));
-    auto results = store->load(plan_, (*run)->match);
-    if (!results) return results.takeError();
-    trials_ = results->trials.size();
-    if (options_.anonymous) hide(*results);
+    const store::Results results = store->load(plan_, run->match);
+    trials_ = results.trials.size();
+    if (options_.anonymous) hide(results);
     const std::string folder = scratch_.path() + "/results";
-    if (auto error = bundle::writeExcerpt(*store, plan_, **run, *results, folder, hidden_ ? &*hidden_ : nullptr))
+    if (auto error = bundle::writeExcerpt(*store, plan_, *run, results, folder, hidden_ ? &*hidden_ : nullptr))
       return error;
-    std::error_code ignored;
-    fs::remove(fs::path(folder) / store::kDatabaseName, ignored);  // whoever opens the folder makes it
     return writePage(folder);
   }
 
@@ -197,17 +193,16 @@ class Making {
     std::vector<std::string> messages;
     auto store = store::Store::openForReading(folder, messages);
     if (!store) return store.takeError();
-    auto results = store->load(plan_);
-    if (!results) return results.takeError();
-    const analysis::Judgement judgement = analysis::judge(plan_, *results);
-    for (const store::Session& session : results->sessions) {
+    const store::Results results = store->load(plan_);
+    const analysis::Judgement judgement = analysis::judge(plan_, results);
+    for (const store::Session& session : results.sessions) {
       auto environment = plan::parseJson(session.environment_json);
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
       if (!environment) llvm::consumeError(environment.takeError());
       for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
-    return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", plan_, judgement, *results, {});
+    return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", plan_, judgement, results, {});
   }
 
   llvm::Error writeManifest() {
@@ -293,22 +288,21 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder + "/results", messages);
   if (!store) return store.takeError();
-  auto results = store->load(*plan);
-  if (!results) return results.takeError();
-  const analysis::Judgement judgement = analysis::judge(*plan, *results);
+  const store::Results results = store->load(*plan);
+  const analysis::Judgement judgement = analysis::judge(*plan, results);
   const Array verdicts = verdictsOf(judgement);
   const Array* said = manifest.getArray("verdicts");
   if (!said || *said != verdicts)
     return llvm::createStringError("its verdicts are not those that this expc reaches from its journal");
-  std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results->trials.size(),
+  std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results.trials.size(),
                                  judgement.criteria.size());
   for (const analysis::CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, analysis::toString(criterion.verdict));
   return text;
 }
 
-/// What a bundle holds: of results the journals and what commands wrote, and no index or lease of another's, which
-/// would be believed.
+/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
+/// believed.
 llvm::Error verifyNames(const std::string& folder) {
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();

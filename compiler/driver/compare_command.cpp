@@ -91,21 +91,19 @@ class Copies {
 
 /// What a side has of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after saying
 /// why, where no trial counts.
-llvm::Expected<std::optional<exports::Side>> judged(Side& side, const plan::Plan& plan, const Console& console) {
+std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, const Console& console) {
   auto found = store::loadPart(side.store, plan, side.part);
-  if (!found) return found.takeError();
-  if (!*found || (*found)->results.trials.empty()) {
-    const auto kept = *found ? (*found)->results.not_counted_reasons : std::vector<std::string>();
+  if (!found || found->results.trials.empty()) {
+    const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
     console.error(fmt::format("{} has no results of study {}{}", side.name, plan.study,
                               kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
     return std::nullopt;
   }
-  if (!(*found)->plan)
+  if (!found->plan)
     console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now",
                                 side.name, plan.study));
-  store::Results& results = (*found)->results;
-  analysis::Judgement judgement = analysis::judge((*found)->plan ? *(*found)->plan : plan, results);
-  return exports::Side{side.name, std::move(results), std::move(judgement)};
+  analysis::Judgement judgement = analysis::judge(found->plan ? *found->plan : plan, found->results);
+  return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
 /// What is to be said of one study; nothing, after saying why, where a side has nothing of it.
@@ -118,10 +116,8 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     std::vector<store::History> histories;
     std::vector<std::string> names;
     for (Side& side : sides) {
-      auto history = store::history(side.store, plan, side.part);
-      if (!history) return history.takeError();
-      if (auto error = copies.add(side.name, history->trials, "each counts once")) return error;
-      histories.push_back(std::move(*history));
+      histories.push_back(store::history(side.store, plan, side.part));
+      if (auto error = copies.add(side.name, histories.back().trials, "each counts once")) return error;
       names.push_back(side.name);
     }
     return exports::bySession(plan, names, analysis::courses(plan, histories, options.metric), options.all);
@@ -129,9 +125,8 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
   std::vector<exports::Side> found;
   for (Side& side : sides) {
     auto results = judged(side, plan, console);
-    if (!results) return results.takeError();
-    if (!*results) return std::nullopt;
-    found.push_back(std::move(**results));
+    if (!results) return std::nullopt;
+    found.push_back(std::move(*results));
     if (!options.claims) continue;
     if (auto error = copies.add(side.name, found.back().results.trials, "a copy replicates nothing")) return error;
   }

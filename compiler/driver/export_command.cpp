@@ -18,15 +18,11 @@
 namespace expc::driver {
 namespace {
 
-llvm::Expected<exports::Source> sourceOf(plan::Plan plan, store::Store& store, bool null_cards) {
+exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
   exports::Source source{std::move(plan), {}, {}, {}};
-  auto results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
-  if (!results) return results.takeError();
-  source.results = std::move(*results);
+  source.results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
   source.judgement = analysis::judge(source.plan, source.results);
-  auto history = store::history(store, source.plan);
-  if (!history) return history.takeError();
-  source.history = std::move(*history);
+  source.history = store::history(store, source.plan);
   return source;
 }
 
@@ -85,11 +81,8 @@ int exportResults(const ExportOptions& options, const Console& console) {
   for (const std::string& message : messages) console.message(message);
 
   std::vector<exports::Source> sources;
-  for (ChosenPlan& one : *plans) {
-    auto source = sourceOf(std::move(one.plan), *store, !options.machine.null_gpus.empty());
-    if (!source) return console.error(source.takeError());
-    sources.push_back(std::move(*source));
-  }
+  for (ChosenPlan& one : *plans)
+    sources.push_back(sourceOf(std::move(one.plan), *store, !options.machine.null_gpus.empty()));
   std::string text;
   llvm::raw_string_ostream out(text);
   write(options, sources, out);

@@ -199,7 +199,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  [[maybe_unused]] const ssize_t written = write(ready[1], "r", 1);
+  [[maybe_unused]] const ssize_t written = ::write(ready[1], "r", 1);
   close(ready[1]);
   const int code = run(options, console);
   cluster::writeCode(folder, job.name, code);

@@ -24,14 +24,10 @@ int verifyStore(const StoreOptions& options, const Console& console) {
   if (!found) return console.error(found.takeError());
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
-  const char* index = found->index_current ? "the index says the same"
-                      : found->has_index   ? "the index is not compared: it is behind, or a run is at work"
-                                           : "there is no index yet";
-  const std::string text =
-      fmt::format("{}: {}, {}, {}, {}, {}; {}{}\n", options.results, count(found->journals, "journal"),
-                  count(found->sessions, "session"), count(found->runs, "run"), count(found->blocks, "block"),
-                  count(found->trials, "trial"), index,
-                  found->damage.empty() ? "" : "; " + count(found->damage.size(), "damaged place"));
+  const std::string text = fmt::format(
+      "{}: {}, {}, {}, {}, {}{}\n", options.results, count(found->journals, "journal"),
+      count(found->sessions, "session"), count(found->runs, "run"), count(found->blocks, "block"),
+      count(found->trials, "trial"), found->damage.empty() ? "" : "; " + count(found->damage.size(), "damaged place"));
   if (!console.print(text)) return kError;
   return found->damage.empty() ? kSuccess : kError;
 }
@@ -61,7 +57,7 @@ int mergeStore(const StoreOptions& options, const Console& console) {
 
 int exportStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
-  llvm::Error error = store::exportIndex(options.results, options.other, messages);
+  llvm::Error error = store::exportSql(options.results, options.other, messages);
   tell(messages, console);
   if (error) return console.error(std::move(error));
   return console.print(fmt::format("{}\n", options.other)) ? kSuccess : kError;
@@ -78,8 +74,7 @@ void addStoreTools(CLI::App& app, Asked& asked) {
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
   };
-  add("verify", "Read every line of the journals and compare the index with them; change nothing", verifyStore, nullptr,
-      "", "");
+  add("verify", "Read every line of the journals; change nothing", verifyStore, nullptr, "", "");
   add("compact", "Make one journal of all", compactStore, nullptr, "", "");
   add("merge", "Take over what another results folder holds; again, and only what is new comes", mergeStore, "other",
       "Another results folder", "DIR");

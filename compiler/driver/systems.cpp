@@ -43,14 +43,15 @@ std::string besideThis(const char* name) { return (base::programFolder() / name)
 std::optional<check::System> measuredSystem(const std::string& folder) {
   std::vector<std::string> ignored;  // whoever reads the results says the same
   auto store = store::Store::openForReading(folder, ignored);
-  auto sessions = store ? store->sessions() : llvm::Expected<std::vector<store::Session>>(store.takeError());
-  if (!sessions) {
-    llvm::consumeError(sessions.takeError());
+  if (!store) {
+    llvm::consumeError(store.takeError());
     return std::nullopt;
   }
-  std::stable_partition(sessions->begin(), sessions->end(), [](const auto& session) { return session.onNullCards(); });
-  for (const store::Session& session : llvm::reverse(*sessions)) {
-    auto environment = plan::parseJson(session.environment_json);
+  std::vector<const store::Session*> sessions;
+  for (const auto& [id, session] : store->contents().sessions()) sessions.push_back(&session);
+  std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
+  for (const store::Session* session : llvm::reverse(sessions)) {
+    auto environment = plan::parseJson(session->environment_json);
     if (!environment) llvm::consumeError(environment.takeError());
     const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
     if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)

@@ -1,6 +1,5 @@
 #include "runtime/bundle/excerpt.h"
 
-#include <algorithm>
 #include <map>
 
 #include "runtime/store/files.h"
@@ -11,7 +10,7 @@ namespace {
 
 class Excerpt {
  public:
-  Excerpt(store::Store& from, store::Store& into, const store::Results& results, const Anonymous* hidden)
+  Excerpt(const store::Store& from, store::Store& into, const store::Results& results, const Anonymous* hidden)
       : from_(from), into_(into), results_(results), hidden_(hidden) {}
 
   llvm::Error write(const plan::Plan& plan, store::Run run) {
@@ -66,13 +65,9 @@ class Excerpt {
   }
 
   llvm::Error add(const store::Block& block) {
-    auto plans = from_.blocksOfSession(block.session, block.study);
-    if (!plans) return plans.takeError();
-    const auto found = std::find_if(plans->begin(), plans->end(),
-                                    [&](const store::BlockPlan& plan) { return plan.block.id == block.id; });
-    if (found == plans->end()) return llvm::createStringError("a block has gone from the store while it was read");
-    found->block.session = sessions_[block.session];
-    auto number = into_.addBlock(std::move(*found));
+    store::BlockPlan plan = from_.contents().blocks().at(block.id);
+    plan.block.session = sessions_[block.session];
+    auto number = into_.addBlock(std::move(plan));
     if (!number) return number.takeError();
     blocks_[block.id] = *number;
     return llvm::Error::success();
@@ -92,7 +87,7 @@ class Excerpt {
     return into_.endTrial(trial, {trial.started + trial.seconds, 0});
   }
 
-  store::Store& from_;
+  const store::Store& from_;
   store::Store& into_;
   const store::Results& results_;
   const Anonymous* hidden_;
@@ -101,7 +96,7 @@ class Excerpt {
 
 }  // namespace
 
-llvm::Error writeExcerpt(store::Store& from, const plan::Plan& plan, const store::Run& run,
+llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
                          const store::Results& results, const std::string& folder, const Anonymous* hidden) {
   if (results.trials.empty())
     return llvm::createStringError("nothing was measured that counts for the study: run it first");

@@ -15,7 +15,7 @@ namespace expc::bundle {
 /// Writes sessions, the run, blocks and trials that count for `plan` into a new results folder, under new numbers.
 /// `hidden`: what stands in for names; null: nothing does. Error: nothing of the plan was measured, or the folder
 /// cannot be written.
-llvm::Error writeExcerpt(store::Store& from, const plan::Plan& plan, const store::Run& run,
+llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
                          const store::Results& results, const std::string& folder, const Anonymous* hidden);
 
 }  // namespace expc::bundle

@@ -99,7 +99,7 @@ llvm::Error Campaign::prepare() {
     if (auto error = heatSlots()) return error;
   for (unsigned lane = 0; lane < lanes_.size(); ++lane) {
     lanes_[lane].last_active = env_.clock.boot();
-    if (auto error = resumeBlock(lane)) return error;
+    resumeBlock(lane);
   }
   return llvm::Error::success();
 }
@@ -185,10 +185,9 @@ llvm::Error Campaign::openSession(unsigned lane) {
 
 /// Whether the newest session there is the lane's: the same boot and workers, and seen a short time ago.
 llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlace& place) {
-  auto latest = env_.store.latestSession(place);
-  if (!latest) return latest.takeError();
-  if (!*latest) return false;
-  const store::Session& session = **latest;
+  const store::Session* latest = env_.store.latestSession(place);
+  if (!latest) return false;
+  const store::Session& session = *latest;
   const double gap = env_.clock.boot() - session.last_seen.boot;
   if (session.where != place || session.workers != setup_.match.workers() || gap < 0 || gap > kSessionGapSeconds)
     return false;
@@ -200,22 +199,18 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
 }
 
 /// The last block of the lane's session, if it was cut and can go on: same settings, and all that ended in it counts.
-llvm::Error Campaign::resumeBlock(unsigned lane) {
-  auto blocks = env_.store.blocksOfSession(lanes_[lane].session, plan_.study);
-  if (!blocks) return blocks.takeError();
-  if (blocks->empty() || options_.fresh) return llvm::Error::success();
-  store::BlockPlan& block = blocks->back();
-  const plan::TrialKind kind = block.block.kind;
-  if (block.settings != store::settingsText(plan_, kind)) return llvm::Error::success();
-  auto trials = env_.store.trialsOfBlock(block.block.id);
-  if (!trials) return trials.takeError();
-  for (const store::Trial& trial : *trials)
-    if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return llvm::Error::success();
-  if (!scheduler_.isOpen(block, *trials)) return llvm::Error::success();
-  env_.listener.blockStarted(kind, block.block.number, block.places.size());
-  scheduler_.begin(lane, std::move(block), *trials);
+void Campaign::resumeBlock(unsigned lane) {
+  const store::BlockPlan* block = env_.store.latestBlock(lanes_[lane].session, plan_.study);
+  if (!block || options_.fresh) return;
+  const plan::TrialKind kind = block->block.kind;
+  if (block->settings != store::settingsText(plan_, kind)) return;
+  const std::vector<store::Trial> trials = env_.store.contents().trialsOf(block->block.id);
+  for (const store::Trial& trial : trials)
+    if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return;
+  if (!scheduler_.isOpen(*block, trials)) return;
+  env_.listener.blockStarted(kind, block->block.number, block->places.size());
+  scheduler_.begin(lane, *block, trials);
   forecast_.renew();
-  return llvm::Error::success();
 }
 
 llvm::Error Campaign::heatSlots() {
@@ -276,13 +271,11 @@ bool Campaign::endsInTime(const Step& step) const {
 }
 
 llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
-  auto number = env_.store.nextBlockNumber(plan_.study, step.kind);
-  if (!number) return number.takeError();
   store::BlockPlan plan;
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
-  plan.block.number = *number;
-  plan.block.seed = blockSeed(plan_.design.seed, plan_.study, step.kind, *number);
+  plan.block.number = env_.store.nextBlockNumber(plan_.study, step.kind);
+  plan.block.seed = blockSeed(plan_.design.seed, plan_.study, step.kind, plan.block.number);
   plan.block.session = lanes_[lane].session;
   plan.settings = store::settingsText(plan_, step.kind);
   plan.places = blockOrder(step.places, plan.block.seed);

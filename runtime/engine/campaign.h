@@ -73,7 +73,7 @@ class Campaign {
   llvm::Error prepare();
   llvm::Error openSession(unsigned lane);
   llvm::Expected<bool> continueSession(unsigned lane, const store::SessionPlace& place);
-  llvm::Error resumeBlock(unsigned lane);
+  void resumeBlock(unsigned lane);
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
   llvm::Error heatNodes();

@@ -133,14 +133,22 @@ void Finder::add(const std::string& path, bool said, bool copy) {
   files_.inputs.push_back({outside ? "" : name, path, said, copy});
 }
 
+bool begins(const std::string& path, llvm::StringRef mark) {
+  auto content = files::map(path);
+  if (content) return (*content)->getBuffer().starts_with(mark);
+  llvm::consumeError(content.takeError());
+  return false;
+}
+
 /// What expc itself reads or wrote, which no program can mean by a pattern: studies, locks and bundles, results folders
 /// (each by its journal), and what was exported or reported, which says so near its beginning or its end.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
-  std::error_code failed;
   for (fs::path at = file.parent_path(); at.string().size() > root.size(); at = at.parent_path())
-    if (fs::exists(at / "journal", failed) && fs::exists(at / "expc.sqlite", failed)) return true;
+    if (const std::string journal = store::firstJournal(at.string());
+        !journal.empty() && begins(journal, store::kJournalMark))
+      return true;
   constexpr uint64_t kLooked = 4096;
   auto content = files::map(file.string());
   if (!content) {

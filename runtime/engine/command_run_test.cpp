@@ -94,7 +94,7 @@ class Study {
   std::vector<store::Trial> trials() const {
     std::vector<std::string> messages;
     auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
-    return llvm::cantFail(store.load(plan)).trials;
+    return store.load(plan).trials;
   }
   /// Runs a plan of one trial and gives that. (One that fails is repeated in an extra block.)
   store::Trial one() const {

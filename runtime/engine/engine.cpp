@@ -152,12 +152,11 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
 llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now, std::string_view outcome) {
   std::set<std::vector<std::string>> own;
   for (unsigned lane = 0; lane < setup.lanes.size(); ++lane) own.insert(sessionPlace(setup, lane, {"", 1}).nodes);
-  auto sessions = store.sessions();
-  if (!sessions) return sessions.takeError();
-  const auto newest = std::find_if(sessions->rbegin(), sessions->rend(),
-                                   [&](const store::Session& session) { return own.count(session.where.nodes) != 0; });
-  if (newest == sessions->rend()) return llvm::Error::success();
-  auto id = store.addRun(runRecord(setup, newest->id, now));
+  const auto& sessions = store.contents().sessions();
+  const auto newest = std::find_if(sessions.rbegin(), sessions.rend(),
+                                   [&](const auto& session) { return own.count(session.second.where.nodes) != 0; });
+  if (newest == sessions.rend()) return llvm::Error::success();
+  auto id = store.addRun(runRecord(setup, newest->first, now));
   if (!id) return id.takeError();
   return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
 }
@@ -188,7 +187,7 @@ class Execution {
         index_(setup.plan, analysis::Index::Keep::ForRun) {}
 
   llvm::Error run() {
-    if (auto error = load()) return error;
+    load();
     if (!needsTrials(index_)) {
       const std::string lacking = analysis::shortfallText(index_);
       outcome_.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
@@ -215,17 +214,15 @@ class Execution {
     outcome_.messages.push_back(std::move(text));
   }
 
-  llvm::Error load() {
-    auto results = store_.load(setup_.plan, setup_.match);
-    if (!results) return results.takeError();
-    for (const store::Session& session : results->sessions) index_.add(session);
-    for (const store::Trial& trial : results->trials) index_.add(trial);
-    for (store::PastLook& look : results->looks) index_.add(std::move(look));
+  void load() {
+    store::Results results = store_.load(setup_.plan, setup_.match);
+    for (const store::Session& session : results.sessions) index_.add(session);
+    for (const store::Trial& trial : results.trials) index_.add(trial);
+    for (store::PastLook& look : results.looks) index_.add(std::move(look));
     outcome_.null_cards = setup_.null_machine != nullptr;
-    for (const std::string& why : results->not_counted_reasons) say("kept, not counted: " + why);
+    for (const std::string& why : results.not_counted_reasons) say("kept, not counted: " + why);
     index_.startRun(policyOf(options_));
     outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
-    return llvm::Error::success();
   }
 
   /// By an error, or by the user.
@@ -349,7 +346,6 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     listener.message(text);
     outcome.messages.push_back(text);
   }
-  // What was measured is in the journal whether or not the index can be written.
   llvm::Error closing = store->close();
   if (error) {
     llvm::consumeError(std::move(closing));
@@ -377,7 +373,8 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   if (error && !over) return error;
   if (over) return llvm::consumeError(std::move(error)), std::nullopt;
   auto store = store::Store::openForReading(options.results, untold);
-  return store ? store->load(plan, setup->match) : store.takeError();
+  if (!store) return store.takeError();
+  return store->load(plan, setup->match);
 }
 
 }  // namespace expc::engine

@@ -47,11 +47,10 @@ class Extraction {
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
   llvm::Error run() {
-    auto trials = store_.endedTrials(plan_);
-    if (!trials) return trials.takeError();
-    for (const Trial& trial : *trials)
+    std::vector<Trial> trials = store_.endedTrials(plan_);
+    for (const Trial& trial : trials)
       if (trial.status == TrialStatus::Valid) settled_.insert({trial.block, trial.position});
-    for (Trial& trial : *trials) sort(std::move(trial));
+    for (Trial& trial : trials) sort(std::move(trial));
     for (auto& [lacking, batch] : batches_)
       if (auto error = read(batch)) return error;
     return llvm::Error::success();

@@ -83,8 +83,8 @@ TEST_CASE("what null cards measured is marked in the store and counts for nothin
 
   std::vector<std::string> messages;
   auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
-  const store::Results null = llvm::cantFail(store.loadLatest(plan, true));
-  const store::Results real = llvm::cantFail(store.loadLatest(plan, false));
+  const store::Results null = store.loadLatest(plan, true);
+  const store::Results real = store.loadLatest(plan, false);
   REQUIRE(null.trials.size() == 4);
   CHECK(real.trials.size() == 4);
   CHECK(null.onNullCards());

@@ -86,7 +86,7 @@ TEST_CASE("every point is launched once and what it did is kept, outside of the 
   CHECK(first.rehearsed->steps == 2);
   CHECK(first.rehearsed->ranks.size() == 2);
   CHECK((kept.points[1].outcome == Outcome::Runs));
-  CHECK(!std::filesystem::exists(options.results + "/expc.sqlite"));
+  CHECK(!std::filesystem::exists(options.results + "/journal"));
 }
 
 TEST_CASE("what runs is rehearsed again only by another worker, on other cards, or when asked for") {

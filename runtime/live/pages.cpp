@@ -74,17 +74,15 @@ llvm::Error Pages::refresh(Page& page, std::optional<int> ended) const {
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder_, messages);
   if (!store) return store.takeError();
-  auto unended = store->unendedTrials();
-  if (!unended) return unended.takeError();
-  auto results = store->load(page.plan);
-  if (!results) return results.takeError();
-  const analysis::Index index(page.plan, *results);
+  const store::Results results = store->load(page.plan);
+  const analysis::Index index(page.plan, results);
   report::HtmlOptions options;
   options.folder = folder_;
-  options.live = report::html(progressText(page.plan, *results, index) + runningText(page.plan, *unended)) + "." +
-                 (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
+  options.live =
+      report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
+      (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
   options.again = !ended;
-  page.text = report::htmlPage(page.plan, analysis::judge(index), *results, options);
+  page.text = report::htmlPage(page.plan, analysis::judge(index), results, options);
   page.ended = ended;
   page.recorded = bytes;
   page.not_before = now + kShare * (std::chrono::steady_clock::now() - now);

@@ -78,17 +78,12 @@ std::string toLine(const Entry& entry);
 /// line crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);
 
-/// Of keys, Match and Session, for what keeps them as text.
+/// What a record holds, as it stands in an entry.
 llvm::json::Value toJson(const std::map<std::string, std::string>& texts);
 llvm::json::Value toJson(const Match& match);
-llvm::Expected<Match> matchFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const Judged& judged);
 llvm::Expected<Judged> judgedFromJson(const llvm::json::Value& value);
-/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
-SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots);
 llvm::json::Value toJson(const std::vector<Worker>& workers);
-llvm::Expected<std::vector<Worker>> workersFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const std::vector<plan::Place>& places);
-llvm::Expected<std::vector<plan::Place>> placesFromJson(const llvm::json::Value& value);
 
 }  // namespace expc::store

@@ -123,6 +123,16 @@ void describe(JsonRecord& io, Opened& entry) {
   }
 }
 
+/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
+SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
+  const auto [nodes, lane] = host.split('/');
+  SessionPlace place;
+  place.lane = lane.str();
+  for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
+    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
+  return place;
+}
+
 void describe(JsonRecord& io, Session& session) {
   io.field("id", session.id);
   if (io.has("nodes", true)) {
@@ -164,6 +174,22 @@ void describe(JsonRecord& io, RunEnded& entry) {
   describeMoment(io, "at", entry.at);
   io.field("outcome", entry.outcome);
   if (io.has("judged", !entry.judged.empty())) embedded(io, "judged", entry.judged);
+}
+
+llvm::Expected<std::vector<plan::Place>> placesFromJson(const Value& value) {
+  const Array* array = value.getAsArray();
+  if (!array) return llvm::createStringError("expected an array of places");
+  std::vector<plan::Place> places;
+  for (const Value& place : *array) {
+    const Array* pair = place.getAsArray();
+    if (const auto point = place.getAsString())
+      places.emplace_back(point->str());
+    else if (pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsString())
+      places.emplace_back((*pair)[0].getAsString()->str(), (*pair)[1].getAsString()->str());
+    else
+      return llvm::createStringError("expected a point, or a point and its control");
+  }
+  return places;
 }
 
 void describe(JsonRecord& io, BlockPlan& plan) {
@@ -270,15 +296,6 @@ Entry readEntry(JsonRecord& io) {
   return entry;
 }
 
-SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
-  const auto [nodes, lane] = host.split('/');
-  SessionPlace place;
-  place.lane = lane.str();
-  for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
-    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
-  return place;
-}
-
 Value toJson(const std::map<std::string, std::string>& texts) {
   Object object;
   for (const auto& [key, value] : texts) object[jsonText(key).getAsString()->str()] = jsonText(value);
@@ -291,25 +308,7 @@ Value toJson(const std::vector<Worker>& workers) {
   return array;
 }
 
-llvm::Expected<std::vector<Worker>> workersFromJson(const Value& value) {
-  JsonErrors errors;
-  const JsonPath root;
-  std::vector<Worker> workers;
-  const Array* array = value.getAsArray();
-  if (!array) errors.add(root, "expected an array");
-  for (const Value& worker : array ? *array : Array{}) {
-    JsonRecord io(errors, worker, root);
-    describe(io, workers.emplace_back());
-  }
-  if (auto error = errors.take("the workers")) return error;
-  return workers;
-}
-
 Value toJson(const Match& match) { return JsonRecord::written(match, kDescribed); }
-
-llvm::Expected<Match> matchFromJson(const Value& value) {
-  return plan::readRecord<Match>(value, "what has to agree", kDescribed);
-}
 
 Value toJson(const std::vector<plan::Place>& places) {
   Array array;
@@ -320,22 +319,6 @@ Value toJson(const std::vector<plan::Place>& places) {
       array.push_back(Array{jsonText(place.point), jsonText(place.control)});
   }
   return array;
-}
-
-llvm::Expected<std::vector<plan::Place>> placesFromJson(const Value& value) {
-  const Array* array = value.getAsArray();
-  if (!array) return llvm::createStringError("expected an array of places");
-  std::vector<plan::Place> places;
-  for (const Value& place : *array) {
-    const Array* pair = place.getAsArray();
-    if (const auto point = place.getAsString())
-      places.emplace_back(point->str());
-    else if (pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsString())
-      places.emplace_back((*pair)[0].getAsString()->str(), (*pair)[1].getAsString()->str());
-    else
-      return llvm::createStringError("expected a point, or a point and its control");
-  }
-  return places;
 }
 
 }  // namespace expc::store

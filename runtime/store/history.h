@@ -2,8 +2,6 @@
 
 // Everything that a store holds of a plan's points, whether it counts or not: what an export writes.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -14,13 +12,12 @@
 namespace expc::store {
 
 struct History {
-  std::vector<Trial> trials;  // those that ended, by whatever key; by id, with metrics and series
+  std::vector<Trial> trials;  // those that ended, by whatever key; by id
   std::map<int64_t, Block> blocks;
   std::map<int64_t, Session> sessions;
 };
 
-/// Every trial of the plan's points that has ended, and is of the part, with its block and session. Errors as of
-/// Store::load.
-llvm::Expected<History> history(Store& store, const plan::Plan& plan, const Part& part = {});
+/// Every trial of the plan's points that has ended, and is of the part, with its block and session.
+History history(const Store& store, const plan::Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

@@ -2,15 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/CRC.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <random>
 #include <system_error>
@@ -38,7 +35,16 @@ std::optional<uint64_t> epochOf(llvm::StringRef name) {
   return epoch < kMost && nameOf(epoch) == name ? std::optional(epoch) : std::nullopt;
 }
 
-uint32_t sumOf(std::string_view line) { return llvm::crc32(llvm::arrayRefFromStringRef(line)); }
+/// The journals of a folder by their epochs.
+std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_code& error) {
+  std::map<uint64_t, std::string> names;
+  for (std::filesystem::directory_iterator at(pathOf(folder, ""), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (const auto epoch = epochOf(name)) names[*epoch] = name;
+  }
+  return names;
+}
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
@@ -56,13 +62,6 @@ void syncFolder(const std::string& folder) {
   close(directory);
 }
 
-/// Of whole lines.
-uint32_t sumOfLast(llvm::StringRef lines) {
-  if (lines.empty()) return 0;
-  const llvm::StringRef text = lines.drop_back();
-  return sumOf(text.substr(text.rfind('\n') + 1));
-}
-
 struct Head {
   JournalFile file;
   Opened opened;
@@ -78,7 +77,6 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   const size_t end = text.rfind('\n');
   head.file.bytes = end == llvm::StringRef::npos ? 0 : end + 1;
   head.file.ignored = text.size() - head.file.bytes;
-  head.file.sum = sumOfLast(text.take_front(head.file.bytes));
   if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
   auto entry = entryFromLine(text.take_front(text.find('\n')));
   if (!entry) {
@@ -99,27 +97,18 @@ llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
         fmt::format("{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
                     pathOf(folder, file.name), file.bytes, bytes));
   }
-  if (file.bytes == bytes) return llvm::Error::success();
   file.ignored += file.bytes - bytes;
   file.bytes = bytes;
-  auto buffer = openJournal(pathOf(folder, file.name));
-  if (!buffer) return buffer.takeError();
-  file.sum = sumOfLast((*buffer)->getBuffer().take_front(bytes));
   return llvm::Error::success();
 }
 
 }  // namespace
 
 llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder, std::set<std::string>* replaced) {
-  std::map<uint64_t, std::string> names;
   std::error_code error;
-  const std::string path = fmt::format("{}/{}", folder, kJournalFolder);
-  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (const auto epoch = epochOf(name)) names[*epoch] = name;
-  }
+  const std::map<uint64_t, std::string> names = namesIn(folder, error);
   if (error && error != std::errc::no_such_file_or_directory)
-    return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, error.message()));
+    return llvm::createStringError(fmt::format("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message()));
   std::vector<JournalFile> files;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;
@@ -144,13 +133,18 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
   return files;
 }
 
-llvm::Error readJournal(const std::string& folder, const JournalFile& journal, uint64_t from,
+std::string firstJournal(const std::string& folder) {
+  std::error_code unread;
+  const std::map<uint64_t, std::string> names = namesIn(folder, unread);
+  return names.empty() ? "" : pathOf(folder, names.begin()->second);
+}
+
+llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
                         llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged) {
   auto buffer = openJournal(pathOf(folder, journal.name));
   if (!buffer) return buffer.takeError();
   llvm::StringRef text = (*buffer)->getBuffer().take_front(journal.bytes);
-  uint64_t number = uint64_t(text.take_front(from).count('\n'));
-  text = text.drop_front(std::min<size_t>(from, text.size()));
+  uint64_t number = 0;
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
     text = rest;
@@ -243,7 +237,6 @@ llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
   }
   if (when != OnDisk::Sometime) before_sync_ = file_;
   file_.bytes += line.size();
-  file_.sum = sumOf(std::string_view(line).substr(0, line.size() - 1));
   if (when != OnDisk::Sometime) beginSync();
   return when == OnDisk::Now ? awaitSync() : llvm::Error::success();
 }

@@ -1,7 +1,6 @@
 #pragma once
 
-// The journals of a results folder: what happened, in append-only files, one for each writer. They are the truth; the
-// SQLite file is derived from them.
+// The journals of a results folder: what happened, in append-only files, one for each writer.
 
 #include <aio.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -25,7 +24,6 @@ struct JournalFile {
   uint64_t epoch = 0;    // 7
   uint64_t bytes = 0;    // that count: whole lines, and none behind what a later journal sealed
   uint64_t ignored = 0;  // bytes behind these: a line that was cut, or what came too late
-  uint32_t sum = 0;      // CRC-32 of the last line that counts, which tells a journal from another of the same size
 };
 
 /// The journals of a folder in the order of their epochs, without those that a later one replaced (whose names
@@ -34,6 +32,11 @@ struct JournalFile {
 llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
                                                       std::set<std::string>* replaced = nullptr);
 
+/// The path of a folder's first journal, whatever is in it; "" of a folder without any.
+std::string firstJournal(const std::string& folder);
+/// How the text of each begins.
+inline constexpr std::string_view kJournalMark = "{\"entry\":\"opened\",";
+
 /// A line that was not taken, and why.
 struct DamagedLine {
   std::string journal;
@@ -41,9 +44,9 @@ struct DamagedLine {
   std::string why;
 };
 
-/// Calls `take` for each entry of a journal from byte `from` (the beginning of a line) to `journal.bytes`. Damaged
-/// lines are left out and told; the error is that of the file, or `take`'s.
-llvm::Error readJournal(const std::string& folder, const JournalFile& journal, uint64_t from,
+/// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and told; the error is
+/// that of the file, or `take`'s.
+llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
                         llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged);
 
 /// When an entry is on the disk, with all before it: at some time, once awaitSync returns, or when append returns.

@@ -15,16 +15,13 @@ struct Verified {
   uint64_t journals = 0, sessions = 0, runs = 0, blocks = 0, trials = 0;
   std::vector<std::string> damage;  // a line each: what is lost, and where
   std::vector<std::string> notes;   // what was left out and does not count: a line that a killed writer cut
-  bool has_index = false;
-  bool index_current = false;  // it holds what the journals hold; an index that is behind is no damage
 };
 
-/// Reads every line of the journals, and compares the index with what they say, row by row. Writes nothing. Error:
-/// there is no store, or it cannot be read.
+/// Reads every line of the journals. Writes nothing. Error: there is no store, or it cannot be read.
 llvm::Expected<Verified> verify(const std::string& folder);
 
-/// Writes what the store holds now as an SQLite file, which must not exist. Beside a live run too.
-llvm::Error exportIndex(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
+/// Writes what the store holds now as an SQLite file (docs/export.md), which must not exist. Beside a live run too.
+llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
 
 struct Compacted {
   uint64_t journals = 0;                       // that there were

@@ -2,8 +2,6 @@
 
 // A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,7 +31,7 @@ struct PartResults {
 };
 
 /// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
-/// What ran on null cards only where nothing else did. Errors as of Store::load.
-llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Plan& plan, const Part& part);
+/// What ran on null cards only where nothing else did.
+std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
 
 }  // namespace expc::store

@@ -1,6 +1,7 @@
 // Store: what is there, and what of it counts for a plan.
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <array>
@@ -8,37 +9,28 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "runtime/plan/json.h"
+#include "runtime/store/history.h"
 #include "runtime/store/part.h"
-#include "runtime/store/rows.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
 namespace {
 
-template <typename Record, typename Read>
-llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
-  std::vector<Record> records;
-  while (statement.step()) records.push_back(read(statement));
-  if (auto error = statement.take()) return error;
-  return records;
-}
-
 /// The plan of a run; nothing where it is not read any more.
-std::optional<plan::Plan> planOf(const Run& run, Database& database) {
-  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
-  const bool found = text.bind({run.plan_json}).step();
-  auto value = found ? plan::parseJson(text.text(0)) : llvm::createStringError("no such plan");
+std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
+  auto value = plan::parseJson(contents.plans().at(run.plan_json));
   auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
-  llvm::consumeError(text.take());
   if (plan) return std::move(*plan);
   llvm::consumeError(plan.takeError());
   return std::nullopt;
@@ -46,18 +38,15 @@ std::optional<plan::Plan> planOf(const Run& run, Database& database) {
 
 /// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
 /// Those that do not say what they judged (of an older expc, or killed) are asked by their plans.
-llvm::Expected<std::vector<PastLook>> readLooks(Database& database) {
-  Statement statement(database.handle(), database.path(),
-                      fmt::format("SELECT {} FROM run ORDER BY id", kRunColumns).c_str());
+std::vector<PastLook> looksIn(const Contents& contents) {
   std::map<std::string, std::shared_ptr<const Judged>> known;  // runs of one plan share what they judged
   std::vector<PastLook> looks;
-  while (statement.step()) {
-    const Run run = readRun(statement);
+  for (const auto& [id, run] : contents.runs()) {
     const auto [judged, fresh] = known.try_emplace(run.judged.empty() ? run.plan_json : run.judged);
     if (fresh) {
       std::string text = run.judged;
       if (text.empty())
-        if (const auto plan = planOf(run, database)) text = judgedText(*plan);
+        if (const auto plan = planOf(run, contents)) text = judgedText(*plan);
       auto value = plan::parseJson(text);
       auto read = value ? judgedFromJson(*value) : llvm::Expected<Judged>(value.takeError());
       if (read)
@@ -65,9 +54,8 @@ llvm::Expected<std::vector<PastLook>> readLooks(Database& database) {
       else
         llvm::consumeError(read.takeError());
     }
-    looks.push_back({run.id, run.saidVerdicts(), run.endedAtLook(), judged->second});
+    looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), judged->second});
   }
-  if (auto error = statement.take()) return error;
   return looks;
 }
 
@@ -97,16 +85,12 @@ class Starts {
 /// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
 class Runs {
  public:
-  Runs(Database& database, const plan::Plan& plan)
-      : now_(plan),
-        database_(database),
-        run_(database.handle(), database.path(), fmt::format("SELECT {} FROM run WHERE id = ?1", kRunColumns).c_str()) {
-  }
+  Runs(const Contents& contents, const plan::Plan& plan) : now_(plan), contents_(contents) {}
 
   /// Why a trial is none of what the plan starts at its point; "" also where its run left no plan that can be read, so
   /// that nothing more is known than its key.
   std::string objection(const Trial& trial) {
-    Past* then = of(trial.run).past;
+    Past* then = planThen(trial.run);
     const auto* was = then ? then->starts.of(trial.place().point) : nullptr;
     const auto* is = was ? now_.of(trial.place().point) : nullptr;
     if (!is || *was == *is) return "";
@@ -119,9 +103,9 @@ class Runs {
     return "started otherwise: " + (how.empty() ? "in another order" : how);
   }
   /// Null of a run that is not known.
-  const Match* match(int64_t run) {
-    const auto& found = of(run).match;
-    return found ? &*found : nullptr;
+  const Match* match(int64_t run) const {
+    const auto found = contents_.runs().find(run);
+    return found == contents_.runs().end() ? nullptr : &found->second.match;
   }
 
  private:
@@ -130,136 +114,75 @@ class Runs {
     const plan::Plan plan;
     Starts starts;
   };
-  struct Known {
-    Past* past = nullptr;  // where its plan is read
-    std::optional<Match> match;
-  };
-  const Known& of(int64_t number) {
-    const auto [known, fresh] = runs_.try_emplace(number);
-    if (!fresh || number == 0 || !run_.bind({number}).step()) return known->second;
-    Run run = readRun(run_);
-    const auto [past, unread] = plans_.try_emplace(run.plan_json);
+  /// Null where it is not known, or not read any more.
+  Past* planThen(int64_t number) {
+    const auto run = contents_.runs().find(number);
+    if (run == contents_.runs().end()) return nullptr;
+    const auto [past, unread] = plans_.try_emplace(run->second.plan_json);
     if (unread)
-      if (auto plan = planOf(run, database_)) past->second = std::make_unique<Past>(std::move(*plan));
-    return known->second = Known{past->second.get(), std::move(run.match)};
+      if (auto plan = planOf(run->second, contents_)) past->second = std::make_unique<Past>(std::move(*plan));
+    return past->second.get();
   }
 
   Starts now_;
-  Database& database_;
-  Statement run_;
-  std::map<std::string, std::unique_ptr<Past>> plans_;  // by their hash; null of one that is not read any more
-  std::map<int64_t, Known> runs_;
+  const Contents& contents_;
+  std::unordered_map<std::string_view, std::unique_ptr<Past>> plans_;  // by their hash
 };
 
-/// Reads what counts for one plan, a key at a time; without a match all that ended.
+/// Finds what counts for one plan; without a match all that ended.
 class Loader {
  public:
   using Keep = std::function<bool(const Trial&)>;
 
   /// Of what counts, with `keep` only the trials that it holds of.
-  Loader(Database& database, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
+  Loader(const Contents& contents, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
       : keep_(std::move(keep)),
-        database_(database),
+        contents_(contents),
         all_(match == nullptr),
         counting_(plan, match ? *match : none_),
-        runs_(database, plan),
-        keys_(select(fmt::format("SELECT {} FROM trial_key WHERE point = ?1", kKeyColumns))),
-        trials_(select(fmt::format(
-            "SELECT {} FROM trial_row WHERE key = ?1 AND status NOT IN ('running', 'interrupted')", kTrialColumns))),
-        values_(select(
-            "SELECT trial, name, value FROM metric_value WHERE trial IN (SELECT id FROM trial_row WHERE key = ?1)")),
-        series_(select(
-            "SELECT trial, name, numbers FROM series WHERE trial IN (SELECT id FROM trial_row WHERE key = ?1)")) {
-    for (const plan::Point& point : plan.points) readPoint(point.id);
+        runs_(contents, plan) {
+    std::unordered_set<std::string_view> points;
+    for (const plan::Point& point : plan.points) points.insert(point.id);
+    for (const auto& [id, trial] : contents.trials())
+      if (trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted &&
+          points.contains(trial.place().point))
+        consider(trial);
   }
 
-  llvm::Expected<std::vector<Trial>> trials() {
-    for (Statement* statement : {&keys_, &trials_, &values_, &series_})
-      if (auto error = statement->take()) return error;
-    auto& trials = results_.trials;
-    std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
-    return std::move(trials);
-  }
+  std::vector<Trial> trials() { return std::move(results_.trials); }
 
-  llvm::Expected<Results> take() {
-    auto found = trials();
-    if (!found) return found.takeError();
-    results_.trials = std::move(*found);
-    if (auto error = readBlocks()) return error;
+  Results take() {
     leaveOutRepeatedSeeds();
-    if (auto error = readSessions()) return error;
-    auto looks = readLooks(database_);
-    if (!looks) return looks.takeError();
-    results_.looks = std::move(*looks);
+    std::set<int64_t> blocks, sessions;
+    for (const Trial& trial : results_.trials) {
+      blocks.insert(trial.block);
+      sessions.insert(trial.session);
+    }
+    for (const int64_t id : blocks) results_.blocks.push_back(contents_.blocks().at(id).block);
+    for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions().at(id));
+    results_.looks = looksIn(contents_);
     for (const auto& [why, count] : objections_)
       results_.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
     return std::move(results_);
   }
 
  private:
-  Statement select(const std::string& sql) { return Statement(database_.handle(), database_.path(), sql.c_str()); }
-
   void object(const std::string& why, uint64_t count = 1) {
     results_.kept_not_counted += count;
     objections_[why] += count;
   }
 
-  void readPoint(const std::string& point) {
-    keys_.bind({point});
-    while (keys_.step()) readTrials(keys_.integer(0), std::make_shared<const TrialKey>(readKey(keys_)));
-  }
-
-  void readTrials(int64_t number, const Key& key) {
-    const std::string why = all_ ? "" : counting_.objection(*key);
-    std::unordered_map<int64_t, Trial> found;
-    trials_.bind({number});
-    while (trials_.step()) {
-      Trial trial = readTrial(trials_);
-      trial.key = key;
-      found.emplace(trial.id, std::move(trial));
-    }
-    if (!why.empty()) {
-      for (const auto& [id, trial] : found) object(counting_.objection(*key, runs_.match(trial.run)));
-      return;
-    }
-    readValues(number, found);
-    for (auto& [id, trial] : found) {
-      if (keep_ && !keep_(trial)) continue;
-      std::string lacking = runs_.objection(trial);
-      if (lacking.empty() && !all_) lacking = counting_.objection(trial);
-      if (lacking.empty())
-        results_.trials.push_back(std::move(trial));
-      else
-        object(lacking);
-    }
-  }
-
-  void readValues(int64_t number, std::unordered_map<int64_t, Trial>& trials) {
-    values_.bind({number});
-    while (values_.step()) {
-      const auto trial = trials.find(values_.integer(0));
-      if (trial == trials.end()) continue;
-      if (values_.isNull(2))
-        trial->second.not_on_device.push_back(values_.text(1));
-      else
-        trial->second.metrics[values_.text(1)] = values_.real(2);
-    }
-    series_.bind({number});
-    while (series_.step()) {
-      const auto trial = trials.find(series_.integer(0));
-      if (trial != trials.end()) trial->second.series[series_.text(1)] = series_.reals(2);
-    }
-  }
-
-  llvm::Error readBlocks() {
-    std::set<int64_t> wanted;
-    for (const Trial& trial : results_.trials) wanted.insert(trial.block);
-    Statement block = select(fmt::format("SELECT {} FROM block WHERE id = ?1", kBlockColumns));
-    for (const int64_t id : wanted)
-      if (block.bind({id}).step()) blocks_[id] = readBlock(block).block;
-    Statement sessions = select("SELECT id, nodes FROM session");
-    while (sessions.step()) machines_[sessions.integer(0)] = sessions.text(1);
-    return llvm::joinErrors(block.take(), sessions.take());
+  void consider(const Trial& trial) {
+    const auto [why, fresh] = of_key_.try_emplace(trial.key.get());
+    if (fresh && !all_) why->second = counting_.objection(*trial.key);
+    if (!why->second.empty()) return object(counting_.objection(*trial.key, runs_.match(trial.run)));
+    if (keep_ && !keep_(trial)) return;
+    std::string lacking = runs_.objection(trial);
+    if (lacking.empty() && !all_) lacking = counting_.objection(trial);
+    if (lacking.empty())
+      results_.trials.push_back(trial);
+    else
+      object(lacking);
   }
 
   /// With the seed of a block the values of its trials come again: they count once, whatever the study was called.
@@ -267,12 +190,12 @@ class Loader {
   void leaveOutRepeatedSeeds() {
     std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
     const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
-      return first.try_emplace({trial.key->kind, blocks_[trial.block].seed, trial.place(), when}, trial.block)
-          .first->second;
+      const uint64_t seed = contents_.blocks().at(trial.block).block.seed;
+      return first.try_emplace({trial.key->kind, seed, trial.place(), when}, trial.block).first->second;
     };
     const auto blocksLike = [&](const Trial& trial) -> std::array<int64_t*, 2> {
       const bool timed = trial.key->kind == plan::TrialKind::Timed;
-      return {&firstOf(trial, timed ? "on " + machines_[trial.session] : ""),
+      return {&firstOf(trial, timed ? "on " + contents_.sessions().at(trial.session).where.machine() : ""),
               &firstOf(trial, timed ? fmt::format("at {}", trial.started) : "")};
     };
     auto& trials = results_.trials;
@@ -286,30 +209,15 @@ class Loader {
     trials.erase(again, trials.end());
   }
 
-  llvm::Error readSessions() {
-    std::set<int64_t> blocks, sessions;
-    for (const Trial& trial : results_.trials) {
-      blocks.insert(trial.block);
-      sessions.insert(trial.session);
-    }
-    for (const int64_t id : blocks) results_.blocks.push_back(blocks_[id]);
-    Statement session = select(fmt::format("SELECT {} FROM session WHERE id = ?1", kSessionColumns));
-    for (const int64_t id : sessions)
-      if (session.bind({id}).step()) results_.sessions.push_back(readSession(session));
-    return session.take();
-  }
-
   const Keep keep_;
-  Database& database_;
+  const Contents& contents_;
   const bool all_;
   const Match none_;
   Counting counting_;
   Runs runs_;
-  Statement keys_, trials_, values_, series_;
   Results results_;
+  std::unordered_map<const TrialKey*, std::string> of_key_;  // why trials with this key do not count; "" where they may
   std::map<std::string, uint64_t> objections_;
-  std::map<int64_t, Block> blocks_;
-  std::map<int64_t, std::string> machines_;  // of sessions
 };
 
 /// Whether a run measured what the part speaks of, but for where.
@@ -331,20 +239,13 @@ bool isOf(const Part& part, const Run& run) {
 /// lane only.
 class Somewhere {
  public:
-  static llvm::Expected<Somewhere> find(Store& store, const std::optional<std::string>& host) {
-    Somewhere found;
-    if (!host) return found;
-    auto sessions = store.sessions();
-    if (!sessions) return sessions.takeError();
-    found.sessions_.emplace();
-    for (const Session& session : *sessions)
-      if (session.where.isOn(*host)) found.sessions_->insert(session.id);
-    Database& database = store.database();
-    Statement runs(database.handle(), database.path(), "SELECT DISTINCT run, session FROM trial_row");
-    while (runs.step())
-      if (found.has(runs.integer(1))) found.runs_.insert(runs.integer(0));
-    if (auto error = runs.take()) return error;
-    return found;
+  Somewhere(const Contents& contents, const std::optional<std::string>& host) {
+    if (!host) return;
+    sessions_.emplace();
+    for (const auto& [id, session] : contents.sessions())
+      if (session.where.isOn(*host)) sessions_->insert(id);
+    for (const auto& [id, trial] : contents.trials())
+      if (has(trial.session)) runs_.insert(trial.run);
   }
   bool has(int64_t session) const { return !sessions_ || sessions_->count(session) != 0; }
   bool has(const Run& run) const { return has(run.session) || runs_.count(run.id) != 0; }
@@ -354,125 +255,85 @@ class Somewhere {
   std::set<int64_t> runs_;
 };
 
+/// The newest run that `holds` holds of; one on null cards only where there is no other. Null where there is none.
+const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run&)> holds) {
+  const Run* on_null_cards = nullptr;
+  for (const auto& [id, run] : std::views::reverse(contents.runs())) {
+    if (!holds(run)) continue;
+    if (!run.match.onNullCards()) return &run;
+    if (!on_null_cards) on_null_cards = &run;
+  }
+  return on_null_cards;
+}
+
 }  // namespace
 
-llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Plan& plan, const Part& part) {
-  Database& database = store.database();
-  auto where = Somewhere::find(store, part.host);
-  if (!where) return where.takeError();
-  // What ran on null cards only where nothing else did, as in a report.
-  Statement runs(database.handle(), database.path(),
-                 fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY null_cards, id DESC", kRunColumns).c_str());
-  runs.bind({plan.study});
-  std::optional<Run> newest;
-  while (runs.step()) {
-    Run run = readRun(runs);
-    if (!isOf(part, run) || !where->has(run)) continue;
-    if (!newest) newest = std::move(run);
-  }
-  if (auto error = runs.take()) return error;
-  if (!newest) return std::nullopt;
-  PartResults found{{}, planOf(*newest, database)};
+std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
+  const Contents& contents = store.contents();
+  const Somewhere where(contents, part.host);
+  const Run* run =
+      newestRun(contents, [&](const Run& one) { return one.study == plan.study && isOf(part, one) && where.has(one); });
+  if (!run) return std::nullopt;
+  PartResults found{{}, planOf(*run, contents)};
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
-  auto results = Loader(database, plan, &newest->match, [&](const Trial& trial) {
-                   return where->has(trial.session) && part.has(trial);
-                 }).take();
-  if (!results) return results.takeError();
-  found.results = std::move(*results);
+  found.results = Loader(contents, plan, &run->match, [&](const Trial& trial) {
+                    return where.has(trial.session) && part.has(trial);
+                  }).take();
   return found;
 }
 
-llvm::Expected<std::optional<Session>> Store::latestSession(const SessionPlace& place) {
-  if (auto error = catchUp()) return error;
-  Statement statement(
-      database_.handle(), database_.path(),
-      fmt::format("SELECT {} FROM session WHERE nodes = ?1 AND lane = ?2 ORDER BY id DESC LIMIT 1", kSessionColumns)
-          .c_str());
-  statement.bind({textsToJson(place.nodes), place.lane});
-  std::optional<Session> session;
-  if (statement.step()) session = readSession(statement);
-  if (auto error = statement.take()) return error;
-  return session;
+const Session* Store::latestSession(const SessionPlace& place) const {
+  for (const auto& [id, session] : std::views::reverse(contents_.sessions()))
+    if (session.where.nodes == place.nodes && session.where.lane == place.lane) return &session;
+  return nullptr;
 }
 
-llvm::Expected<std::vector<Session>> Store::sessions() {
-  if (auto error = catchUp()) return error;
-  Statement statement(database_.handle(), database_.path(),
-                      fmt::format("SELECT {} FROM session ORDER BY id", kSessionColumns).c_str());
-  return readAll<Session>(statement, readSession);
+const Run* Store::latestRun(std::string_view study, bool null_cards) const {
+  return newestRun(contents_,
+                   [&](const Run& one) { return one.study == study && one.match.onNullCards() == null_cards; });
 }
 
-llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study, bool null_cards) {
-  if (auto error = catchUp()) return error;
-  Statement statement(
-      database_.handle(), database_.path(),
-      fmt::format("SELECT {} FROM run WHERE study = ?1 AND null_cards = ?2 ORDER BY id DESC LIMIT 1", kRunColumns)
-          .c_str());
-  statement.bind({std::string(study), int64_t(null_cards)});
-  std::optional<Run> run;
-  if (statement.step()) run = readRun(statement);
-  if (auto error = statement.take()) return error;
-  return run;
+const BlockPlan* Store::latestBlock(int64_t session, std::string_view study) const {
+  for (const auto& [id, block] : std::views::reverse(contents_.blocks()))
+    if (block.block.session == session && block.block.study == study) return &block;
+  return nullptr;
 }
 
-llvm::Expected<std::vector<BlockPlan>> Store::blocksOfSession(int64_t session, std::string_view study) {
-  if (auto error = catchUp()) return error;
-  Statement statement(
-      database_.handle(), database_.path(),
-      fmt::format("SELECT {} FROM block WHERE session = ?1 AND study = ?2 ORDER BY id", kBlockColumns).c_str());
-  statement.bind({session, std::string(study)});
-  return readAll<BlockPlan>(statement, readBlock);
-}
-
-llvm::Expected<std::vector<Trial>> Store::trialsOfBlock(int64_t block) {
-  if (auto error = catchUp()) return error;
-  Statement statement(database_.handle(), database_.path(),
-                      fmt::format("SELECT {} FROM trial_row WHERE block = ?1 ORDER BY id", kTrialColumns).c_str());
-  statement.bind({block});
-  return readAll<Trial>(statement, readTrial);
-}
-
-llvm::Expected<std::vector<Trial>> Store::unendedTrials() {
-  if (auto error = catchUp()) return error;
-  const auto select = [this](const std::string& sql) {
-    return Statement(database_.handle(), database_.path(), sql.c_str());
-  };
-  Statement keys = select(fmt::format(
-      "SELECT {} FROM trial_key WHERE id IN (SELECT key FROM trial_row WHERE status = 'running')", kKeyColumns));
-  std::map<int64_t, Key> by_number;
-  while (keys.step()) by_number[keys.integer(0)] = std::make_shared<const TrialKey>(readKey(keys));
-  if (auto error = keys.take()) return error;
-  Statement rows =
-      select(fmt::format("SELECT {}, key FROM trial_row WHERE status = 'running' ORDER BY id", kTrialColumns));
+std::vector<Trial> Store::unendedTrials() const {
   std::vector<Trial> trials;
-  while (rows.step()) {
-    Trial trial = readTrial(rows);
-    trial.key = by_number[rows.integer(15)];
-    if (trial.key) trials.push_back(std::move(trial));
-  }
-  if (auto error = rows.take()) return error;
+  for (const auto& [id, trial] : contents_.trials())
+    if (trial.status == TrialStatus::Running) trials.push_back(trial);
   return trials;
 }
 
-llvm::Expected<Results> Store::loadLatest(const plan::Plan& plan, bool null_cards) {
-  auto run = latestRun(plan.study, null_cards);
-  if (!run) return run.takeError();
-  return *run ? load(plan, (*run)->match) : Results{};
+Results Store::loadLatest(const plan::Plan& plan, bool null_cards) const {
+  const Run* run = latestRun(plan.study, null_cards);
+  return run ? load(plan, run->match) : Results{};
 }
 
-llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<Match>& given) {
-  if (!given) {
-    auto real = latestRun(plan.study, false);
-    if (!real) return real.takeError();
-    return *real ? load(plan, (*real)->match) : loadLatest(plan, true);
+Results Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
+  if (given) return Loader(contents_, plan, &*given).take();
+  const Run* run = newestRun(contents_, [&](const Run& one) { return one.study == plan.study; });
+  return run ? load(plan, run->match) : Results{};
+}
+
+std::vector<Trial> Store::endedTrials(const plan::Plan& plan) const {
+  return Loader(contents_, plan, nullptr).trials();
+}
+
+History history(const Store& store, const plan::Plan& plan, const Part& part) {
+  History history{store.endedTrials(plan), {}, {}};
+  const auto& sessions = store.contents().sessions();
+  std::erase_if(history.trials, [&](const Trial& trial) {
+    return !part.has(trial) || (part.host && !sessions.at(trial.session).where.isOn(*part.host)) ||
+           (part.build && !trial.key->worker_build.starts_with(*part.build)) ||
+           (part.program && !trial.key->data.starts_with(*part.program));
+  });
+  for (const Trial& trial : history.trials) {
+    history.blocks.try_emplace(trial.block, store.contents().blocks().at(trial.block).block);
+    history.sessions.try_emplace(trial.session, sessions.at(trial.session));
   }
-  if (auto error = catchUp()) return error;
-  return Loader(database_, plan, &*given).take();
-}
-
-llvm::Expected<std::vector<Trial>> Store::endedTrials(const plan::Plan& plan) {
-  if (auto error = catchUp()) return error;
-  return Loader(database_, plan, nullptr).trials();
+  return history;
 }
 
 }  // namespace expc::store

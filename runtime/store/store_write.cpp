@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/store/files.h"
@@ -21,14 +22,14 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
     if (!journal) return journal.takeError();
     journal_.emplace(std::move(*journal));
   }
-  behind_ = true;
-  return journal_->append(entry, whole_ ? OnDisk::Sometime : when);
+  if (auto error = journal_->append(entry, whole_ ? OnDisk::Sometime : when)) return error;
+  if (!whole_) contents_.take(entry);
+  return llvm::Error::success();
 }
 
 llvm::Error Store::beginWhole() {
   whole_ = true;
   if (!journal_) return llvm::Error::success();
-  if (auto error = catchUp()) return error;
   before_.push_back(journal_->file());
   journal_.reset();
   return llvm::Error::success();
@@ -71,23 +72,16 @@ llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, std:
   return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
 }
 
-llvm::Expected<uint64_t> Store::nextBlockNumber(const std::string& study, plan::TrialKind kind) {
-  const auto [next, fresh] = next_block_.try_emplace({study, kind});
-  if (!fresh) return next->second;
-  if (auto error = catchUp()) return error;
-  Statement statement(database_.handle(), database_.path(),
-                      "SELECT coalesce(max(number) + 1, 0) FROM block WHERE study = ?1 AND kind = ?2");
-  statement.bind({study, std::string(plan::toString(kind))});
-  if (statement.step()) next->second = uint64_t(statement.integer(0));
-  if (auto error = statement.take()) return error;
-  return next->second;
+uint64_t Store::nextBlockNumber(std::string_view study, plan::TrialKind kind) const {
+  uint64_t next = 0;
+  for (const auto& [id, plan] : contents_.blocks())
+    if (plan.block.study == study && plan.block.kind == kind) next = std::max(next, plan.block.number + 1);
+  return next;
 }
 
 llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
   plan.block.id = blocks_ + 1;
   if (auto error = append(plan)) return error;
-  if (const auto next = next_block_.find({plan.block.study, plan.block.kind}); next != next_block_.end())
-    next->second = std::max(next->second, plan.block.number + 1);
   return ++blocks_;
 }
 

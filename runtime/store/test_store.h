@@ -85,7 +85,7 @@ inline Filled fill(Store& store) {
   BlockPlan block;
   block.block.study = "test";
   block.block.session = filled.session;
-  block.block.number = llvm::cantFail(store.nextBlockNumber("test", plan::TrialKind::Timed));
+  block.block.number = store.nextBlockNumber("test", plan::TrialKind::Timed);
   block.block.seed = 1000 * filled.session + block.block.number;
   block.places = {"bbbb", "aaaa"};
   filled.block = llvm::cantFail(store.addBlock(block));
@@ -113,7 +113,29 @@ inline int64_t addRun(Store& store, int64_t session, Match match) {
 inline Results readBack(const std::string& folder, const plan::Plan& plan, std::vector<std::string>* said = nullptr) {
   std::vector<std::string> messages;
   Store reader = llvm::cantFail(Store::openForReading(folder, said ? *said : messages));
-  return llvm::cantFail(reader.load(plan, usualMatch()));
+  return reader.load(plan, usualMatch());
+}
+
+/// All records of a store, to compare two of them.
+inline std::string contentText(const Store& store) {
+  const Contents& contents = store.contents();
+  std::string text;
+  const auto add = [&](const Entry& entry) { text += "\n" + toLine(entry); };
+  for (const auto& [id, session] : contents.sessions()) add(session);
+  for (const auto& [hash, plan] : contents.plans()) add(PlanText{hash, plan});
+  for (const auto& [id, run] : contents.runs()) {
+    add(RunBegan{run, run.plan_json});
+    add(RunEnded{id, run.ended, run.outcome, run.judged});
+  }
+  for (const auto& [id, block] : contents.blocks()) add(block);
+  for (const auto& [id, key] : contents.keys()) add(KeyAdded{id, *key});
+  for (const auto& [id, trial] : contents.trials()) {
+    add(TrialBegan{trial, 0});
+    add(KeyAdded{0, *trial.key});
+    add(TrialEnded{trial, {}});
+  }
+  for (const Adopted& adopted : contents.adopted()) add(adopted);
+  return text;
 }
 
 }  // namespace expc::store::test

@@ -129,7 +129,7 @@ class Bundle(unittest.TestCase):
         self.refuse(lambda out: (out / "nothing.exp").write_text(STUDY + "\n"), "nothing.exp", "changed")
         self.refuse(lambda out: (out / "more.txt").write_text("x"), "more.txt", "not in the manifest")
         self.refuse(lambda out: (out / "plan.json").unlink(), "plan.json", "missing")
-        # Indexes and leases of others are not even looked at.
+        # Leases of others are not even looked at.
         self.refuse(lambda out: (out / "results/expc.sqlite").write_text("x"), "results/expc.sqlite")
         self.refuse(lambda out: (out / "results/expc.lease").write_text("{}"), "results/expc.lease")
         self.refuse(lambda out: (out / "link").symlink_to("/etc/passwd"), "link", "no plain file")

@@ -4,6 +4,7 @@ test makes up, and trials are run by `expc-worker-null`; tests/null_gpu has the 
 
 usage: null_gpus_test.py --expc PATH --null-worker PATH --fake-nvml PATH
 """
+import contextlib
 import json
 import re
 import sqlite3
@@ -63,7 +64,8 @@ class NullGpus(null_cards.NullCards):
         result = json.loads(self.expc("report", "tiny.exp", "--null-gpus", "2", "--format", "json", code=4).stdout)
         self.assertTrue(result["null_cards"])
         self.assertEqual({c["why"] for c in result["criteria"]}, {"measured on null cards, which compute nothing"})
-        with sqlite3.connect(self.folder / "results/expc.sqlite") as store:
+        self.expc("store", "export", "all.sqlite")
+        with contextlib.closing(sqlite3.connect(self.folder / "all.sqlite")) as store:
             self.assertEqual(store.execute("SELECT count(*) FROM run WHERE null_cards = 0").fetchone(), (0,))
             self.assertEqual(store.execute("SELECT count(*) FROM trial WHERE environment_class NOT LIKE 'null-%'").fetchone(), (0,))
             self.assertGreater(store.execute("SELECT count(*) FROM trial").fetchone()[0], 0)

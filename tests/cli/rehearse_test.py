@@ -70,7 +70,7 @@ class Rehearse(null_cards.NullCards):
             self.assertIn(said, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         self.assertIn("[1/7] step=20ms gpus=1 fault=none: runs in", done.stderr)
-        self.assertFalse((self.folder / "results/expc.sqlite").exists())
+        self.assertFalse((self.folder / "results/journal").exists())
 
     def test_cards_by_number(self):
         document = json.loads(self.rehearse("--format", "json", cards=("--null-gpus", "3x94GB")).stdout)

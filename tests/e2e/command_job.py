@@ -11,13 +11,15 @@ import os
 import pathlib
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/fault"))
+import stored  # noqa: E402
+
 PLAN = pathlib.Path(__file__).with_name("compression_plan.json")
 SKIPPED = 77
 
@@ -64,11 +66,7 @@ class Job:
                               env={**self.environment, **environment})
 
     def query(self, text):
-        database = sqlite3.connect(self.results / "expc.sqlite")
-        try:
-            return database.execute(text).fetchall()
-        finally:
-            database.close()
+        return stored.rows(self.command[0], self.results, text)
 
     def valid(self):
         return self.query("SELECT count(*) FROM trial WHERE status = 'valid'")[0][0]

@@ -85,7 +85,7 @@ def refuses(port, expc, folder):
     assert ask(port, "PUT", "/")[0] == 405
     assert ask(port, host=f"expc.example:{port}")[0] == 403
     assert ask(port, host="")[0] == 403
-    for path in ("/../results/expc.sqlite", "/results/expc.lease", "/0?file=/etc/passwd", "/1", "/%2e%2e/etc/passwd"):
+    for path in ("/../results/journal/000001.jsonl", "/results/expc.lease", "/0?file=/etc/passwd", "/1", "/%2e%2e/etc/passwd"):
         assert ask(port, path=path)[0] == 404, path
     others = {entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)} - {"127.0.0.1"}
     for address in others:

@@ -7,7 +7,6 @@ import argparse
 import json
 import pathlib
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -49,12 +48,10 @@ def main():
         assert set(verdicts) == {"fp32_pays", "learns"}, verdicts
         assert "not run" not in verdicts.values(), verdicts
 
-        database = sqlite3.connect(pathlib.Path(folder) / "expc.sqlite")
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        counts = dict(database.execute("SELECT kind, count(*) FROM trial WHERE status = 'valid' GROUP BY kind").fetchall())
+        counts = dict(stored.rows(expc, folder, "SELECT kind, count(*) FROM trial WHERE status = 'valid' GROUP BY kind"))
         print("valid trials:", counts)
         assert counts == {"timed": 28, "quality": 4}, counts
-        images = database.execute("SELECT min(value) FROM metric_value WHERE name = 'images_per_s'").fetchone()[0]
+        images = stored.rows(expc, folder, "SELECT min(value) FROM metric_value WHERE name = 'images_per_s'")[0][0]
         assert images > 0
         page = next(pathlib.Path(folder).glob("precision.quick.*.html")).read_text(encoding="utf-8")
         assert "fp32_pays" in page and "step_time" in page

@@ -9,12 +9,14 @@ import json
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent / "programs"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fault"))
+import stored  # noqa: E402
+
 SKIPPED = 77
 
 
@@ -30,11 +32,7 @@ class Folder:
                               cwd=self.path, capture_output=True, text=True, timeout=300)
 
     def query(self, text):
-        database = sqlite3.connect(self.path / "results/expc.sqlite")
-        try:
-            return database.execute(text).fetchall()
-        finally:
-            database.close()
+        return stored.rows(self.expc, self.path / "results", text)
 
     def script(self, name, milliseconds):
         (self.path / name).write_text(f"#!/bin/sh\necho {milliseconds}\n", encoding="utf-8")

@@ -296,21 +296,6 @@ def a_read_only_folder():
         expect(report.returncode == 0, f"what is there can still be looked at\n{report.stderr}")
 
 
-def a_damaged_index_is_built_anew():
-    with Folder(timed=40) as folder:
-        folder.run().expect(0)
-        path = folder.results / "expc.sqlite"
-        good = path.read_bytes()
-        for name, bad in {"no database": b"something else entirely\n" * 50,
-                          "pages overwritten": good[:8192] + b"\xee" * (len(good) - 8192),
-                          "cut": good[: len(good) // 2 // 4096 * 4096]}.items():
-            path.write_bytes(bad)
-            again = folder.run().expect(0)
-            expect("nothing to run" in again.err, f"{name}: the journals have it all\n{again.err}")
-            expect(path.read_bytes() != bad, f"{name}: the index is built anew")
-            folder.check_store()
-
-
 def a_copy_of_what_a_kill_left_says_the_same():
     """Times of files, which a copy may or may not keep, decide nothing."""
     with Folder(duration="20ms", timed=40) as folder:
@@ -353,7 +338,7 @@ if __name__ == "__main__":
                          a_stopped_engine_finds_what_ended_meanwhile, ctrl_c, sigterm,
                          ctrl_c_twice, a_killed_engine_leaves_nothing_running, two_engines, a_report_beside_a_run,
                          the_launch_server_dies, the_launch_server_keeps_dying, a_rank_killed_from_outside, a_full_disk,
-                         a_file_size_limit, a_read_only_folder, a_damaged_index_is_built_anew, a_copy_of_what_a_kill_left_says_the_same, a_damaged_lease, missing_things])
+                         a_file_size_limit, a_read_only_folder, a_copy_of_what_a_kill_left_says_the_same, a_damaged_lease, missing_things])
     left = marked_processes()
     if left:
         print(f"FAIL  processes are left: {left}")

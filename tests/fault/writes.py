@@ -76,7 +76,6 @@ class Writes:
         name = json.loads(lines[0])["store"]
         (self.base / "tmp" / f"expc-spool-{os.getuid()}-{name}.jsonl").write_text(lines[last])
         journal.write_text("".join(lines[:last]))
-        (folder / "r1/expc.sqlite").unlink()
 
     # What is killed: how it is made ready, the command, and the results that it makes.
     def commands(self):

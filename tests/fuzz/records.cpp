@@ -5,8 +5,11 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/CRC.h>
 
+#include <set>
+
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/json.h"
+#include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 #include "tests/fuzz/folder.h"
 
@@ -40,29 +43,21 @@ void readLines(llvm::StringRef text) {
   }
 }
 
-/// Everything that a report of the folder looks at.
+/// Everything that a report and an export of the folder look at.
 void report(const std::string& folder) {
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder, messages);
   if (!worked(store)) return;
-  auto rows = store->database().dump();
-  (void)worked(rows);
-  std::vector<std::string> studies;
-  {
-    store::Statement runs(store->database().handle(), folder, "SELECT DISTINCT study FROM run LIMIT 3");
-    while (runs.step()) studies.push_back(runs.text(0));
-    llvm::consumeError(runs.take());
-  }
-  for (const std::string& study : studies) {
-    auto run = store->latestRun(study, false);
-    if (!worked(run) || !*run) continue;
-    auto json = plan::parseJson((*run)->plan_json);
+  std::set<std::string> studies;
+  for (const auto& [id, run] : store->contents().runs()) {
+    if (studies.size() > 2 || !studies.insert(run.study).second) continue;
+    auto json = plan::parseJson(store->contents().plans().at(run.plan_json));
     if (!worked(json)) continue;
     auto plan = plan::planFromJson(*json);
-    if (!worked(plan)) continue;
-    auto results = store->load(*plan);
-    if (worked(results)) (void)analysis::judge(*plan, *results);
+    if (worked(plan)) (void)analysis::judge(*plan, store->load(*plan));
   }
+  llvm::Error exported = store::exportSql(folder, folder + "/all.sqlite", messages);
+  hold(!exported, "what is read is exported");
 }
 
 }  // namespace
@@ -73,20 +68,6 @@ void readJournal(const std::string& bytes) {
   readLines(fitting);
   write(folder + "/journal/000001.jsonl", fitting);
   report(folder);
-}
-
-void readIndex(const std::string& bytes) {
-  const std::string folder = emptyFolder();
-  write(folder + "/expc.sqlite", bytes);
-  report(folder);
-  auto database = store::Database::openForReading(folder + "/expc.sqlite");
-  if (!worked(database) || database->state() != store::SchemaState::Current) return;
-  auto rows = database->dump();
-  (void)worked(rows);
-  auto keys = database->keys();
-  (void)worked(keys);
-  auto current = database->isCurrent({});
-  (void)worked(current);
 }
 
 }  // namespace expc::fuzz

@@ -54,7 +54,6 @@ int main(int argc, char** argv) {
       expc::fuzz::readOutput(text.str());
       expc::fuzz::readWords(text.str());
       expc::fuzz::readJournal(text.str());
-      expc::fuzz::readIndex(text.str());
 #ifdef EXPC_FUZZ_MODEL
       expc::fuzz::readModel(text.str());
 #endif
