@@ -32,7 +32,6 @@ Array sorted(Array items) {
 const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = {
     {"study", {}},
     {"workloads", {}},
-    {"factors", {"declared"}},
     {"metrics", {}},
     {"comparisons", {"factors", "cells", "without_partner", "without_partner_why"}},
     {"criteria", {"doc", "where", "factors", "cells", "claim", "domain", "not_asked"}},
@@ -41,18 +40,17 @@ const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = 
     {"tables", {}},
     {"plots", {}}};
 
-/// Leaves out texts and labels of levels, and the order of what has none.
+/// Leaves out texts, and the order of what has none.
 void keepMeaning(Value& value) {
   if (Array* array = value.getAsArray())
     for (Value& item : *array) keepMeaning(item);
   Object* object = value.getAsObject();
   if (!object) return;
   object->erase("text");
-  if (object->get("value")) object->erase("label");  // a workload is known by its label
   static constexpr std::array<std::string_view, 9> kUnordered = {
       "inputs", "copied", "expectations", "metrics", "until", "sum", "product", "max", "min"};
   for (auto& [name, member] : *object) {
-    if (name != "value") keepMeaning(member);
+    keepMeaning(member);
     Array* array = member.getAsArray();
     if (array && std::ranges::find(kUnordered, std::string_view(llvm::StringRef(name))) != kUnordered.end())
       *array = sorted(std::move(*array));
@@ -62,7 +60,7 @@ void keepMeaning(Value& value) {
 class Meaning {
  public:
   Meaning(const plan::Plan& head, const Prepared& prepared)
-      : fields_(plan::toJson(head)),
+      : head_(head),
         study_(prepared.study()),
         selected_(prepared.selected()),
         survey_(prepared.survey()),
@@ -71,13 +69,17 @@ class Meaning {
 
   Object run() {
     Object result{{"points", idsJson(survey_.points, survey_.ids_sum, survey_.ids_mix)}};
+    Value written = plan::toJson(withoutFactors(head_));
     for (const auto& [section, shown] : kSections) {
-      Value& fields = result[section] = std::move(*fields_.getAsObject()->get(section));
+      Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
       keepMeaning(fields);
       if (Array* declarations = fields.getAsArray())
         for (Value& declaration : *declarations)
           for (const char* field : shown) declaration.getAsObject()->erase(field);
     }
+    Array factors;
+    for (const plan::Factor& one : head_.factors) factors.push_back(factor(one));
+    result["factors"] = std::move(factors);
     // What only texts and cells of the plan say.
     add(result, "comparisons", study_.comparisons, [&](const check::Comparison& one) { return comparison(one); });
     add(result, "references", study_.references, [&](const check::Published& one) { return reference(one); });
@@ -99,6 +101,17 @@ class Meaning {
     Array& fields = *result.getArray(section);
     for (size_t i = 0; i < all.size(); ++i)
       for (auto& [name, value] : members(all[i])) (*fields[i].getAsObject())[name] = std::move(value);
+  }
+
+  /// There may be many levels, and an object for each would take more room than all the rest.
+  static plan::Plan withoutFactors(plan::Plan head) {
+    head.factors.clear();
+    return head;
+  }
+  static Object factor(const plan::Factor& factor) {
+    Array levels;
+    for (const plan::Level& level : factor.levels) levels.push_back(level.value);
+    return Object{{"name", factor.name}, {"levels", std::move(levels)}, {"baseline", factor.baseline}};
   }
 
   /// Tells sets of points apart, whatever their order.
@@ -170,7 +183,7 @@ class Meaning {
     return Object{{"rows", std::move(rows)}};
   }
 
-  Value fields_;
+  const plan::Plan& head_;
   const check::Study& study_;
   const select::Selected& selected_;
   const Survey& survey_;
