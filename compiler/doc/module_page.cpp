@@ -87,7 +87,7 @@ class Collector {
   }
 
   template <typename Declared>
-  Table table(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) const {
+  Table table(std::string_view title, std::span<const Column> columns, std::span<const Declared> all) const {
     Table out{title, columns, {}};
     for (const Declared& declared : all) {
       Row row{cells(declared), "", "", "", ""};
@@ -170,7 +170,7 @@ class Writer {
   }
   template <typename Declared>
   void add(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
-    if (!all.empty()) sections_.back().tables.push_back(collect_.table(title, columns, all));
+    if (!all.empty()) sections_.back().tables.push_back(collect_.table(title, columns, std::span(all)));
   }
   template <typename Declared>
   void all(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
@@ -245,6 +245,14 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
   for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(decl.name.name);
   out.sections = Writer(sources, std::move(prefix)).run(module);
   return out;
+}
+
+Table tableOf(const source::SourceManager& sources, const ast::ParamDecl& param) {
+  return Collector(sources).table("", kParameters, std::span(&param, 1));
+}
+
+Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metric) {
+  return Collector(sources).table("", kMetrics, std::span(&metric, 1));
 }
 
 void keepWorkload(ModulePage& page, std::string_view name) {

@@ -55,6 +55,10 @@ struct ModulePage {
 ModulePage modulePage(const source::SourceManager& sources, const ast::Module& module, std::string title,
                       std::string prefix);
 
+/// What a page says of one declaration: a table of one row.
+Table tableOf(const source::SourceManager& sources, const ast::ParamDecl& param);
+Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metric);
+
 /// Leaves one of the page's workloads and the enums that its parameters use.
 void keepWorkload(ModulePage& page, std::string_view name);
 

@@ -117,7 +117,6 @@ struct RunOptions : ReportOptions {
   bool pilot = false;                // only what noise can be measured with, and then a diagnosis
   bool verdicts_ok = false;
   bool quiet = false;              // on standard error only what needs attention
-  bool beside_others = false;      // take no lease of devices and cores
   std::string on;                  // "slurm"; "": here
   std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
   std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not

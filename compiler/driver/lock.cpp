@@ -17,44 +17,62 @@
 namespace expc::driver {
 namespace {
 
-constexpr llvm::StringLiteral kSchema = "expc.lock/2";
+constexpr llvm::StringLiteral kSchema = "expc.lock/3";
+
+/// The sections of a plan's declarations, and what one of each is called.
+constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
+    {"workloads", "workload"},     {"factors", "factor"},     {"metrics", "metric"},
+    {"comparisons", "comparison"}, {"criteria", "criterion"}, {"references", "reference"}};
 
 /// What is compared, and how it is shown. No text is compared: it changes with each formatting.
-llvm::json::Object entry(std::string meaning, std::string text) {
+llvm::json::Object entry(std::string meaning, const std::string& text) {
   return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", plan::jsonText(text)}};
 }
 
-/// The declarations of one sort by name, each as the digest of what it means; what has no name goes by its digest.
-template <typename Items, typename Text>
-llvm::json::Object sectionOf(const llvm::json::Value& meanings, const Items& items, const Text& text) {
+std::string textOf(const llvm::json::Object& fields) {
+  const llvm::json::Array* declared = fields.getArray("declared");
+  if (!declared) return fields.getString("text").value_or("").str();
+  std::vector<std::string> levels;
+  for (const llvm::json::Value& level : *declared) levels.push_back(level.getAsString()->str());
+  const std::string text = fmt::format("{{ {} }}", fmt::join(levels, ", "));
+  const auto baseline = fields.getInteger("baseline");
+  if (!baseline) return text;
+  return text + " baseline " + (*fields.getArray("levels"))[*baseline].getAsObject()->getString("label")->str();
+}
+
+/// The declarations of one sort by name, each as the digest of what it means.
+llvm::json::Object sectionOf(const llvm::json::Array& meanings, const llvm::json::Array& fields) {
   llvm::json::Object section;
-  for (size_t i = 0; i < items.size(); ++i) {
-    const llvm::json::Object& meaning = *(*meanings.getAsArray())[i].getAsObject();
-    const std::string digest = plan::shortHash(plan::canonicalJson(llvm::json::Object(meaning)));
-    const llvm::StringRef label = meaning.getString("label").value_or(""), name = *meaning.getString("name");
-    const llvm::StringRef key = label.empty() ? name : label;
-    // Two workloads may have rules of one name.
-    section[key.empty() || section.get(key) ? digest : key.str()] = entry(digest, text(items[i]));
+  for (size_t i = 0; i < meanings.size(); ++i) {
+    const llvm::json::Object& meaning = *meanings[i].getAsObject();
+    const llvm::StringRef label = meaning.getString("label").value_or("");
+    section[(label.empty() ? *meaning.getString("name") : label).str()] =
+        entry(plan::shortHash(plan::canonicalJson(meanings[i])), textOf(*fields[i].getAsObject()));
   }
   return section;
 }
 
-std::string factorText(const plan::Factor& factor) {
-  std::string text = fmt::format("{{ {} }}", fmt::join(factor.declared, ", "));
-  return factor.baseline ? text + " baseline " + factor.levels[*factor.baseline].label : text;
+/// By name; one without a name of its own goes by its text.
+llvm::json::Object rulesOf(const check::Study& study) {
+  llvm::json::Object rules;
+  for (const check::Rule& rule : study.rules) {
+    const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
+    const std::string meaning = plan::jsonText(lower::withoutBlanks(text)).getAsString()->str();
+    rules[rule.name.empty() || rules.get(rule.name) ? meaning : rule.name] = entry(meaning, text);
+  }
+  return rules;
 }
 
-std::string ruleText(const check::Rule& rule) {
-  return (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
-}
-
-/// What is fixed: by use, the values of arguments, defaults left out.
-llvm::json::Object argumentsOf(const check::Study& study) {
+/// What is fixed, by use: the values of arguments, or the defaults that count somewhere.
+llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
   llvm::json::Object arguments;
   for (const check::Use& use : study.uses)
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const auto& value = use.arguments[i];
-      if (!value || value == use.workload->parameters[use.parameter_of[i]].fallback) continue;
+      const int factor = study.factor_of[i];
+      const bool varies = factor >= 0 && !study.factors[factor].active;
+      if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
+      if (defaults && varies) continue;
       const std::string owner = use.label.empty() ? "" : use.label + ".";
       arguments[owner + study.workload->parameters[i].name] = plan::jsonText(value->toString());
     }
@@ -124,23 +142,15 @@ llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool 
     data = std::move(*found);
   }
   const check::Study& study = prepared.study();
-  const llvm::json::Object meaning = lower::meaningOf(prepared.space(), prepared.survey());
-  const auto text = [](const auto& item) { return item.text; };
-  const auto none = [](const auto&) { return ""; };
-  const llvm::json::Value& design = *meaning.get("design");
-  return llvm::json::Object{{"digest", head.digest},
-                            {"workloads", sectionOf(*meaning.get("workloads"), study.uses, none)},
-                            {"arguments", argumentsOf(study)},
-                            {"factors", sectionOf(*meaning.get("factors"), head.factors, factorText)},
-                            {"rules", sectionOf(*meaning.get("rules"), study.rules, ruleText)},
-                            {"metrics", sectionOf(*meaning.get("metrics"), head.metrics, text)},
-                            {"comparisons", sectionOf(*meaning.get("comparisons"), head.comparisons, text)},
-                            {"criteria", sectionOf(*meaning.get("criteria"), head.criteria, text)},
-                            {"references", sectionOf(*meaning.get("references"), study.references, none)},
-                            {"design", design},
-                            {"inputs", inputsOf(head)},
-                            {"data", std::move(data)},
-                            {"points", pointsOf(prepared, meaning)}};
+  const llvm::json::Object meaning = lower::meaningOf(head, prepared);
+  llvm::json::Object lock{
+      {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
+      {"rules", rulesOf(study)}, {"design", *meaning.get("design")},       {"inputs", inputsOf(head)},
+      {"data", std::move(data)}, {"points", pointsOf(prepared, meaning)}};
+  const llvm::json::Value fields = plan::toJson(head);
+  for (const auto& [section, what] : kDeclared)
+    lock[section] = sectionOf(*meaning.getArray(section), *fields.getAsObject()->getArray(section));
+  return lock;
 }
 
 // ---- comparing
@@ -166,24 +176,25 @@ class Comparer {
   void study(const std::string& name, const llvm::json::Object& before, const llvm::json::Object& after) {
     study_ = name;
     const size_t count = lines.size();
-    for (const auto& [section, what] : {std::pair("workloads", "workload"),
-                                        {"arguments", "argument"},
-                                        {"factors", "factor"},
-                                        {"rules", "rule"},
-                                        {"metrics", "metric"},
-                                        {"comparisons", "comparison"},
-                                        {"criteria", "criterion"},
-                                        {"references", "reference"}})
-      list(what, members(before, section), members(after, section), true);
-    list("inputs of", members(before, "inputs"), members(after, "inputs"), false);
-    // A lock without data is one that a run compares; it looks at the data itself.
-    if (!members(after, "data").empty()) list("data", members(before, "data"), members(after, "data"), false);
+    const auto *old_digest = before.get("digest"), *digest = after.get("digest");
+    const bool means_the_same = old_digest && digest && *old_digest == *digest;
+    const auto section = [&](const char* what, llvm::StringRef name, bool whole = true) {
+      list(what, members(before, name), members(after, name), whole);
+    };
+    for (const auto& [name, what] : kDeclared) section(what, name);
+    section("argument", "arguments");
+    // What another version of a module has beside what there was leaves the points as they are.
+    section("default of", "defaults", false);
+    // The points tell whether rules mean something else; their texts say why.
+    if (!means_the_same) section("rule", "rules");
+    section("inputs of", "inputs", false);
+    section("data", "data", false);
     points(members(before, "points"), members(after, "points"));
     if (const auto *a = before.get("design"), *b = after.get("design"); a && b && *a != *b)
       say("design changed: {} -> {}", shown(*a), shown(*b));
     // Whatever none of the sections holds.
-    if (const auto *a = before.get("digest"), *b = after.get("digest"); lines.size() == count && a && b && *a != *b)
-      say("its meaning changed (digest {} -> {})", shown(*a), shown(*b));
+    if (old_digest && digest && lines.size() == count && !means_the_same)
+      say("its meaning changed (digest {} -> {})", shown(*old_digest), shown(*digest));
   }
 
  private:
@@ -206,19 +217,17 @@ class Comparer {
     list("points with", members(before, "levels"), members(after, "levels"), true);
   }
 
-  /// Where `null_counts` is false, what was not there on one side holds nobody to anything.
-  void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after,
-            bool null_counts) {
+  /// Unless they are the `whole` of what there is, what is not there on one side holds nobody to anything.
+  void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after, bool whole) {
     std::vector<std::string> added, removed, changed;
     for (const auto& [key, value] : after) {
       const llvm::json::Value* old = before.get(key);
-      if (!old)
-        added.push_back(named(what, key, value) + " added");
-      else if ((null_counts || (!old->getAsNull() && !value.getAsNull())) && meaningOf(*old) != meaningOf(value))
+      if (!old && whole) added.push_back(named(what, key, value) + " added");
+      if (old && (whole || (!old->getAsNull() && !value.getAsNull())) && meaningOf(*old) != meaningOf(value))
         changed.push_back(named(what, key, llvm::json::Value(nullptr)) + " changed" + from(shown(*old), shown(value)));
     }
     for (const auto& [key, value] : before)
-      if (!after.get(key)) removed.push_back(named(what, key, value) + " removed");
+      if (whole && !after.get(key)) removed.push_back(named(what, key, value) + " removed");
     for (auto* sort : {&added, &removed, &changed}) {
       std::sort(sort->begin(), sort->end());
       for (size_t i = 0; i < sort->size() && i < most_; ++i) say("{}", (*sort)[i]);

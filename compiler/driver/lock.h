@@ -16,12 +16,13 @@ namespace expc::driver {
 /// "study.exp.lock"
 std::string lockPath(const std::string& study_file);
 
-/// What the studies of a file mean ("expc.lock/2"): for each its digest, workloads and versions, arguments, factors,
-/// rules, metrics, comparisons, criteria and references, each as a digest of what it means beside its text, the design,
-/// the digests of the data that points read (null where it is not there), and of the points their number, a digest of
-/// their ids and how many have each level. Of the whole studies, whatever presets and -D a run adds; nothing in it
-/// depends on a machine, on where the file lies or on how it is formatted. Nothing after a report or an error. Without
-/// `data` its digests are left out: a run makes them itself, and it may be large.
+/// What the studies of a file mean ("expc.lock/3"): for each its digest, workloads, factors, rules, metrics,
+/// comparisons, criteria and references, each as a digest of what it means beside its text, the values of arguments and
+/// of the defaults that count, the design, the digests of the data that points read (null where it is not there), and
+/// of the points their number, a digest of their ids and how many have each level. Of the whole studies, whatever
+/// presets and -D a run adds; nothing in it depends on a machine, on where the file lies or on how it is formatted.
+/// Nothing after a report or an error. Without `data` its digests are left out: a run makes them itself, and it may be
+/// large.
 llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter);
 
 /// Writes it beside the study, whole or not at all.

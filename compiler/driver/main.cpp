@@ -222,6 +222,23 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
+/// Groups the options in the help of a command that measures; tests/cli holds that none is left out.
+void group(CLI::App& command) {
+  const std::pair<const char*, std::vector<const char*>> groups[] = {
+      {"The study", {"--study", "--preset", "-D", "--jobs", "--where"}},
+      {"The machine", {"--devices", "--null-gpus", "--worker", "--torch", "--scratch", "--pass-env", "--heat-up"}},
+      {"What is measured",
+       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after", "--of",
+        "--no-run"}},
+      {"Limits of a trial", {"--timeout", "--memory-limit", "--log-limit"}},
+      {"What is kept and shown",
+       {"--results", "--html", "--keep-trials", "--trace", "--format", "--quiet", "--serve", "--verdicts-ok"}},
+      {"Clusters and background", {"--on", "--site", "--dry-run", "--nodes", "--agents-by", "--detach"}}};
+  for (const auto& [title, names] : groups)
+    for (const char* name : names)
+      if (CLI::Option* option = command.get_option_no_throw(name)) option->group(title);
+}
+
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
@@ -260,8 +277,6 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
             "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); });
-  command.add_flag("--no-device-lease", options.beside_others,
-                   "Measure also on devices and cores that another run has, and keep none from others");
   command.add_flag(
       "--pilot", options.pilot,
       "Run only the blocks that noise can be measured with, then say what the design can be expected to find");
@@ -274,6 +289,7 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       ->type_name("[=PORT]")
       ->check(CLI::Range(1, 65535) | CLI::IsMember({"free"}))
       ->excludes("--on");
+  group(command);
 }
 
 void addBench(CLI::App& app, Asked& asked) {

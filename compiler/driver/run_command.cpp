@@ -81,7 +81,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   resources->memory_limit = engine_options.memory_limit;
   resources->scratch = engine_options.scratch;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
-  if (!options.beside_others) engine_options.device_locks = machine::leaseFolder();
+  engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
   auto nodes = nodesAsked(options, console);

@@ -1,10 +1,6 @@
 #include "compiler/lower/command.h"
 
-#include <algorithm>
-
 #include "compiler/survey/terms.h"
-#include "compiler/survey/values.h"
-#include "runtime/plan/described.h"
 
 namespace expc::lower {
 namespace {
@@ -46,19 +42,6 @@ plan::Command commandOf(const check::Workload& workload) {
   for (const check::Metric& metric : workload.metrics)
     if (metric.source) command.metrics.push_back(readingOf(metric.name, *metric.source, metric.series));
   return command;
-}
-
-llvm::json::Object commandDigest(const check::Workload& workload) {
-  plan::Command command = commandOf(workload);
-  std::sort(command.inputs.begin(), command.inputs.end());
-  std::sort(command.copied.begin(), command.copied.end());
-  std::sort(command.metrics.begin(), command.metrics.end(),
-            [](const plan::CommandMetric& a, const plan::CommandMetric& b) { return a.name < b.name; });
-  std::sort(command.expectations.begin(), command.expectations.end(),
-            [](const plan::Expectation& a, const plan::Expectation& b) { return a.read.name < b.read.name; });
-  llvm::json::Object object = plan::written(command);
-  object["arguments"] = argumentsJson(workload.command->program);
-  return object;
 }
 
 }  // namespace expc::lower

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "compiler/lower/command.h"
 #include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
-#include "runtime/plan/plan.h"
 
 namespace expc::lower {
 namespace {
@@ -25,121 +27,116 @@ Array sorted(Array items) {
   return result;
 }
 
-/// By Formula::Op. A digest outlives the order of an enumeration, so it holds words.
-constexpr std::array kOperators = {
-    "constant", "parameter", "metric",   "epochs_to", "system", "lookup", "choose", "max",     "min",   "??",
-    "not",      "negate",    "or",       "and",       "==",     "!=",     "<",      "<=",      ">",     ">=",
-    "in set",   "in list",   "in range", "+",         "-",      "*",      "/",      "variant", "field", "sequence"};
-static_assert(kOperators.size() == static_cast<size_t>(check::Formula::Op::Sequence) + 1);
+/// The sections of a plan that mean something whatever the machine, each with the fields that say only how it is
+/// written or shown, or that grow with the points.
+const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = {
+    {"study", {}},
+    {"workloads", {}},
+    {"metrics", {}},
+    {"comparisons", {"factors", "cells", "without_partner", "without_partner_why"}},
+    {"criteria", {"doc", "where", "factors", "cells", "claim", "domain", "not_asked"}},
+    {"references", {"source", "values"}},
+    {"design", {}},
+    {"tables", {}},
+    {"plots", {}}};
 
-bool commutes(check::Formula::Op op) {
-  using Op = check::Formula::Op;
-  switch (op) {
-    case Op::Or:
-    case Op::And:
-    case Op::Equal:
-    case Op::NotEqual:
-    case Op::Add:
-    case Op::Multiply:
-    case Op::Max:
-    case Op::Min:
-    case Op::InSet:  // of its elements
-      return true;
-    default:
-      return false;
+/// Leaves out texts, and the order of what has none.
+void keepMeaning(Value& value) {
+  if (Array* array = value.getAsArray())
+    for (Value& item : *array) keepMeaning(item);
+  Object* object = value.getAsObject();
+  if (!object) return;
+  object->erase("text");
+  static constexpr std::array<std::string_view, 9> kUnordered = {
+      "inputs", "copied", "expectations", "metrics", "until", "sum", "product", "max", "min"};
+  for (auto& [name, member] : *object) {
+    keepMeaning(member);
+    Array* array = member.getAsArray();
+    if (array && std::ranges::find(kUnordered, std::string_view(llvm::StringRef(name))) != kUnordered.end())
+      *array = sorted(std::move(*array));
   }
 }
 
-class Digester {
+class Meaning {
  public:
-  Digester(const expand::Space& space, const Survey& survey)
-      : study_(space.study()), selected_(space.selected()), survey_(survey) {}
+  Meaning(const plan::Plan& head, const Prepared& prepared)
+      : head_(head),
+        study_(prepared.study()),
+        selected_(prepared.selected()),
+        survey_(prepared.survey()),
+        space_(prepared.space()),
+        writer_(prepared.space()) {}
 
-  Object run() const {
-    Object points{{"count", survey_.points},
-                  {"sum", static_cast<int64_t>(survey_.ids_sum)},
-                  {"mix", static_cast<int64_t>(survey_.ids_mix)}};
-    Array factors, metrics;
-    for (unsigned i = 0; i < study_.factors.size(); ++i) factors.push_back(factor(i));
-    for (unsigned i : study_.measuredWith(selected_.criteria)) metrics.push_back(metric(study_.metrics[i]));
-    return Object{{"study", plan::jsonText(study_.name)},
-                  {"points", std::move(points)},
-                  {"workloads", all(study_.uses, &Digester::workload)},
-                  {"factors", std::move(factors)},
-                  {"rules", all(study_.rules, &Digester::rule)},
-                  {"metrics", std::move(metrics)},
-                  {"comparisons", all(study_.comparisons, &Digester::comparison)},
-                  {"criteria", all(selected_.criteria, &Digester::criterion)},
-                  {"controls", all(study_.controls, &Digester::control)},
-                  {"references", all(study_.references, &Digester::reference)},
-                  {"design", design()},
-                  {"outputs", all(study_.outputs, &Digester::output)}};
-  }
-
- private:
-  static Value number(const check::Rational& value) { return value.toString(); }
-
-  template <typename Items, typename Item>
-  Array all(const Items& items, Object (Digester::*of)(const Item&) const) const {
-    Array result;
-    for (const auto& item : items) {
-      if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(item)>>)
-        result.push_back((this->*of)(*item));
-      else
-        result.push_back((this->*of)(item));
+  Object run() {
+    Object result{{"points", idsJson(survey_.points, survey_.ids_sum, survey_.ids_mix)}};
+    Value written = plan::toJson(withoutFactors(head_));
+    for (const auto& [section, shown] : kSections) {
+      Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
+      keepMeaning(fields);
+      if (Array* declarations = fields.getAsArray())
+        for (Value& declaration : *declarations)
+          for (const char* field : shown) declaration.getAsObject()->erase(field);
     }
+    Array factors;
+    for (const plan::Factor& one : head_.factors) factors.push_back(factor(one));
+    result["factors"] = std::move(factors);
+    // What only texts and cells of the plan say.
+    add(result, "comparisons", study_.comparisons, [&](const check::Comparison& one) { return comparison(one); });
+    add(result, "references", study_.references, [&](const check::Published& one) { return reference(one); });
+    add(result, "criteria", selected_.criteria, [&](const check::Criterion* one) { return criterion(*one); });
+    Array controls, rules;
+    for (const check::Control& control : study_.controls)
+      controls.push_back(Object{{"name", control.name}, {"pins", pins(control.pins)}});
+    // The others are known by the points that they leave.
+    for (const check::Rule& rule : study_.rules)
+      if (rule.usesSystem()) rules.push_back(Array{rule.kind == ast::RuleKind::Require, withoutBlanks(rule.text)});
+    result["controls"] = std::move(controls);
+    result["rules"] = std::move(rules);
     return result;
   }
 
-  Object workload(const check::Use& use) const {
-    Object object{{"label", use.label}, {"name", use.workload->name}, {"version", use.workload->version}};
-    if (use.workload->command) object["command"] = commandDigest(*use.workload);
-    return object;
+ private:
+  template <typename Declared, typename Members>
+  static void add(Object& result, llvm::StringRef section, const std::vector<Declared>& all, const Members& members) {
+    Array& fields = *result.getArray(section);
+    for (size_t i = 0; i < all.size(); ++i)
+      for (auto& [name, value] : members(all[i])) (*fields[i].getAsObject())[name] = std::move(value);
+  }
+
+  /// There may be many levels, and an object for each would take more room than all the rest.
+  static plan::Plan withoutFactors(plan::Plan head) {
+    head.factors.clear();
+    return head;
+  }
+  static Object factor(const plan::Factor& factor) {
+    Array levels;
+    for (const plan::Level& level : factor.levels) levels.push_back(level.value);
+    return Object{{"name", factor.name}, {"levels", std::move(levels)}, {"baseline", factor.baseline}};
+  }
+
+  /// Tells sets of points apart, whatever their order.
+  static Object idsJson(uint64_t count, uint64_t sum, uint64_t mix) {
+    return Object{{"count", count}, {"sum", static_cast<int64_t>(sum)}, {"mix", static_cast<int64_t>(mix)}};
+  }
+
+  /// The points at which a condition holds: that is what it means.
+  Value pointsWhere(const check::FormulaPtr& where) {
+    if (!where) return nullptr;
+    const expand::Condition condition(space_, where, expand::View::Study);
+    uint64_t count = 0, sum = 0, mix = 0;
+    space_.forEach([&](expand::Levels point) {
+      if (!condition.holds(point)) return true;
+      const uint64_t id = writer_.hash(point);
+      ++count, sum += id, mix += id * (id >> 32 | 1);
+      return true;
+    });
+    return idsJson(count, sum, mix);
   }
 
   Value level(unsigned factor, unsigned index) const {
     Array values;
     for (const check::Value& value : study_.factors[factor].levels[index].values) values.push_back(toExactJson(value));
     return values;
-  }
-
-  Object factor(unsigned index) const {
-    const check::Factor& declared = study_.factors[index];
-    Array levels, all;
-    for (unsigned kept : selected_.levels[index]) levels.push_back(level(index, kept));
-    for (unsigned i = 0; i < declared.levels.size(); ++i) all.push_back(level(index, i));
-    Object object{{"name", declared.name}, {"levels", std::move(levels)}, {"declared", std::move(all)}};
-    if (declared.baseline) object["baseline"] = level(index, *declared.baseline);
-    return object;
-  }
-
-  Object metric(const check::Metric& metric) const {
-    Object object{{"name", metric.name},
-                  {"dimension", metric.dimension.planName()},
-                  {"kind", llvm::StringRef(check::toString(metric.kind))},
-                  {"exact", metric.exact},
-                  {"series", metric.series}};
-    if (metric.better) object["better"] = *metric.better == check::Direction::Higher ? "higher" : "lower";
-    if (metric.derived) object["derived"] = formula(*metric.derived);
-    return object;
-  }
-
-  Object comparison(const check::Comparison& comparison) const {
-    Object object{{"name", comparison.name},
-                  {"function", static_cast<int>(comparison.function)},
-                  {"over", study_.factors[comparison.over].name},
-                  {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)}};
-    if (comparison.weak) object["weak"] = true;
-    if (comparison.inner)
-      object["of"] = study_.comparisons[*comparison.inner].name;
-    else
-      object["metric"] = study_.metrics[comparison.metric].name;
-    return object;
-  }
-
-  static Object bound(const check::Bound& bound) {
-    return Object{
-        {"relation", static_cast<int>(bound.relation)}, {"low", number(bound.low)}, {"high", number(bound.high)}};
   }
 
   Array pins(const std::vector<check::Pin>& pins) const {
@@ -149,71 +146,28 @@ class Digester {
     return sorted(std::move(array));
   }
 
-  Object control(const check::Control& control) const {
-    return Object{{"name", control.name}, {"pins", pins(control.pins)}};
-  }
-
-  Object rule(const check::Rule& rule) const {
+  Object comparison(const check::Comparison& comparison) const {
     return Object{
-        {"name", rule.name}, {"require", rule.kind == ast::RuleKind::Require}, {"condition", formula(*rule.condition)}};
+        {"function", static_cast<int>(comparison.function)},
+        {"weak", comparison.weak},
+        {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)},
+        {"of", comparison.inner ? study_.comparisons[*comparison.inner].name : study_.metrics[comparison.metric].name}};
   }
 
-  Value formula(const check::Formula& formula) const {
-    Array array{kOperators[static_cast<size_t>(formula.op)]};
-    if (formula.op == check::Formula::Op::System)
-      array.push_back(llvm::StringRef(check::systemProperties()[formula.parameter].name));
-    if (formula.op == check::Formula::Op::Parameter)
-      array.push_back(study_.workload->parameters[formula.parameter].name);
-    if (formula.op == check::Formula::Op::Metric) array.push_back(study_.metrics[formula.parameter].name);
-    if (formula.op == check::Formula::Op::Constant || formula.op == check::Formula::Op::Variant ||
-        formula.op == check::Formula::Op::Sequence)
-      array.push_back(toExactJson(formula.constant));
-    if (formula.op == check::Formula::Op::Field) array.push_back(formula.parameter);
-    if (formula.geometric) array.push_back("geometric");
-    Array operands;
-    for (const check::FormulaPtr& operand : formula.operands)
-      operands.push_back(operand ? this->formula(*operand) : Value(nullptr));
-    if (formula.op == check::Formula::Op::InSet) {
-      array.push_back(std::move(operands.front()));
-      operands.front() = nullptr;
-    }
-    if (commutes(formula.op)) operands = sorted(std::move(operands));
-    array.push_back(std::move(operands));
-    return array;
-  }
-
-  Object criterion(const check::Criterion& criterion) const {
+  Object criterion(const check::Criterion& criterion) {
     Array quantifiers;
     for (const check::Quantifier& quantifier : criterion.quantifiers) {
       Array factors;
       for (unsigned factor : quantifier.factors) factors.push_back(study_.factors[factor].name);
-      Object object{{"all", quantifier.kind == ast::QuantifierKind::ForAll}, {"factors", sorted(std::move(factors))}};
-      if (quantifier.where) object["where"] = formula(*quantifier.where);
-      quantifiers.push_back(std::move(object));
+      quantifiers.push_back(Array{quantifier.kind == ast::QuantifierKind::ForAll, sorted(std::move(factors)),
+                                  pointsWhere(quantifier.where)});
     }
-    Object object{{"name", criterion.name},
-                  {"quantifiers", std::move(quantifiers)},
-                  {"pins", pins(criterion.pins)},
-                  {"infeasible", criterion.infeasible}};
-    if (criterion.feasible) object["feasible"] = true;
-    if (criterion.confidence) object["confidence"] = *criterion.confidence;
+    Object object{
+        {"quantifiers", std::move(quantifiers)}, {"pins", pins(criterion.pins)}, {"feasible", criterion.feasible}};
     if (criterion.infeasible) return object;
     object["subject"] =
         criterion.comparison ? study_.comparisons[*criterion.comparison].name : study_.metrics[*criterion.metric].name;
-    if (criterion.like)
-      object["like"] = Array{study_.references[*criterion.like].name, number(criterion.agreement)};
-    else
-      object["bound"] = bound(criterion.bound);
-    return object;
-  }
-
-  Object output(const check::Output& output) const {
-    Array by;
-    for (unsigned factor : output.by) by.push_back(study_.factors[factor].name);
-    Object object{{"subject", output.subject}, {"by", std::move(by)}};
-    if (output.over) object["over"] = study_.factors[*output.over].name;
-    if (!output.axis.empty()) object["over"] = output.axis;
-    if (output.shows != check::Output::Shows::Values) object["shows"] = static_cast<int>(output.shows);
+    if (criterion.like) object["like"] = Array{study_.references[*criterion.like].name, criterion.agreement.toString()};
     return object;
   }
 
@@ -223,48 +177,30 @@ class Digester {
       Object object;
       for (const auto& [parameter, value] : row.parameters)
         object[study_.workload->parameters[parameter].name] = toExactJson(value);
-      for (const auto& [metric, value] : row.metrics) object[study_.metrics[metric].name] = number(value);
+      for (const auto& [metric, value] : row.metrics) object[study_.metrics[metric].name] = value.toString();
       rows.push_back(std::move(object));
     }
-    return Object{{"name", published.name}, {"rows", std::move(rows)}};
+    return Object{{"rows", std::move(rows)}};
   }
 
-  Object design() const {
-    auto settings = [](const std::map<std::string, check::Setting>& from) {
-      Object object;
-      for (const auto& [name, setting] : from) {
-        object[name] = number(setting.value);
-        if (setting.most) object[name + " most"] = number(*setting.most);
-      }
-      return object;
-    };
-    Object object = settings(selected_.design.settings);
-    for (const auto& [kind, block] : selected_.design.kinds) {
-      Object one = settings(block.settings);
-      Array until;
-      for (const check::Until& rule : block.until)
-        until.push_back(
-            Array{rule.comparison ? study_.comparisons[*rule.comparison].name : study_.metrics[*rule.metric].name,
-                  number(rule.half_width), rule.relative});
-      one["until"] = sorted(std::move(until));
-      Array looks;
-      for (const check::Look& look : block.looks) looks.push_back(int64_t(look.repetitions));
-      if (!looks.empty()) one["looks"] = std::move(looks);
-      object[llvm::StringRef(check::toString(kind))] = std::move(one);
-    }
-    return object;
-  }
-
+  const plan::Plan& head_;
   const check::Study& study_;
   const select::Selected& selected_;
   const Survey& survey_;
+  const expand::Space& space_;
+  PointWriter writer_;
 };
 
 }  // namespace
 
-llvm::json::Object meaningOf(const expand::Space& space, const Survey& survey) { return Digester(space, survey).run(); }
+std::string withoutBlanks(std::string text) {
+  std::erase_if(text, [](unsigned char letter) { return std::isspace(letter); });
+  return text;
+}
 
-std::string digestOf(llvm::json::Object meaning) {
+Object meaningOf(const plan::Plan& head, const Prepared& prepared) { return Meaning(head, prepared).run(); }
+
+std::string digestOf(Object meaning) {
   for (auto& [section, items] : meaning)
     if (Array* array = items.getAsArray()) items = sorted(std::move(*array));
   return plan::shortHash(plan::canonicalJson(std::move(meaning)));

@@ -2,13 +2,19 @@
 
 #include <llvm/Support/JSON.h>
 
-#include "compiler/survey/survey.h"
+#include <string>
+
+#include "compiler/survey/prepared.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::lower {
 
-/// What a selected study means: by section its lowered declarations as they follow each other, and sums of the ids of
-/// its points. Not where they stand, how they are written, or what any machine can run.
-llvm::json::Object meaningOf(const expand::Space& space, const Survey& survey);
+/// A text whatever its layout.
+std::string withoutBlanks(std::string text);
+/// What a selected study means, by section: the fields of its outlined plan without texts, labels and what a machine
+/// makes of them, beside sums of the ids of its points and of what its criteria ask about. Declarations follow each
+/// other as they do in the plan.
+llvm::json::Object meaningOf(const plan::Plan& head, const Prepared& prepared);
 /// Its hash, the same in whichever order things are declared.
 std::string digestOf(llvm::json::Object meaning);
 

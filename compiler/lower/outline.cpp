@@ -36,7 +36,6 @@ class Outliner {
   explicit Outliner(const Prepared& prepared)
       : prepared_(prepared),
         sources_(*prepared.program().sources),
-        space_(prepared.space()),
         selected_(prepared.selected()),
         study_(prepared.study()),
         survey_(prepared.survey()),
@@ -54,7 +53,7 @@ class Outliner {
     outline_.points = survey_.points;
     outline_.available = survey_.available;
     outline_.expected_infeasible = survey_.expected_infeasible;
-    plan_.digest = digestOf(meaningOf(space_, survey_));
+    plan_.digest = digestOf(meaningOf(plan_, prepared_));
     return std::move(outline_);
   }
 
@@ -300,7 +299,6 @@ class Outliner {
 
   const Prepared& prepared_;
   const source::SourceManager& sources_;
-  const expand::Space& space_;
   const select::Selected& selected_;
   const check::Study& study_;
   const Survey& survey_;

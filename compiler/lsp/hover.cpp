@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/check/expression.h"
+#include "compiler/doc/module_page.h"
 #include "compiler/language/words.h"
 #include "compiler/lsp/context.h"
 #include "compiler/lsp/facts.h"
@@ -119,8 +120,7 @@ class Hover {
   }
 
   void parameter(Page& page, const Symbol& symbol) {
-    const ast::ParamDecl& param = *std::get<const ast::ParamDecl*>(symbol.declaration);
-    page.doc(param.doc);
+    documented(page, *std::get<const ast::ParamDecl*>(symbol.declaration));
     const check::Workload* workload = workloadOf(symbol);
     const int index = workload ? workload->findParameter(symbol.name) : -1;
     const check::Type type = index < 0 ? check::Type::error() : workload->parameters[index].type;
@@ -128,15 +128,23 @@ class Hover {
       std::string levels;
       for (const auto& level : type.enumeration->levels) levels += (levels.empty() ? "" : ", ") + level.name;
       page.code(type.enumeration->ordered ? "values, in order" : "values", levels);
-    } else if (param.type.refinement) {
-      page.code("range", written(analysis_, param.type.refinement->range));
     }
     if (type.kind == check::Type::Kind::Number) page.code("unit", unitOf(type.dimension));
-    if (param.default_value)
-      page.code("default", written(analysis_, param.default_value->range));
-    else
-      page.fact("default", "none; a study has to give it");
-    if (param.when) page.code("active when", written(analysis_, param.when->range));
+  }
+
+  /// What the page of its module says of a declaration (`expc doc`).
+  template <typename Declared>
+  void documented(Page& page, const Declared& declared) {
+    const doc::Table table = doc::tableOf(analysis_.sources, declared);
+    page.doc(table.rows[0].doc);
+    for (size_t at = 1; at < table.columns.size(); ++at) {
+      const doc::Column& column = table.columns[at];
+      const std::string& cell = table.rows[0].cells[at];
+      if (column.code && !cell.empty())
+        page.code(column.head, cell);
+      else
+        page.fact(column.head, cell.empty() ? std::string(column.missing) : cell);
+    }
   }
 
   std::string describe(const ast::MetricDecl& metric) {
@@ -144,15 +152,9 @@ class Hover {
     const std::string type = metric.type ? written(analysis_, metric.type->range) : "?";
     Page page(metric.derived ? written(analysis_, metric.range)
                              : fmt::format("metric {} : {}", metric.name.name, type));
-    page.doc(metric.doc);
+    documented(page, metric);
     if (checked && metric.derived) page.code("type", checked->dimension.typeName());
     if (checked && !metric.derived) page.code("unit", unitOf(checked->dimension));
-    if (metric.direction) page.fact("better", metric.direction->name);
-    if (metric.derived) return page.text();
-    page.fact("yielded by", (metric.kind ? metric.kind->name : "timed") + " trials");
-    if (metric.exact) page.fact("compared", "exactly");
-    if (metric.series) page.fact("a series", "a value for each epoch or logged step");
-    if (metric.source) page.code("read from", written(analysis_, metric.source->range));
     return page.text();
   }
 
@@ -184,11 +186,7 @@ class Hover {
     Page page(written(analysis_, factor.range));
     page.doc(factor.doc);
     if (const check::Study* checked = checkedStudy()) levels(page, *checked);
-    if (symbol_.varies) {
-      const Symbol& varied = symbolAt(*symbol_.varies);
-      page.code("type", written(analysis_, std::get<const ast::ParamDecl*>(varied.declaration)->type.range));
-      parameter(page, varied);
-    }
+    if (symbol_.varies) parameter(page, symbolAt(*symbol_.varies));
     return page.text();
   }
 

@@ -83,7 +83,7 @@ llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owne
                         devices.size() == 1 ? "is held" : "are held", owner);
   return llvm::createStringError(fmt::format(
       "{}. Wait for it, take other devices (--devices; `taskset` for other cores), or measure beside it all the same "
-      "with --no-device-lease",
+      "with EXPC_DEVICE_LOCKS=none",
       text));
 }
 

@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -92,7 +93,8 @@ class Bench:
         return file
 
     def expc(self, *words):
-        result = subprocess.run([self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600)
+        result = subprocess.run([self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600,
+                                env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
         if result.returncode not in (0, 3, 4):
             raise SystemExit(f"{words}: {result.returncode}\n{result.stderr}")
         return result
@@ -104,7 +106,7 @@ class Bench:
             for session, words in enumerate(design.runs):
                 (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
                 said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
-                                 "--no-device-lease", "--format", "json")
+                                 "--format", "json")
         found = {}
         for criterion in json.loads(said.stdout)["criteria"]:
             cell, = criterion["cells"]
@@ -143,7 +145,7 @@ class Bench:
                 for side, name in enumerate("ab"):
                     file = self.write(pathlib.Path(folder), Design("10", "arms:0.02"), 1.0, 2 * seed + side)
                     (file.parent / "session").write_text(f"{2 * seed + side} 0", encoding="utf-8")
-                    self.expc("run", file, "--results", file.parent / name, "--heat-up", 0, "--devices", "cpu:1", "--no-device-lease")
+                    self.expc("run", file, "--results", file.parent / name, "--heat-up", 0, "--devices", "cpu:1")
                 return self.expc("compare", file, file.parent / "a", file.parent / "b").returncode
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             codes = list(pool.map(one, range(1, self.options.studies + 1)))

@@ -197,6 +197,30 @@ class Locks(Command):
                      "points changed: 5 -> 5", "points with gpus=4 added", "points with gpus=3 removed"]:
             self.assertIn("tiny: " + line, text)
 
+    def test_defaults_are_held_and_a_parameter_more_is_not(self):
+        job = ('workload show command ["sh", "-c", "echo ${rank} ${speed}"] {\n  param rank : int = 1\n  param speed : int = 5 when rank > 1\n'
+               '  metric wall : Time lower\n}\n')
+        self.write("jobs.exp", job)
+        self.write("tiny.exp", 'import "jobs.exp"\nstudy tiny { workload jobs.show()  factor rank in { 1, 2 } baseline 1  measure wall  design full { repeat 6 } }\n')
+        self.plan("--lock")
+        self.write("jobs.exp", job.replace("int = 5", "int = 6"))
+        self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "tiny: default of speed changed: 5 -> 6\n")
+        self.assertIn("default of speed changed", self.expc("run", "tiny.exp", "--devices", "cpu:1", code=1).stderr)
+        self.write("jobs.exp", job.replace("  metric", "  param more : int = 3\n  metric"))
+        self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "nothing changed since tiny.exp.lock\n")
+
+    def test_what_a_condition_means_is_held(self):
+        where = "criterion some: forall * where gpus > 1: step_time <= 1s\n  compare"
+        self.write("tiny.exp", STUDY.replace("  compare", "  " + where, 1))
+        self.plan("--lock")
+        text = (self.folder / "tiny.exp").read_text(encoding="utf-8")
+        for changed, line in [(text.replace("where gpus > 1", "where gpus >= 2"), "nothing changed since tiny.exp.lock\n"),
+                              (text.replace("where gpus > 1", "where gpus == 1"), "tiny: criterion some changed"),
+                              (text.replace("gpus <= system.gpus", "gpus  <=  system.gpus"), "nothing changed since tiny.exp.lock\n"),
+                              (text.replace("gpus <= system.gpus", "gpus < system.gpus"), "tiny: rule cards changed: require gpus <= system.gpus -> require gpus < system.gpus\n")]:
+            self.write("tiny.exp", changed)
+            self.assertTrue(self.plan("--diff", "tiny.exp.lock").stdout.startswith(line), self.plan("--diff", "tiny.exp.lock").stdout)
+
     def test_a_point_with_another_name_is_the_same(self):
         self.write("tiny.exp", STUDY.replace("  factor gpus", "  factor noise in { 0.01 }\n  factor gpus", 1).replace("(noise = 0.01)", "").replace("noise = 0.02 ", ""))
         self.plan("--lock")

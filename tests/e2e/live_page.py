@@ -109,6 +109,8 @@ def looks(browser, url, checker, pictures):
         for part in (f"{LAST_FREE} of 16 timed trials", "PASS", "provisional", "Running now", "how=\"", EVIL):
             if part not in text:
                 wrong.append(f"{name}: no '{part}' in {text}")
+        if "What to do next" in text:
+            wrong.append(f"{name}: it says to go on while it goes on")
         if pictures:
             browser.picture(pictures / f"live-{name}.png")
         if settings["width"] == PHONE:
@@ -118,6 +120,26 @@ def looks(browser, url, checker, pictures):
         wrong += [f"{name}: console: {line}" for line in browser.complaints()]
         wrong += [f"{name}: asked for {address}" for address in browser.requests() if not address.startswith(url)]
     return wrong
+
+
+def loads_again(browser, url):
+    """The page after it has loaded itself again is unfolded and scrolled as it was."""
+    where = "[Math.round(scrollY), ...[...document.querySelectorAll('details')].map((one) => one.open)]"
+    browser.open(url, width=DESKTOP)
+    browser.evaluate("window.first = true; document.querySelectorAll('details').forEach((one, i) => one.open = i != 1);"
+                     "scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
+    before = browser.evaluate(where)
+    for _ in range(400):
+        with contextlib.suppress(RuntimeError):
+            if browser.evaluate("!window.first && document.readyState == 'complete'"):
+                break
+        time.sleep(0.05)
+    after = before
+    for _ in range(40):
+        if (after := browser.evaluate(where)) == before:
+            break
+        time.sleep(0.05)
+    return [] if before == after and before[0] > 0 and before[1] else [f"loaded again it is {after} and not {before}"]
 
 
 def main():
@@ -147,7 +169,7 @@ def main():
             page = waits(port)
             assert EVIL not in page and "\x1b" not in page and "location.reload()" in page, page
             refuses(port, options.expc, folder)
-            wrong = looks(browser, url, checker, options.pictures)
+            wrong = looks(browser, url, checker, options.pictures) + loads_again(browser, url)
             (folder / "go").touch()
             browser.open(url)
             text = shown(browser, "has ended with exit code")

@@ -13,14 +13,20 @@ from harness import Folder, expect, marked_processes, wait_for
 
 
 @contextlib.contextmanager
+def leases_in(folder):
+    before = os.environ["EXPC_DEVICE_LOCKS"]
+    os.environ["EXPC_DEVICE_LOCKS"] = folder
+    try:
+        yield folder
+    finally:
+        os.environ["EXPC_DEVICE_LOCKS"] = before
+
+
+@contextlib.contextmanager
 def leases():
     """A machine's folder of leases for this test alone."""
-    with tempfile.TemporaryDirectory(prefix="expc-leases-") as folder:
-        os.environ["EXPC_DEVICE_LOCKS"] = folder
-        try:
-            yield folder
-        finally:
-            os.environ["EXPC_DEVICE_LOCKS"] = "none"
+    with tempfile.TemporaryDirectory(prefix="expc-leases-") as folder, leases_in(folder):
+        yield folder
 
 
 def measuring(folder):
@@ -33,9 +39,10 @@ def measuring(folder):
 def two_runs_with_two_folders_do_not_share_cores():
     with leases(), Folder(duration="300ms") as one, Folder() as other:
         first = measuring(one)
-        other.run().expect(1, "core 0", f"process {first.pid}: a run of faults", str(one.results), "--no-device-lease")
+        other.run().expect(1, "core 0", f"process {first.pid}: a run of faults", str(one.results), "EXPC_DEVICE_LOCKS=none")
         expect(not other.query("SELECT 1 FROM trial"), "the second run has started nothing")
-        other.run("--no-device-lease").expect(0)
+        with leases_in("none"):
+            other.run().expect(0)
         # However the first one ends, its leases end with it.
         first.kill()
         first.communicate()
@@ -52,12 +59,8 @@ def a_run_with_nothing_to_do_needs_no_devices():
 
 
 def leases_that_cannot_be_taken_are_said():
-    with Folder() as folder:
-        os.environ["EXPC_DEVICE_LOCKS"] = "/proc/no-such-folder"
-        try:
-            folder.run().expect(0, "devices are not leased", "/proc/no-such-folder")
-        finally:
-            os.environ["EXPC_DEVICE_LOCKS"] = "none"
+    with Folder() as folder, leases_in("/proc/no-such-folder"):
+        folder.run().expect(0, "devices are not leased", "/proc/no-such-folder")
 
 
 STUDY = """\

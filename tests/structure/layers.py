@@ -34,7 +34,7 @@ ARROWS = {
     "compiler/doc": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/explain"},
     "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse",
                      "compiler/load", "compiler/value", "compiler/formula", "compiler/check", "compiler/select", "compiler/expand",
-                     "compiler/survey", "compiler/lower", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
+                     "compiler/survey", "compiler/lower", "compiler/doc", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
     "runtime/base": set(),  # the ground floor: every part may include it
     "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),

@@ -102,6 +102,24 @@
   window.addEventListener("resize", settle);
   document.addEventListener("toggle", settle, true);
 
+  // A page that is loaded again is folded as it was: what stands below stays where it was seen.
+  const names = new Map();
+  const folds = [...document.querySelectorAll("details")].map((element) => {
+    const name = (element.closest("section[id]")?.id ?? "") + " " + element.querySelector("summary").textContent;
+    names.set(name, (names.get(name) ?? 0) + 1);
+    return [element, `${name} ${names.get(name)}`];
+  });
+  try {
+    const place = "folds of " + location.pathname;
+    const open = JSON.parse(sessionStorage.getItem(place) ?? "null");
+    for (const [element, name] of folds) if (open) element.open = open.includes(name);
+    window.addEventListener("pagehide", () => {
+      sessionStorage.setItem(place, JSON.stringify(folds.flatMap(([element, name]) => element.open ? [name] : [])));
+    });
+  } catch {
+    // A browser may give a page nothing to remember by.
+  }
+
   // What is folded on the screen is wanted on paper.
   let folded = [];
   window.addEventListener("beforeprint", () => {
