@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <ctime>
 
@@ -51,9 +52,11 @@ llvm::Error take(store::Part& part, llvm::StringRef side, llvm::StringRef name, 
 }
 
 llvm::Expected<AskedSide> parseSide(const std::string& text) {
+  llvm::StringRef folder(text);  // whose name may hold commas, too
+  while (!llvm::sys::fs::is_directory(folder) && folder.contains(',')) folder = folder.rsplit(',').first;
   llvm::SmallVector<llvm::StringRef> words;
-  llvm::StringRef(text).split(words, ',');
-  AskedSide side{words[0].str(), {}};
+  llvm::StringRef(text).drop_front(folder.size()).split(words, ',');
+  AskedSide side{folder.str(), {}};
   for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front()) {
     const auto [name, value] = word.split('=');
     if (auto error = take(side.part, text, name, value)) return error;
