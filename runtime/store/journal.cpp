@@ -118,8 +118,9 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
     const std::string name = at->path().filename().string();
     if (const auto epoch = epochOf(name)) names[*epoch] = name;
   }
-  if (error && error != std::errc::no_such_file_or_directory)
-    return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, error.message()));
+  const bool none = error == std::errc::no_such_file_or_directory ||
+                    (error == std::errc::not_a_directory && !files::isThere(path));  // the folder is a file
+  if (error && !none) return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, error.message()));
   std::vector<JournalFile> files;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;

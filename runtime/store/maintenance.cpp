@@ -1,6 +1,5 @@
 #include "runtime/store/maintenance.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -75,7 +74,7 @@ llvm::Expected<Verified> verify(const std::string& folder) {
 }
 
 llvm::Error exportIndex(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (faccessat(AT_FDCWD, file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+  if (files::isThere(file))
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
