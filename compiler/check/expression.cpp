@@ -1,11 +1,14 @@
 #include "compiler/check/expression.h"
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 
 #include "compiler/check/errors.h"
 #include "compiler/check/metrics.h"
 #include "compiler/check/named.h"
 #include "compiler/diag/closest.h"
+#include "compiler/diag/render.h"
 #include "compiler/formula/lookup.h"
 #include "stdlib/stdlib.h"
 
@@ -272,8 +275,10 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
+  if (const std::string lower = llvm::StringRef(word.name).lower(); lower == "true" || lower == "false")
+    return diag::unknownName(emitter_, word.range, "name", word.name, {lower});
   // To gather the names costs as much as there are, and of so many mistakes none is told.
-  if (emitter_.errors() > 300) return emitter_.emit(word.range, diag::UnknownName, "name", word.name, "");
+  if (emitter_.errors() > diag::kMostTold) return emitter_.emit(word.range, diag::UnknownName, "name", word.name, "");
   const std::vector<std::string> first = place.metrics      ? place.metrics->names()
                                          : place.columns    ? place.columns->calls()
                                          : place.parameters ? namesOf(*place.parameters)

@@ -47,6 +47,7 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   }
   if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
     builder.note({}, "a level is a name, without quotes");
+  if (expected.kind == Type::Kind::Bool) builder.note({}, "it is true or false");
   builder.emit();
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/diag/names.h"
 
 #include "compiler/diag/closest.h"
+#include "compiler/diag/render.h"
 
 namespace expc::diag {
 
@@ -23,7 +24,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates, std::string_view of) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
-  if (emitter.errors() > 300) return builder.emit();  // what is not told needs no guess
+  if (emitter.errors() > kMostTold) return builder.emit();  // what is not told needs no guess
   if (auto best = closest(name, candidates)) {
     builder.guess(range, *best);
   } else if (candidates.empty()) {

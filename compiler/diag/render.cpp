@@ -155,14 +155,13 @@ void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics) {
   auto same = [&](const Diagnostic& left, const Diagnostic& right) {
     return place(left) == place(right) && left.kind == right.kind && left.message == right.message;
   };
-  // Those of one place are few; duplicates among them need not be neighbours. Nobody reads more than some hundred, but
-  // an error is always among them where there is one.
-  constexpr size_t kMost = 300;
+  // Those of one place are few; duplicates among them need not be neighbours. An error is always among those that are
+  // told where there is one.
   std::vector<Diagnostic> kept;
   bool failed = false;
   for (Diagnostic& diagnostic : diagnostics) {
     const bool error = diagnostic.severity == Severity::Error;
-    if (kept.size() >= kMost && (failed || !error)) continue;
+    if (kept.size() >= kMostTold && (failed || !error)) continue;
     failed = failed || error;
     bool seen = false;
     for (auto earlier = kept.rbegin(); earlier != kept.rend() && place(*earlier) == place(diagnostic); ++earlier)

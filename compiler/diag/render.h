@@ -2,6 +2,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,11 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
 /// zero.
 llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
 
-/// Orders by file and place (those without a place first) and drops exact duplicates; otherwise keeps the order of
-/// emission.
+/// Nobody reads more mistakes, so no more are told, and those after so many need no notes.
+inline constexpr size_t kMostTold = 300;
+
+/// Orders by file and place (those without a place first) and drops exact duplicates and what is more than kMostTold;
+/// otherwise keeps the order of emission.
 void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics);
 
 }  // namespace expc::diag

@@ -177,8 +177,7 @@ int bench(const BenchOptions& options, const Console& console) {
     auto there = files::read(file, files::kMostByHand);
     const bool same = there && (*there)->getBuffer() == *text;
     if (!there) llvm::consumeError(there.takeError());
-    std::error_code unknown;
-    if (!same && std::filesystem::exists(std::filesystem::symlink_status(file, unknown))) continue;
+    if (!same && files::isThere(file)) continue;
     if (!same)
       if (auto error = files::write(file, *text)) return console.error(std::move(error));
     console.message(same ? file + " is this study: what it lacks is measured (--fresh measures all of it once more)"

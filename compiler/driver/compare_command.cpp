@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <ctime>
 #include <map>
@@ -61,15 +62,17 @@ std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) 
 
 /// DIR or DIR,NAME=VALUE,… as a folder and which part of it.
 llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef side) {
+  llvm::StringRef folder = side;  // whose name may hold commas, too
+  while (!llvm::sys::fs::is_directory(folder) && folder.contains(',')) folder = folder.rsplit(',').first;
   llvm::SmallVector<llvm::StringRef> words;
-  side.split(words, ',');
+  side.drop_front(folder.size()).split(words, ',');
   store::Part part;
   for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
     if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
       return llvm::createStringError(
           fmt::format("{}: {}; a side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before",
                       side.str(), wrong));
-  return std::pair(words[0].str(), std::move(part));
+  return std::pair(folder.str(), std::move(part));
 }
 
 /// Finds trials that two sides have: one is a copy, a bundle or a merged store of the other then.

@@ -51,10 +51,37 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   }
 }
 
-llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::StringRef text) {
+/// Prints in pieces that end with a line, as they come: an export may be larger than what it is made of.
+class Printed : public llvm::raw_ostream {
+ public:
+  explicit Printed(const Console& console) : console_(console) {}
+  ~Printed() override { flush(); }
+  /// Whether all of it could be printed.
+  bool ended() {
+    flush();
+    return open_ && console_.printRaw(kept_);
+  }
+
+ private:
+  void write_impl(const char* text, size_t size) override {
+    written_ += size;
+    kept_.append(text, size);
+    const size_t whole = kept_.rfind('\n') + 1;
+    open_ = open_ && console_.printRaw(kept_.substr(0, whole));
+    kept_.erase(0, whole);
+  }
+  uint64_t current_pos() const override { return written_; }
+
+  const Console& console_;
+  std::string kept_;
+  uint64_t written_ = 0;
+  bool open_ = true;
+};
+
+llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
   if (options.format == ExportFormat::Parquet)
     return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
-  llvm::Error error = files::write(options.to, text);
+  llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
   return llvm::createStringError(
       fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
@@ -83,12 +110,13 @@ int exportResults(const ExportOptions& options, const Console& console) {
   std::vector<exports::Source> sources;
   for (ChosenPlan& one : *plans)
     sources.push_back(sourceOf(std::move(one.plan), *store, !options.machine.null_gpus.empty()));
-  std::string text;
-  llvm::raw_string_ostream out(text);
+  if (options.to != "-") {
+    auto error = writeFile(options, sources);
+    return error ? console.error(std::move(error)) : kSuccess;
+  }
+  Printed out(console);
   write(options, sources, out);
-  if (options.to == "-") return console.printRaw(text) ? kSuccess : kError;
-  if (auto error = writeFile(options, sources, text)) return console.error(std::move(error));
-  return kSuccess;
+  return out.ended() ? kSuccess : kError;
 }
 
 }  // namespace expc::driver

@@ -23,7 +23,8 @@ int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Cons
   std::string text =
       fmt::format("study {}: {} read again, {} as before", plan.study, trials(outcome->read), outcome->as_before);
   if (outcome->not_kept > 0) text += fmt::format("; the output of {} is not kept", trials(outcome->not_kept));
-  return console.print(text + "\n") ? kSuccess : kError;
+  if (!console.print(text + "\n")) return kError;
+  return outcome->refused.empty() && outcome->not_kept == 0 ? kSuccess : kSomeUndecided;
 }
 
 }  // namespace

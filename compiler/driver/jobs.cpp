@@ -82,7 +82,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
-  if (auto failed = files::write(path, script)) return failed;
+  if (auto failed = files::write(path, script, files::Links::Refused)) return failed;
   auto id = cluster::submit(path);
   if (!id) {
     fs::remove(path, error);

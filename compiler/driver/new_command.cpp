@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "compiler/diag/closest.h"
 #include "compiler/driver/commands.h"
@@ -49,8 +48,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::string text(starter->text);
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
-  std::error_code unknown;
-  if (!options.force && std::filesystem::exists(std::filesystem::symlink_status(path, unknown)))
+  if (!options.force && files::isThere(shown))
     return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
   if (llvm::Error error = files::write(shown, text))
     return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));

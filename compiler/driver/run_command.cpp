@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -14,6 +12,7 @@
 #include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
+#include "runtime/files/files.h"
 #include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
 
@@ -26,7 +25,7 @@ constexpr size_t kShownBeforeRun = 10;
 /// The lock beside the study, if there is one. The error says that it is stale or unreadable.
 llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
-  if (faccessat(AT_FDCWD, path.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  if (!files::isThere(path)) return std::nullopt;
   llvm::Expected<llvm::json::Value> found = readLock(path);
   if (!found) return found.takeError();
   Compilation compilation;

@@ -1,7 +1,6 @@
 #include "compiler/driver/verdicts.h"
 
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
 #include <array>
@@ -122,8 +121,6 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
-  // Of a stranger's folder a link in its place would lead elsewhere.
-  if (options.html.empty() && llvm::sys::fs::is_symlink_file(page)) llvm::sys::fs::remove(page);
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts

@@ -112,8 +112,7 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
 llvm::Error pack(const std::string& folder, const std::string& path) {
   auto names = filesBelow(folder);
   if (!names) return names.takeError();
-  std::error_code unknown;
-  if (fs::exists(fs::symlink_status(path, unknown)))
+  if (files::isThere(path))
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", path));
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     const Utf8 names_as_they_are;

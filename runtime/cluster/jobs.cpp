@@ -1,9 +1,7 @@
 #include "runtime/cluster/jobs.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
 
@@ -89,9 +87,8 @@ llvm::Expected<std::string> askSlurm(const std::string& folder, const std::strin
     text = std::move(*past);
   else
     llvm::consumeError(past.takeError());
-  text += *queue;           // what it says is newer
-  fs::remove(kept, error);  // a link there would lead elsewhere
-  if (auto failed = files::write(kept, text)) return failed;
+  text += *queue;  // what it says is newer
+  if (auto failed = files::write(kept, text, files::Links::Refused)) return failed;
   return text;
 }
 
@@ -148,7 +145,7 @@ llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
   fs::create_directories(folder, error);
   fs::remove(folder + "/" + job.name + ".code", error);
   fs::remove(folder + "/slurm.states", error);
-  return files::write(folder + "/" + job.name + ".json", writtenJob(job));
+  return files::write(folder + "/" + job.name + ".json", writtenJob(job), files::Links::Refused);
 }
 
 llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
@@ -185,7 +182,7 @@ JobRecord ownProcess(std::string study) {
 }
 
 void writeCode(const std::string& folder, const std::string& name, int code) {
-  llvm::consumeError(files::write(folder + "/" + name + ".code", std::to_string(code) + "\n"));
+  llvm::consumeError(files::write(folder + "/" + name + ".code", std::to_string(code) + "\n", files::Links::Refused));
 }
 
 llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs) {

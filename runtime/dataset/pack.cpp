@@ -9,6 +9,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/dataset/packed_writer.h"
+#include "runtime/files/files.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::dataset {
@@ -128,24 +129,28 @@ llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path
   auto shape = shapeOf(chosen, options);
   if (!shape) return shape.takeError();
   Packed result;
-  // Where images lie depends on how many there are: if some are left out, the rest is written again.
-  while (true) {
-    if (chosen.train.empty() || chosen.test.empty())
-      return failure("{}: none of its images can be decoded; the first: {}",
-                     (chosen.train.empty() ? sets.train : sets.test)->origin(), result.left_out.front());
-    auto writer = PackedWriter::create(path, *shape, names, chosen.train.size(), chosen.test.size());
-    if (!writer) return writer.takeError();
-    Attempt attempt(chosen, *shape, options);
-    if (auto error = attempt.run(**writer, tick)) return error;
-    if (attempt.corrupt.empty()) {
-      auto header = (*writer)->finish();
-      if (!header) return header.takeError();
-      result.header = *header;
-      return result;
+  auto failed = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+    // Where images lie depends on how many there are: if some are left out, the rest is written again.
+    while (true) {
+      if (chosen.train.empty() || chosen.test.empty())
+        return failure("{}: none of its images can be decoded; the first: {}",
+                       (chosen.train.empty() ? sets.train : sets.test)->origin(), result.left_out.front());
+      auto writer = PackedWriter::create(path, temporary, *shape, names, chosen.train.size(), chosen.test.size());
+      if (!writer) return writer.takeError();
+      Attempt attempt(chosen, *shape, options);
+      if (auto error = attempt.run(**writer, tick)) return error;
+      if (attempt.corrupt.empty()) {
+        auto header = (*writer)->finish();
+        if (!header) return header.takeError();
+        result.header = *header;
+        return llvm::Error::success();
+      }
+      for (const auto& [item, why] : attempt.corrupt) result.left_out.push_back(why);
+      leaveOut(chosen, attempt.corrupt);
     }
-    for (const auto& [item, why] : attempt.corrupt) result.left_out.push_back(why);
-    leaveOut(chosen, attempt.corrupt);
-  }
+  });
+  if (failed) return failed;
+  return result;
 }
 
 }  // namespace expc::dataset

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "runtime/files/files.h"
-#include "runtime/worker/io/durable_file.h"
 
 namespace expc::dataset {
 namespace {
@@ -24,7 +23,9 @@ void append(std::vector<uint8_t>& out, const T* values, size_t count) {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::string& path, const data::Shape& shape,
+llvm::Expected<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::string& path,
+                                                                   const std::string& temporary,
+                                                                   const data::Shape& shape,
                                                                    std::vector<std::string> class_names, uint64_t train,
                                                                    uint64_t test) {
   assert(train > 0 && test > 0 && train < data::kMostPacked && test < data::kMostPacked && !class_names.empty());
@@ -49,8 +50,7 @@ llvm::Expected<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::st
   writer->sums_.resize(header.images());
   writer->labels_.resize(header.images());
 
-  writer->partial_ = fmt::format("{}.partial-{}", path, ::getpid());
-  writer->file_ = ::open(writer->partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  writer->file_ = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (writer->file_ < 0) return files::systemError(path, errno);
   // A disk that is too small says so now, where the file system can; else when it is full.
   const auto bytes = static_cast<off_t>(header.file_bytes);
@@ -62,9 +62,7 @@ llvm::Expected<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::st
 }
 
 PackedWriter::~PackedWriter() {
-  if (file_ < 0) return;
-  ::close(file_);
-  ::unlink(partial_.c_str());
+  if (file_ >= 0) ::close(file_);
 }
 
 llvm::Error PackedWriter::put(const void* bytes, uint64_t size, uint64_t at) {
@@ -107,13 +105,8 @@ llvm::Expected<data::PackedHeader> PackedWriter::finish() {
   header_.header_sum = data::headerSum(header_);
   if (auto error = put(bytes.data(), bytes.size(), sizeof(header_))) return error;
   if (auto error = put(&header_, sizeof(header_), 0)) return error;
-  int code = io::synchronise(file_);
-  if (::close(file_) != 0 && code == 0) code = errno;
-  file_ = -1;
-  llvm::Error error = code == 0 ? io::moveDurably(partial_, path_) : files::systemError(path_, code);
-  if (!error) return header_;
-  ::unlink(partial_.c_str());
-  return error;
+  if (::close(std::exchange(file_, -1)) != 0) return files::systemError(path_, errno);
+  return header_;
 }
 
 }  // namespace expc::dataset

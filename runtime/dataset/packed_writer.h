@@ -13,21 +13,21 @@
 
 namespace expc::dataset {
 
-/// A file that is there whole, or not at all: it is written beside its place and moved there in the end.
 class PackedWriter {
  public:
-  /// Takes the room on the disk. `train` and `test` are numbers of images, at least 1 each.
-  static llvm::Expected<std::unique_ptr<PackedWriter>> create(const std::string& path, const data::Shape& shape,
+  /// Takes the room on the disk, under a name that files::writeBy gave; errors name `path`. `train` and `test` are
+  /// numbers of images, at least 1 each.
+  static llvm::Expected<std::unique_ptr<PackedWriter>> create(const std::string& path, const std::string& temporary,
+                                                              const data::Shape& shape,
                                                               std::vector<std::string> class_names, uint64_t train,
                                                               uint64_t test);
-  /// Removes what was not finished.
   ~PackedWriter();
   PackedWriter(const PackedWriter&) = delete;
   PackedWriter& operator=(const PackedWriter&) = delete;
 
   /// Training images come first, then test images. Each once, in any order, from any thread.
   llvm::Error write(uint64_t image, uint32_t label, const uint8_t* pixels);
-  /// After every image: the file is in its place then, over one that was there, and on the disk.
+  /// After every image.
   llvm::Expected<data::PackedHeader> finish();
 
  private:
@@ -35,7 +35,7 @@ class PackedWriter {
   llvm::Error put(const void* bytes, uint64_t size, uint64_t at);
   std::vector<uint8_t> index() const;
 
-  std::string path_, partial_;
+  std::string path_;
   int file_ = -1;
   data::PackedHeader header_{};
   std::vector<std::string> names_;

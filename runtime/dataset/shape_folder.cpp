@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Errno.h>
 #include <unistd.h>
@@ -9,16 +10,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/failure.h"
 #include "runtime/dataset/encode.h"
 #include "runtime/dataset/shapes.h"
 #include "runtime/files/files.h"
-#include "runtime/worker/io/durable_file.h"
 
 namespace expc::dataset {
 namespace {
@@ -36,21 +36,6 @@ llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   if (::close(file) != 0 && code == 0) code = errno;
   return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
 }
-
-/// A folder that is removed again unless it was kept.
-class Draft {
- public:
-  explicit Draft(fs::path path) : path_(std::move(path)) {}
-  ~Draft() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-  void keep() { path_.clear(); }
-
- private:
-  fs::path path_;
-};
 
 llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const Tick& tick) {
   const int64_t tests = shapeTests(options);
@@ -121,24 +106,16 @@ llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, b
   fs::path place = fs::path(folder).lexically_normal();
   if (!place.has_filename()) place = place.parent_path();  // "images/"
   if (auto error = checkPlace(place, replace)) return error;
-  Draft draft(fmt::format("{}.partial-{}", place.string(), ::getpid()));
-  if (auto error = fill(draft.path(), options, tick)) return error;
-  // Where there is a folder of ours, it is moved away first; for a moment there is none.
-  Draft old(fmt::format("{}.old-{}", place.string(), ::getpid()));
-  std::error_code code;
-  const bool replaced = fs::exists(place / kMark, code);
-  if (replaced) fs::rename(place, old.path(), code);
-  if (code) {
-    old.keep();
-    return failure("{}: {}", place.string(), code.message());
-  }
-  if (auto error = io::moveDurably(draft.path().string(), place.string())) {
-    if (replaced) fs::rename(old.path(), place, code);
-    old.keep();
-    return error;
-  }
-  draft.keep();
-  return llvm::Error::success();
+  const std::string draft = files::temporaryBeside(place.string());
+  const auto removed = llvm::make_scope_exit([&] { files::removeTree(draft); });
+  if (auto error = fill(draft, options, tick)) return error;
+  // One of ours that is there becomes the draft, at once: at no moment is there none.
+  std::error_code none;
+  if (!fs::exists(place / kMark, none)) return files::move(draft, place.string());
+  if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
+    return llvm::Error::success();
+  return failure("{} cannot be replaced: {}; choose another name, or remove it yourself", place.string(),
+                 llvm::sys::StrError(errno));
 }
 
 }  // namespace expc::dataset

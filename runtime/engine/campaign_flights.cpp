@@ -136,6 +136,7 @@ llvm::Error Campaign::launch(std::unique_ptr<Flight> flight) {
   plan::TrialSpec& spec = flight->start.spec;
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
+      const FileWatch::Linking linking(files_);
       if (flight->watch) folders_.drop(spec.folder);
       if (auto error = folders_.make(spec.folder, setup_.command_files[flight->point->workload])) return error;
     }
@@ -361,6 +362,7 @@ void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
 void Campaign::tidy(const Flight& flight) {
+  const FileWatch::Linking linking(files_);
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;

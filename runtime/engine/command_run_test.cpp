@@ -400,6 +400,14 @@ TEST_CASE("an input that changes while a run goes on ends it, and what was measu
     study.measure("wall");
     CHECK(study.run().valid == 3);
   }
+  SUBCASE("another content of the same length, with the time of the one before") {
+    Study study(python(source + "s = os.stat(path); open(path, 'r+').write('next')\n"
+                                "os.utime(path, ns=(s.st_atime_ns, s.st_mtime_ns))"));
+    study.write("input.txt", "text");
+    study.command().inputs = {"input.txt"};
+    study.measure("wall");
+    CHECK(has(study.refusal(), "/input.txt' has changed since this run began"));
+  }
   SUBCASE("it is gone") {
     Study study(python(source + "os.unlink(path)"));
     study.write("input.txt", "text");

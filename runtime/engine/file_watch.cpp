@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <set>
 
@@ -29,8 +30,9 @@ llvm::Error changed(const std::string& path, bool gone) {
 std::optional<FileStamp> stampOf(const std::string& path) {
   struct stat state{};
   if (stat(path.c_str(), &state) != 0) return std::nullopt;
-  return FileStamp{state.st_dev, state.st_ino, static_cast<uint64_t>(state.st_size),
-                   state.st_mtim.tv_sec * 1'000'000'000 + state.st_mtim.tv_nsec};
+  const auto ns = [](const timespec& moment) { return moment.tv_sec * 1'000'000'000 + moment.tv_nsec; };
+  return FileStamp{state.st_dev, state.st_ino, static_cast<uint64_t>(state.st_size), ns(state.st_mtim),
+                   ns(state.st_ctim)};
 }
 
 FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files) {
@@ -67,6 +69,17 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     watched_[key] = std::move(now);
   }
   return llvm::Error::success();
+}
+
+FileWatch::Linking::Linking(FileWatch& watch) {
+  for (auto& [key, stamps] : watch.watched_)
+    for (auto& [path, stamp] : stamps)
+      if (stamp && stamp == stampOf(path)) unchanged_.emplace_back(path, &*stamp);
+}
+
+FileWatch::Linking::~Linking() {
+  for (const auto& [path, stamp] : unchanged_)
+    if (const auto now = stampOf(path)) stamp->changed_ns = now->changed_ns;
 }
 
 }  // namespace expc::engine

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/engine/command_files.h"
@@ -20,7 +21,8 @@ namespace expc::engine {
 /// By which a file is known to be the same without reading it.
 struct FileStamp {
   uint64_t device = 0, inode = 0, size = 0;
-  int64_t changed_ns = 0;  // its content, since 1970
+  int64_t written_ns = 0;  // since 1970; any program can set it back
+  int64_t changed_ns = 0;  // anything of it, links to it too; only the system sets it
   bool operator==(const FileStamp&) const = default;
 };
 
@@ -38,6 +40,18 @@ class FileWatch {
   /// The error names the file and the way out.
   llvm::Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
                     const std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
+
+  /// While it lives we give files links, or take such away: of those that were as noted this is no change.
+  class Linking {
+   public:
+    explicit Linking(FileWatch& watch);
+    ~Linking();
+    Linking(const Linking&) = delete;
+    Linking& operator=(const Linking&) = delete;
+
+   private:
+    std::vector<std::pair<std::string, FileStamp*>> unchanged_;
+  };
 
  private:
   using Stamps = std::map<std::string, std::optional<FileStamp>>;

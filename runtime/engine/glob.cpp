@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/files/files.h"
+
 namespace expc::engine {
 namespace {
 
@@ -87,7 +89,7 @@ class Walk {
     std::vector<fs::path> entries;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end && looked_ < kMostEntries;
          it.increment(failed), ++looked_)
-      entries.push_back(it->path());
+      if (!files::isTemporary(it->path().filename().string())) entries.push_back(it->path());
     if (looked_ == kMostEntries)
       problem_ = fmt::format("more than {} names were looked at: say more of where the files are", kMostEntries);
     // A folder of a plain name that is not there has no files; one that cannot be read is a problem.
@@ -109,6 +111,11 @@ class Walk {
 
 llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
                                                        const std::string& except) {
+  // A file that is called so is meant, whatever its brackets and backslashes would stand for.
+  const fs::path literal = (fs::path(root) / pattern).lexically_normal();
+  std::error_code none;
+  if (pattern.find_first_of("[\\") != std::string::npos && fs::is_regular_file(literal, none))
+    return std::vector<std::string>{literal.string()};
   std::vector<std::string> names;
   std::vector<Part> parts;
   fs::path base = root;

@@ -64,7 +64,7 @@ llvm::Error LocalLauncher::ready(Server& server) {
   const std::optional<FileStamp> program = stampOf(server.path);
   if (server.program && program && server.program != program) {
     return llvm::createStringError(
-        fmt::format("the worker '{}' is another program than it was when this run began: what was measured is kept, "
+        fmt::format("the worker '{}' has been changed since this run began: what was measured is kept, "
                     "and the same command continues with the one that is there then",
                     server.path));
   }

@@ -50,7 +50,7 @@ bool isPrepared(const std::string& folder) {
   return std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed);
 }
 
-llvm::Error markPrepared(const std::string& folder) { return files::write(markOf(folder), ""); }
+llvm::Error markPrepared(const std::string& folder) { return files::write(markOf(folder), "", files::Links::Refused); }
 
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {

@@ -1,6 +1,7 @@
 #include "runtime/engine/scratch.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,7 +87,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
 }
 
 llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick) {
-  const fs::path to(copy.to), folder = to.parent_path(), part = folder.string() + fmt::format(".{}", getpid());
+  const fs::path to(copy.to), folder = to.parent_path(), part = files::temporaryBeside(folder.string());
   const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
     std::error_code none;
     if (!fs::exists(where, none)) return false;
@@ -96,28 +97,24 @@ llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>
   auto there = holds(to);
   if (!there) return there.takeError();
   if (*there) return llvm::Error::success();
-  std::error_code failed = makeOwnFolder(folder.parent_path()), ignored;
+  std::error_code failed = makeOwnFolder(folder.parent_path());
   if (failed) return cannotCopy(copy, failed.message());
-  fs::remove_all(part, ignored);
-  const auto give_up = [&](llvm::Error error) {
-    fs::remove_all(part, ignored);
-    return error;
-  };
+  const auto removed = llvm::make_scope_exit([&] { files::removeTree(part.string()); });
   fs::create_directory(part, failed);
   if (failed) return cannotCopy(copy, failed.message());
-  if (auto error = copyAll(copy, part / to.filename(), tick)) return give_up(std::move(error));
+  if (auto error = copyAll(copy, part / to.filename(), tick)) return error;
   auto whole = holds(part / to.filename());
-  if (!whole) return give_up(whole.takeError());
-  if (!*whole) return give_up(cannotCopy(copy, "it has changed since its digest was taken"));
+  if (!whole) return whole.takeError();
+  if (!*whole) return cannotCopy(copy, "it has changed since its digest was taken");
   fs::rename(part, folder, failed);
   if (!failed) return llvm::Error::success();
   // Somebody else was first, or what is there is not what it was.
   auto others = holds(to);
-  if (!others) return give_up(others.takeError());
-  if (*others) return give_up(llvm::Error::success());
+  if (!others) return others.takeError();
+  if (*others) return llvm::Error::success();
   fs::remove_all(folder, failed);
   if (!failed) fs::rename(part, folder, failed);
-  return failed ? give_up(cannotCopy(copy, failed.message())) : llvm::Error::success();
+  return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
 }
 
 }  // namespace expc::engine

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "runtime/channel/packet.h"
@@ -247,11 +246,7 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                        llvm::json::Object question) {
   const std::string file = folder + "/extract.question.json";
-  {
-    std::ofstream out(file);
-    out << plan::canonicalJson(std::move(question));
-    if (!out.flush()) return llvm::createStringError(fmt::format("'{}' cannot be written", file));
-  }
+  if (auto error = files::write(file, plan::canonicalJson(std::move(question)), files::Links::Refused)) return error;
   auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
   unlink(file.c_str());
   if (!answer) return answer.takeError();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
+#include <llvm/Support/FileSystem.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,12 +30,6 @@ int synchronise(const std::string& path, int flags) {
   return code;
 }
 
-/// A name in a folder that nothing else has. The name of the file may be as long as a name can be.
-std::string besides(const fs::path& folder) {
-  static std::atomic<unsigned> count = 0;
-  return (folder / fmt::format(".expc-{}-{}.tmp", ::getpid(), count++)).string();
-}
-
 /// Writes what a file holds to what has the name already.
 llvm::Error pour(const std::string& temporary, const std::string& path) {
   auto content = read(temporary, UINT64_MAX);
@@ -43,7 +38,7 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (out < 0 && errno == ENXIO)
     return llvm::createStringError(std::make_error_code(std::errc::no_such_device_or_address),
-                                   path + ": is a pipe that nobody reads");
+                                   path + ": is a pipe that nobody reads, or a socket");
   if (out < 0) return systemError(path, errno);
   ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
   int code = writeAll(out, (*content)->getBuffer());
@@ -74,8 +69,12 @@ struct Opened {
 llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
   const auto refused = std::make_error_code(std::errc::invalid_argument);
   Opened file{openForReading(path, links)};
+  const auto none = [&] {
+    return llvm::createStringError(refused, path + ": is a device, a pipe or a socket, and not a regular file");
+  };
   if (file.descriptor < 0 && errno == ELOOP && links == Links::Refused)
     return llvm::createStringError(refused, path + ": is a link, and not a regular file");
+  if (file.descriptor < 0 && errno == ENXIO) return none();
   if (file.descriptor < 0) return systemError(path, errno);
   const auto fail = [&](llvm::Error error) {
     ::close(file.descriptor);
@@ -84,8 +83,7 @@ llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links
   struct stat state{};
   if (::fstat(file.descriptor, &state) != 0) return fail(systemError(path, errno));
   if (S_ISDIR(state.st_mode)) return fail(systemError(path, EISDIR));
-  if (!S_ISREG(state.st_mode))
-    return fail(llvm::createStringError(refused, path + ": is a device or a pipe, and not a regular file"));
+  if (!S_ISREG(state.st_mode)) return fail(none());
   file.size = static_cast<uint64_t>(state.st_size);
   if (file.size <= most) return file;
   return fail(llvm::createStringError(std::make_error_code(std::errc::file_too_large),
@@ -105,6 +103,22 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string
 }
 
 }  // namespace
+
+std::string temporaryBeside(const std::string& path) {
+  static std::atomic<unsigned> count = 0;
+  std::string name;
+  // The name of the file may be as long as a name can be. A process of this number may have been killed.
+  do name = (fs::path(path).parent_path() / fmt::format(".expc-{}-{}.tmp", ::getpid(), count++)).string();
+  while (isThere(name));
+  return name;
+}
+
+bool isTemporary(llvm::StringRef name) { return name.starts_with(".expc-") && name.ends_with(".tmp"); }
+
+bool isThere(const std::string& path) {
+  struct stat state{};
+  return ::lstat(path.c_str(), &state) == 0;
+}
 
 llvm::Error systemError(const std::string& path, int code) {
   return llvm::createStringError(std::error_code(code, std::generic_category()),
@@ -168,7 +182,9 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
   std::error_code failed;
   fs::recursive_directory_iterator at(path, fs::directory_options::follow_directory_symlink, failed);
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-    if (::stat(at->path().c_str(), &state) != 0) continue;  // a link to nowhere
+    const bool temporary = isTemporary(at->path().filename().string());
+    if (temporary) at.disable_recursion_pending();
+    if (temporary || ::stat(at->path().c_str(), &state) != 0) continue;  // or a link to nowhere
     if (S_ISREG(state.st_mode))
       if (auto error = take(at->path().string())) return error;
     if (!S_ISDIR(state.st_mode)) continue;
@@ -197,34 +213,46 @@ int openLog(const std::string& path, Log log) {
   return -1;
 }
 
-llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make) {
-  struct stat there{};
-  const bool exists = ::lstat(path.c_str(), &there) == 0;
-  if (!exists && errno != ENOENT) return systemError(path, errno);
-  if (exists && S_ISDIR(there.st_mode)) return systemError(path, EISDIR);
-  const bool in_place = exists && !S_ISREG(there.st_mode);
-  std::error_code none;
-  const fs::path folder = in_place ? fs::temp_directory_path(none) : fs::path(path).parent_path();
-  const std::string temporary = besides(folder);
-  ::unlink(temporary.c_str());  // of a process of this number that was killed
-  const auto removed = llvm::make_scope_exit([&] { ::unlink(temporary.c_str()); });
-  if (auto error = make(temporary)) return error;
-  if (in_place) return pour(temporary, path);
-  if (exists) ::chmod(temporary.c_str(), there.st_mode & 07777);
-  if (const int code = synchronise(temporary, 0)) return systemError(path, code);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return systemError(path, errno);
+llvm::Error move(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return systemError(to, errno);
+  const fs::path folder = fs::path(to).parent_path();
   synchronise(folder.empty() ? "." : folder.string(), O_DIRECTORY);
   return llvm::Error::success();
 }
 
-llvm::Error write(const std::string& path, llvm::StringRef text) {
-  return writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file < 0) return systemError(path, errno);
-    int code = writeAll(file, text);
-    if (::close(file) != 0 && code == 0) code = errno;
-    return code == 0 ? llvm::Error::success() : systemError(path, code);
-  });
+llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make,
+                    Links links) {
+  struct stat there{};
+  const bool exists = ::lstat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return systemError(path, errno);
+  if (exists && S_ISDIR(there.st_mode)) return systemError(path, EISDIR);
+  const bool in_place = exists && !S_ISREG(there.st_mode) && !(links == Links::Refused && S_ISLNK(there.st_mode));
+  std::error_code none;
+  const std::string temporary = temporaryBeside(in_place ? fs::temp_directory_path(none) / "" : fs::path(path));
+  const auto removed = llvm::make_scope_exit([&] { ::unlink(temporary.c_str()); });
+  if (auto error = make(temporary)) return error;
+  if (in_place) return pour(temporary, path);
+  if (exists && S_ISREG(there.st_mode)) ::chmod(temporary.c_str(), there.st_mode & 07777);
+  if (const int code = synchronise(temporary, 0)) return systemError(path, code);
+  return move(temporary, path);
+}
+
+llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::raw_ostream& out)> make, Links links) {
+  const auto into = [&](const std::string& temporary) -> llvm::Error {
+    std::error_code code;
+    llvm::raw_fd_ostream out(temporary, code, llvm::sys::fs::CD_CreateNew);
+    if (code) return systemError(path, code.value());
+    make(out);
+    out.close();
+    code = out.error();
+    out.clear_error();
+    return code ? systemError(path, code.value()) : llvm::Error::success();
+  };
+  return writeBy(path, into, links);
+}
+
+llvm::Error write(const std::string& path, llvm::StringRef text, Links links) {
+  return writeStream(path, [&](llvm::raw_ostream& out) { out << text; }, links);
 }
 
 bool removeTree(const std::string& path) {

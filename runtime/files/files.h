@@ -7,6 +7,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,9 @@ inline constexpr uint64_t kMostByHand = 64ull << 20, kMost = 4ull << 30;
 /// A link in a folder of strangers would show them any file of this machine, or write over it.
 enum class Links { Followed, Refused };
 
+/// Whether something has this name, also a link to nowhere.
+bool isThere(const std::string& path);
+
 /// A regular file's content. Errors name the file, and carry the system's code: it is none, it has more than `most`
 /// bytes, or it cannot be read.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most = kMost,
@@ -32,12 +36,23 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 /// no regular file, or a link.
 std::string tail(const std::string& path, uint64_t bytes);
 
+/// A hidden name beside this one that nothing else has, under which a file or folder is made. One that was left by a
+/// process that was killed is nobody's data.
+std::string temporaryBeside(const std::string& path);
+bool isTemporary(llvm::StringRef name);
+
+/// Gives a file or folder another name, also over a file that has it, and puts that on the disk.
+llvm::Error move(const std::string& from, const std::string& to);
+
 /// Makes a file whole or not at all, also after a crash of the machine: `make` writes it under the name that it is
 /// given, and it is then moved to `path`, over a regular file that may be there, whose permissions it keeps. Whatever
-/// else has the name (a device, a pipe, a link) stays, and is written to. On an error what was there stays, and nothing
-/// is left beside it.
-llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make);
-llvm::Error write(const std::string& path, llvm::StringRef text);
+/// else has the name (a device, a pipe, a link) stays, and is written to; with `Links::Refused` a link is replaced. On
+/// an error what was there stays, and nothing is left beside it.
+llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make,
+                    Links links = Links::Followed);
+llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::raw_ostream& out)> make,
+                        Links links = Links::Followed);
+llvm::Error write(const std::string& path, llvm::StringRef text, Links links = Links::Followed);
 
 /// Opens a file to add to, as what writes bit by bit does, and from which it begins anew or goes on. Nothing but a
 /// regular file without another name is written to: what else stands there is removed. -1 and errno on an error.
@@ -50,8 +65,8 @@ int writeAll(int file, llvm::StringRef text);
 /// "PATH: No space left on device".
 llvm::Error systemError(const std::string& path, int code);
 
-/// Calls `take` for each regular file below a folder, or for `path` where it is no folder. Links are followed, but for
-/// one to a folder that it lies in, which holds nothing new; too many of them are an error.
+/// Calls `take` for each regular file below a folder that is not temporary, or for `path` where it is no folder. Links
+/// are followed, but for one to a folder that it lies in, which holds nothing new; too many of them are an error.
 llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take);
 
 /// Removes a folder with all that is in it, also what its maker left read-only; links are removed, not followed. False

@@ -2,14 +2,19 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace expc::files {
 namespace {
@@ -34,6 +39,31 @@ std::string contents(const std::string& path) {
 
 std::string refusal(llvm::Error error) { return llvm::toString(std::move(error)); }
 
+/// What `body` says in a process whose files can have at most `bytes`: the same path as a full disk.
+template <typename Body>
+std::string withSmallFiles(rlim_t bytes, Body body) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string said = body();
+    [[maybe_unused]] auto written = ::write(ends[1], said.data(), said.size());
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char buffer[512];
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  return said;
+}
+
 TEST_CASE("a file is whole or not there, and keeps its permissions; nothing else is beside it") {
   const Place place;
   const std::string path = place / "50% of it";
@@ -53,6 +83,16 @@ TEST_CASE("a file is whole or not there, and keeps its permissions; nothing else
   CHECK(refusal(write(place / "none/x", "x")) == (place / "none/x") + ": No such file or directory");
 }
 
+TEST_CASE("a disk that is full leaves what was there and says so") {
+  const Place place;
+  const std::string path = place / "a";
+  REQUIRE(refusal(write(path, "before")).empty());
+  const std::string said = withSmallFiles(4096, [&] { return refusal(write(path, std::string(100'000, 'x'))); });
+  CHECK(said == path + ": File too large");
+  CHECK(contents(path) == "before");
+  CHECK(place.entries() == 1);
+}
+
 TEST_CASE("only a regular file of the name itself is replaced") {
   const Place place;
   CHECK(refusal(write(place / "target", "old and long")).empty());
@@ -66,7 +106,7 @@ TEST_CASE("only a regular file of the name itself is replaced") {
   CHECK(refusal(write(place / "null", "new")).empty());
   CHECK(fs::is_symlink(place / "null"));
   CHECK(refusal(write(place / "full", "new")).find("No space left") != std::string::npos);
-  CHECK(refusal(write(place / "pipe", "new")) == (place / "pipe") + ": is a pipe that nobody reads");
+  CHECK(refusal(write(place / "pipe", "new")) == (place / "pipe") + ": is a pipe that nobody reads, or a socket");
   const int reader = open((place / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
   CHECK(refusal(write(place / "pipe", "new")).empty());
   char piece[8] = {};
@@ -74,6 +114,51 @@ TEST_CASE("only a regular file of the name itself is replaced") {
   close(reader);
   CHECK(fs::is_fifo(place / "pipe"));
   CHECK(refusal(write(place.path.string(), "new")).find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("a link in the place of a file of ours is replaced, and leads nobody to another file") {
+  const Place place;
+  for (const char* target : {"target", "nowhere"}) {
+    CHECK(refusal(write(place / "target", "another's")).empty());
+    fs::create_symlink(target, place.path / "link");
+    CHECK(isThere(place / "link"));
+    CHECK(refusal(write(place / "link", "ours", Links::Refused)).empty());
+    CHECK(fs::is_regular_file(fs::symlink_status(place / "link")));
+    CHECK(contents(place / "link") == "ours");
+    CHECK(contents(place / "target") == "another's");
+    fs::remove(place / "link");
+    CHECK_FALSE(isThere(place / "link"));
+  }
+}
+
+TEST_CASE("what a killed process left is no file of a folder") {
+  const Place place;
+  CHECK(refusal(write(place / "image", "x")).empty());
+  const std::string left = temporaryBeside(place / "image"), folder = temporaryBeside(place / "images");
+  CHECK(refusal(write(left, "half of it")).empty());
+  fs::create_directories(folder);
+  CHECK(refusal(write(folder + "/image", "one of many")).empty());
+  CHECK(refusal(write(place / ".expc-notes", "a user's")).empty());
+  std::vector<std::string> names;
+  CHECK(refusal(eachFile(place.path.string(), [&](const std::string& file) {
+          names.push_back(fs::path(file).filename());
+          return llvm::Error::success();
+        })).empty());
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{".expc-notes", "image"});
+}
+
+TEST_CASE("moving replaces files, and folders only where there is none") {
+  const Place place;
+  for (const char* name : {"a", "b", "one/x", "two/x"}) {
+    fs::create_directories(fs::path(place / name).parent_path());
+    CHECK(refusal(write(place / name, name)).empty());
+  }
+  CHECK(refusal(move(place / "a", place / "b")).empty());
+  CHECK(contents(place / "b") == "a");
+  CHECK(refusal(move(place / "one", place / "two")).find("not empty") != std::string::npos);
+  CHECK(contents(place / "two/x") == "two/x");
+  CHECK(refusal(move(place / "gone", place / "c")).find("No such file") != std::string::npos);
 }
 
 TEST_CASE("what is no regular file is not read, and waited for neither") {

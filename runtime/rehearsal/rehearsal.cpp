@@ -96,8 +96,7 @@ llvm::Expected<std::string> pathOf(const std::string& results, const std::string
 llvm::Expected<Study> read(const std::string& results, const std::string& study) {
   llvm::Expected<std::string> path = pathOf(results, study);
   if (!path) return path.takeError();
-  std::error_code unknown;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(*path, unknown))) return Study{study, {}};
+  if (!files::isThere(*path)) return Study{study, {}};
   auto buffer = files::read(*path, kMostBytes);
   if (!buffer) return unreadable(*path, llvm::toString(buffer.takeError()));
   llvm::Expected<Value> json = plan::parseJson((*buffer)->getBuffer());
@@ -111,7 +110,7 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
 llvm::Error write(const std::string& results, const Study& study) {
   llvm::Expected<std::string> path = pathOf(results, study.study);
   if (!path) return path.takeError();
-  llvm::Error error = files::write(*path, plan::prettyJson(toJson(study)) + "\n");
+  llvm::Error error = files::write(*path, plan::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
   return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
                                              llvm::toString(std::move(error))));

@@ -2,7 +2,6 @@
 
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FileUtilities.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
 
 #include <string>
@@ -33,17 +32,6 @@ struct Scratch {
     if (!error) remover.setFile(path);
     return error;
   }
-  std::error_code write(llvm::StringRef text) {
-    std::error_code error;
-    llvm::raw_fd_ostream out(path, error);
-    if (!error) out << text;
-    out.close();
-    return error ? error : out.error();
-  }
-  std::string text() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().rtrim().str() : "";
-  }
 };
 
 std::string standalone(const NamedChart& chart) {
@@ -69,16 +57,19 @@ llvm::Error drawChart(const NamedChart& chart, const std::string& format, const 
   Scratch specification, said;
   if (std::error_code error = specification.make("json")) return failed(path, error.message());
   if (std::error_code error = said.make("txt")) return failed(path, error.message());
-  if (std::error_code error = specification.write(standalone(chart))) return failed(path, error.message());
   const std::string script(assets::drawScript());
   const std::string in = specification.path.str().str(), out = said.path.str().str();
+  if (auto error = files::write(in, standalone(chart))) return failed(path, llvm::toString(std::move(error)));
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     std::string problem;
     const int code = llvm::sys::ExecuteAndWait(*python, {*python, "-c", script, format, temporary}, std::nullopt,
                                                {llvm::StringRef(in), llvm::StringRef(), llvm::StringRef(out)}, kSeconds,
                                                0, &problem);
     if (code == kNoLibrary) return failed(path, kMissing);
-    return code == 0 ? llvm::Error::success() : failed(path, !problem.empty() ? problem : said.text());
+    return code == 0
+               ? llvm::Error::success()
+               : failed(path, !problem.empty() ? problem
+                                               : llvm::StringRef(files::tail(out, files::kMostByHand)).rtrim().str());
   });
 }
 

@@ -181,7 +181,10 @@ llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const ana
     std::error_code ignored;  // open says it better
     std::filesystem::create_directories(target.parent_path(), ignored);
   }
-  llvm::Error error = files::write(path, htmlPage(plan, judgement, results, options));
+  // A results folder may be a stranger's, and a link in it lead elsewhere.
+  const bool ours = target == std::filesystem::path(options.folder) / target.filename();
+  llvm::Error error = files::write(path, htmlPage(plan, judgement, results, options),
+                                   ours ? files::Links::Refused : files::Links::Followed);
   return error ? withWayOut(std::move(error)) : llvm::Error::success();
 }
 

@@ -40,7 +40,7 @@ void copyOutput(const std::string& from, int64_t trial, const std::string& to, i
   std::error_code failed;
   const std::string target = keptOutput(to, number);
   std::filesystem::create_directories(std::filesystem::path(target).parent_path(), failed);
-  llvm::consumeError(files::write(target, (*output)->getBuffer()));
+  llvm::consumeError(files::write(target, (*output)->getBuffer(), files::Links::Refused));
 }
 
 }  // namespace expc::store

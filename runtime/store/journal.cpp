@@ -107,7 +107,10 @@ llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
 llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder, std::set<std::string>* replaced) {
   std::error_code error;
   const std::map<uint64_t, std::string> names = namesIn(folder, error);
-  if (error && error != std::errc::no_such_file_or_directory)
+  const bool none =
+      error == std::errc::no_such_file_or_directory ||
+      (error == std::errc::not_a_directory && !files::isThere(pathOf(folder, "")));  // the folder is a file
+  if (error && !none)
     return llvm::createStringError(fmt::format("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message()));
   std::vector<JournalFile> files;
   std::map<std::string, uint64_t> sealed;

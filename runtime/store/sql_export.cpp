@@ -173,7 +173,7 @@ void write(const Contents& contents, Tables& to) {
 }  // namespace
 
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (faccessat(AT_FDCWD, file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+  if (files::isThere(file))
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();

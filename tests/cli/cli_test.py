@@ -125,6 +125,22 @@ class Surroundings(Command):
         self.assertEqual(mine.read_text(), "mine")
         self.assertTrue(page.is_file() and not page.is_symlink())
 
+    def test_a_results_folder_that_is_a_file_holds_no_results(self):
+        self.write("s.exp", COMMAND)
+        self.write("file", "x")
+        for command in (("report", "s.exp"), ("export", "s.exp"), ("history", "s.exp"), ("store", "verify"), ("store", "export", "new.sqlite")):
+            self.assertIn("no results in 'file': run the study first, or name the folder that has them",
+                          self.expc(*command, "--results", "file", code=1).stderr)
+
+    def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
+        for name in ("in[1].txt", "a\\b", "open[.txt"):
+            self.write(name, "x")
+            quoted = name.replace("\\", "\\\\")
+            self.write("i.exp", f'''workload w command ["cat", "{quoted}"] {{ inputs "{quoted}"  metric wall : Time lower }}
+study s {{ workload w  measure wall  design full {{ repeat 1 }} }}
+''')
+            self.expc("run", "i.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", f"r-{name[:3]}")
+
     def test_what_is_no_regular_file_is_no_module(self):
         os.mkfifo(self.folder / "mod.exp")
         for path in ("/dev/zero", "mod.exp"):

@@ -190,7 +190,7 @@ class Data(unittest.TestCase):
         process = subprocess.Popen([OPTIONS.expc, "data", "make", "shapes", "--size", "300px", "--count", "1000000", "--to", "big"],
                                    cwd=self.folder, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
-        while not any(self.folder.glob("big.partial-*/train/*/*.jpg")) and time.monotonic() < deadline:
+        while not any(self.folder.glob(".expc-*.tmp/train/*/*.jpg")) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)

@@ -87,12 +87,12 @@ study s {{ workload tool  measure value  design full {{ repeat 3 }} }}""", encod
     def test_what_cannot_be_read_again_is_said(self):
         self.expc("run", code=None)
         self.read("no such words ([0-9]+)")
-        done = self.expc("extract", code=0)
+        done = self.expc("extract", code=4)
         self.assertIn("3 trials could not be read again: the metric value", done.stderr)
         self.assertEqual(done.stdout, "study s: 0 trials read again, 0 as before\n")
         for kept in (self.folder / "results/outputs").iterdir():
             kept.unlink()
-        self.assertIn("; the output of 3 trials is not kept", self.expc("extract", code=0).stdout)
+        self.assertIn("; the output of 3 trials is not kept", self.expc("extract", code=4).stdout)
 
     def test_a_variable_counts_once_it_is_passed_and_is_not_seen_else(self):
         self.read("nap ([0-9.]*)$")

@@ -130,6 +130,17 @@ study s { workload w  factor build in { "old", "new" }  measure wall  design ful
         self.assertIn("did you mean '\"new\"'?", self.expc("plan", "--where", "build == new").stderr)
         self.expc("plan", "-D", 'build="new"', code=0)
 
+    def test_true_and_false_are_written_small(self):
+        self.write("""workload w command ["echo", "${on}"] {
+  param on : bool = true
+  metric wall : Time lower
+}
+study s { workload w  measure wall  design full { repeat 1 } }
+""")
+        for given, wanted in (("False", "did you mean 'false'?"), ("TRUE", "did you mean 'true'?"), ("0", "it is true or false"), ('"false"', "it is true or false")):
+            self.assertIn(wanted, self.expc("plan", "-D", f"on={given}", code=2).stderr)
+        self.expc("plan", "-D", "on=false", code=0)
+
 
 def main():
     global OPTIONS

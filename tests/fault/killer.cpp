@@ -50,12 +50,21 @@ Function real(Function, const char* name) {
   }
 
 CHANGE(rename, (const char* from, const char* to), from, to)
+CHANGE(renameat2, (int from_folder, const char* from, int to_folder, const char* to, unsigned flags), from_folder, from,
+       to_folder, to, flags)
+CHANGE(link, (const char* from, const char* to), from, to)
 CHANGE(unlink, (const char* path), path)
 CHANGE(unlinkat, (int folder, const char* path, int flags), folder, path, flags)
 CHANGE(remove, (const char* path), path)
 CHANGE(mkdir, (const char* path, mode_t mode), path, mode)
 CHANGE(ftruncate, (int fd, off_t size), fd, size)
 CHANGE(ftruncate64, (int fd, off64_t size), fd, size)
+
+extern "C" int fallocate(int fd, int mode, off_t at, off_t size) {
+  if (isNext()) die();
+  static const auto next = real(&::fallocate, "fallocate");
+  return next(fd, mode, at, size);
+}
 
 extern "C" ssize_t write(int fd, const void* data, size_t size) {
   static const auto next = real(&::write, "write");
@@ -70,6 +79,8 @@ extern "C" ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
   next(fd, data, size / 2, at);
   die();
 }
+
+extern "C" ssize_t pwrite(int fd, const void* data, size_t size, off_t at) { return pwrite64(fd, data, size, at); }
 
 extern "C" int open(const char* path, int flags, ...) {
   static const auto next = real(&::open, "open");

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Kills every command that writes a store in the middle of each of its changes to the file system (killer.cpp), runs it again, and looks at
-what is there: nothing lost, nothing twice, no damage. `--kills N`: so many at random of merging and of taking a bundle out."""
+"""Kills every command that writes a store or a whole file in the middle of each of its changes to the file system (killer.cpp), runs it again, and
+looks at what is there: nothing lost, nothing twice, no damage, of a file the old one or the new one, and no name that was not there before but hidden
+ones that no folder's digest holds. `--kills N`: so many at random of merging and of taking a bundle out."""
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -51,6 +54,7 @@ class Writes:
         shutil.copytree(self.ready / "r1", self.ready / "both")
         self.expc(self.ready, "store", "merge", "r2", "--results", "both")
         self.expc(self.ready, "bundle", "s1.exp", "--results", "r1", "--devices", "cpu:1")
+        self.expc(self.ready, "data", "make", "shapes", "--count", "4", "--size", "16px", "--classes", "2", "--to", "images")
 
     def expc(self, folder, *words, kill_at=0):
         """True where it ended by itself, and well."""
@@ -116,6 +120,70 @@ class Writes:
             at += 1
         print(f"ok    {name}: killed at each of {at - 1} changes", flush=True)
 
+    def whole_files(self):
+        """What writes a file or a folder, what it is called, and whether one that is there is replaced."""
+        measured = ("--results", "r1", "--devices", "cpu:1")
+        return {
+            "pack": (("data", "pack", "images", "--to", "out.pack", "--force"), "out.pack", True),
+            "draw": (("data", "make", "shapes", "--count", "4", "--size", "16px", "--classes", "2", "--to", "drawn", "--force"), "drawn", True),
+            "export CSV": (("export", "s1.exp", *measured, "--to", "out.csv"), "out.csv", True),
+            "export Parquet": (("export", "s1.exp", *measured, "--format", "parquet", "--to", "out.parquet"), "out.parquet", True),
+            "export SQLite": (("store", "export", "out.sqlite", "--results", "r1"), "out.sqlite", False),
+            "bundle": (("bundle", "s2.exp", "--results", "r2", "--devices", "cpu:1", "--study", "s"), "s.bundle.tar.zst", False),
+        }
+
+    def what_is(self, path):
+        """Contents of a file, or of all files of a folder; nothing where there is none. Of what says when it was made, that it is whole."""
+        if path.name.endswith(".tar.zst") and path.exists():
+            return {"whole": self.expc(path.parent, "bundle", path.name)}
+        if path.suffix == ".sqlite" and path.exists():
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                return {"rows": list(database.iterdump())}
+        return {str(file.relative_to(path)): file.read_bytes() for file in [path, *path.rglob("*")] if file.is_file()}
+
+    def written_whole(self, name):
+        words, target, replaces = self.whole_files()[name]
+        folder, kills = self.base / "work", 0
+
+        def afresh(old):
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(self.ready, folder)
+            (folder / target).unlink(missing_ok=True)
+            if old and name == "draw":
+                self.expc(folder, *words[:-1], "--seed", "2")
+            elif old:
+                shutil.copy(self.packed if name == "pack" else self.ready / "s1.exp", folder / target)
+
+        if name == "export Parquet" and not (pathlib.Path(self.options.expc).parent / "libexpc_parquet.so").exists():
+            return print("SKIPPED export Parquet: it was not built", flush=True)
+        afresh(False)
+        self.expc(folder, *words)
+        wanted, names = self.what_is(folder / target), {path.name for path in folder.iterdir()}
+        expect(wanted, f"{name} makes something")
+        self.packed = self.base / "packed"
+        if name == "pack":
+            shutil.copy(folder / target, self.packed)
+            with open(self.packed, "ab") as packed:
+                packed.write(b"another one")
+        for old in (False, True) if replaces else (False,):
+            at = 0
+            while True:
+                at += 1
+                afresh(old)
+                before = self.what_is(folder / target)
+                ended = self.expc(folder, *words, kill_at=at)
+                found = self.what_is(folder / target)
+                expect(found in (before, wanted), f"{name}, killed at change {at}: {target} is the old one or the new one")
+                expect({path.name for path in folder.iterdir() if not path.name.startswith(".expc-")} - {target} == names - {target},
+                       f"{name}, killed at change {at}, leaves nothing that is seen: {list(folder.iterdir())}")
+                if replaces or not found:
+                    self.expc(folder, *words)
+                expect(self.what_is(folder / target) == wanted, f"{name}, killed at change {at} and run again, writes what it writes")
+                if ended:
+                    break
+                kills += 1
+        print(f"ok    {name}: killed at each of {kills} changes", flush=True)
+
     def at_random(self, kills):
         seed = self.options.seed
         print(f"seed {seed}", flush=True)
@@ -148,6 +216,9 @@ def main():
         for name in () if options.kills else writes.commands():
             if options.only in (None, name):
                 writes.at_each(name)
+        for name in () if options.kills else writes.whole_files():
+            if options.only in (None, name):
+                writes.written_whole(name)
     finally:
         shutil.rmtree(writes.base, ignore_errors=True)
 

@@ -60,7 +60,7 @@ ARROWS = {
     "runtime/worker/llama/config": {"runtime/plan"},
     "runtime/worker": {"runtime/plan", "runtime/channel", "runtime/worker/data", "runtime/worker/io", "runtime/worker/llama/config",
                        "runtime/worker/text", "nullgpu/core/counters_api"},
-    "runtime/dataset": {"runtime/worker/data", "runtime/worker/io"},
+    "runtime/dataset": {"runtime/worker/data"},
     "stdlib": set(),
     # Stands in for NVIDIA's libraries, so it knows nothing of what is built on them.
     "nullgpu": {"nullgpu/core/counters_api"},

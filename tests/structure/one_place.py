@@ -19,9 +19,9 @@ RULES = [
                          "runtime/worker/profile/launching_threads.cpp", "runtime/worker/device/host.cpp", "runtime/validity/host.cpp",
                          "runtime/store/lease_holder.cpp"), KERNEL),
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
-        **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp", "runtime/report/draw.cpp"), OWN)}),
+        **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
-        **dict.fromkeys(("runtime/engine/worker_client.cpp", "runtime/report/draw.cpp"), OWN)}),
+        "runtime/files/files.cpp": "the writer"}),
     ("reads JSON", r"json::parse\(", "plan::parseJson, which knows how deep", {
         "runtime/plan/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
     ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or plan::tell of what is printable", {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
@@ -20,7 +21,6 @@
 #include "runtime/files/files.h"
 #include "runtime/files/form.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/io/durable_file.h"
 
 namespace expc::io {
 namespace {
@@ -199,8 +199,17 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
   llvm::support::endian::write64le(prefix, text.size());
   std::vector<llvm::ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
   for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
-  if (auto error = writeDurably(path, parts)) return error;
+  auto error = files::writeStream(path, [&](llvm::raw_ostream& out) {
+    for (const auto& part : parts) out << llvm::toStringRef(part);
+  });
+  if (error) return error;
   return digestOf(parts);
+}
+
+std::string digestOf(const std::vector<llvm::ArrayRef<uint8_t>>& parts) {
+  llvm::BLAKE3 hasher;
+  for (const auto& part : parts) hasher.update(part);
+  return llvm::toHex(hasher.final<32>(), /*LowerCase=*/true);
 }
 
 }  // namespace expc::io

@@ -65,7 +65,10 @@ class SafeTensors {
 };
 
 /// Writes tensors in the given order and returns the file's BLAKE3 digest. The bytes are referenced, not copied; the
-/// file appears whole or not at all (writeDurably).
+/// file appears whole or not at all (files::writeBy).
 llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors);
+
+/// BLAKE3 of the parts, one after the other, as 64 hexadecimal digits.
+std::string digestOf(const std::vector<llvm::ArrayRef<uint8_t>>& parts);
 
 }  // namespace expc::io

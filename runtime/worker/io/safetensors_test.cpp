@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -141,6 +142,13 @@ TEST_CASE("what is written is read back") {
   REQUIRE_FALSE(missing);
   CHECK(llvm::toString(missing.takeError()).find("none.safetensors: No such file") != std::string::npos);
   llvm::sys::fs::remove_directories(folder);
+}
+
+TEST_CASE("the digest is BLAKE3's") {
+  // Of nothing, and of "abc" in two parts: values of the reference implementation.
+  CHECK(digestOf({}) == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
+  CHECK(digestOf({llvm::arrayRefFromStringRef("a"), llvm::arrayRefFromStringRef("bc")}) ==
+        "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -16,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/config/config_file.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
@@ -174,7 +173,7 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
                           {"target_modules", std::move(modules)}};
   if (!base.empty()) json["base_model_name_or_path"] = plan::jsonText(base);
   const std::string text = plan::prettyJson(std::move(json));
-  return io::writeDurably(folder + kConfig, {llvm::arrayRefFromStringRef(text)});
+  return files::write(folder + kConfig, text);
 }
 
 }  // namespace expc::llama

@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -15,8 +14,8 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/config/config_file.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
@@ -249,10 +248,10 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
   } else {
     const std::string index = plan::prettyJson(
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
-    if (auto error = io::writeDurably(joined(path, kIndex), {llvm::arrayRefFromStringRef(index)})) return error;
+    if (auto error = files::write(joined(path, kIndex), index)) return error;
   }
   const std::string text = plan::prettyJson(configToJson(config, torchName(dtype)));
-  return io::writeDurably(joined(path, "config.json"), {llvm::arrayRefFromStringRef(text)});
+  return files::write(joined(path, "config.json"), text);
 }
 
 }  // namespace expc::llama

@@ -221,7 +221,7 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   has(messageOf(Tokenizer::open("/")),
       "/: the folder has no tokenizer.json, tokenizer.model or original/tokenizer.model");
   has(messageOf(Tokenizer::open("/dev/zero")),
-      "/dev/zero: is a device or a pipe, and not a regular file; a tokenizer is");
+      "/dev/zero: is a device, a pipe or a socket, and not a regular file; a tokenizer is");
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload {
@@ -177,8 +176,8 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
     std::string digest = digestOfJson(content);
     const std::string text =
         plan::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
-    if (auto error = io::writeDurably(partial + "/" + kContent, {llvm::arrayRefFromStringRef(text)})) return error;
-    return io::moveDurably(partial, folder);
+    if (auto error = files::write(partial + "/" + kContent, text)) return error;
+    return files::move(partial, folder);
   }();
   if (written) {
     fs::remove_directories(partial);
@@ -197,7 +196,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
 
 llvm::Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
   const std::string from = epochPath(epochs) + "/" + kModel, to = path_ + "/" + kModel;
-  if (auto error = io::moveDurably(from, to)) return error;
+  if (auto error = files::move(from, to)) return error;
   clear();
   return to;
 }

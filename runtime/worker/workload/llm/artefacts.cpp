@@ -1,6 +1,5 @@
 #include "runtime/worker/workload/llm/artefacts.h"
 
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
@@ -9,7 +8,6 @@
 
 #include "runtime/files/files.h"
 #include "runtime/worker/comm/alone.h"
-#include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -24,7 +22,7 @@ llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
   if (const auto error = llvm::sys::fs::create_directories(folder))
     return llvm::createStringError(folder + ": " + error.message());
-  return io::writeDurably(to, {llvm::arrayRefFromStringRef(content.getBuffer())});
+  return files::write(to, content.getBuffer());
 }
 
 llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
