@@ -1,6 +1,5 @@
 // `expc store export`: what a store holds, as a file of SQLite (docs/export.md).
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
