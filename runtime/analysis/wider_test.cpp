@@ -109,7 +109,8 @@ TEST_CASE("readings of few values are as wide as the step between them") {
   CHECK(result.cells[0].steps.find("the same each time") != std::string::npos);
   CHECK(result.cells[1].interval->high == doctest::Approx(1.1).epsilon(0.02));
   CHECK(result.cells[1].steps ==
-        "step_time of one point was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side");
+        "step_time of one point was read as 2 different values, so the interval reaches by a step of 10.0 ms to each "
+        "side");
   // Within a step more blocks tell nothing.
   CHECK_FALSE(result.next);
   // Where each point gave one reading, their distance is what is asked about: the digits tell the step.
@@ -121,7 +122,8 @@ TEST_CASE("readings of few values are as wide as the step between them") {
   const CriterionResult told = judgedGain(constant, 1.05, "1.05x");
   CHECK(word(told.verdict) == "pass");
   CHECK(told.cells[0].steps ==
-        "step_time of one point was read as the same each time, so the interval reaches by a step of 1.00 ms to each side");
+        "step_time of one point was read as the same each time, so the interval reaches by a step of 1.00 ms to each "
+        "side");
   Records noisy;
   noisy.pairs(10, 1.2);
   CHECK(judgedGain(noisy, 1.1, "1.1x").cells[0].steps.empty());
