@@ -128,7 +128,7 @@ class Surroundings(Command):
     def test_a_results_folder_that_is_a_file_holds_no_results(self):
         self.write("s.exp", COMMAND)
         self.write("file", "x")
-        for command in (("report", "s.exp"), ("export", "s.exp"), ("history", "s.exp"), ("store", "verify"), ("store", "export", "new.sqlite")):
+        for command in (("report", "s.exp"), ("export", "s.exp"), ("store", "verify"), ("store", "export", "new.sqlite")):
             self.assertIn("no results in 'file': run the study first, or name the folder that has them",
                           self.expc(*command, "--results", "file", code=1).stderr)
 
