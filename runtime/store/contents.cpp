@@ -56,6 +56,11 @@ std::vector<Trial> Contents::trialsOf(int64_t block) const {
   return trials;
 }
 
+uint64_t Contents::nextBlockNumber(const std::string& study, plan::TrialKind kind) const {
+  const auto next = next_block_.find({study, kind});
+  return next == next_block_.end() ? 0 : next->second;
+}
+
 /// Whether another trial of the same place in its block is valid.
 bool Contents::isValidElsewhere(const Trial& trial) const {
   for (auto at = attempts_.lower_bound({trial.block, trial.position, 0}); at != attempts_.end(); ++at) {
@@ -102,7 +107,11 @@ bool Contents::add(RunEnded&& entry) {
 
 bool Contents::add(BlockPlan&& entry) {
   if (!sessions_.contains(entry.block.session)) return false;
-  return blocks_.try_emplace(entry.block.id, std::move(entry)).second;
+  const auto [at, fresh] = blocks_.try_emplace(entry.block.id, std::move(entry));
+  const Block& block = at->second.block;
+  uint64_t& next = next_block_[{block.study, block.kind}];
+  next = std::max(next, block.number + 1);
+  return fresh;
 }
 
 bool Contents::add(KeyAdded&& entry) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "runtime/store/entry.h"
@@ -39,6 +40,8 @@ class Contents {
   /// Of each, `plan_json` is the hash.
   const std::map<int64_t, Run>& runs() const { return runs_; }
   const std::map<int64_t, BlockPlan>& blocks() const { return blocks_; }
+  /// Above every number of the study's blocks of a kind; 0 where there is none.
+  uint64_t nextBlockNumber(const std::string& study, plan::TrialKind kind) const;
   const std::map<int64_t, Key>& keys() const { return keys_; }
   /// Their keys, blocks and sessions are there.
   const std::map<int64_t, Trial>& trials() const { return trials_; }
@@ -66,6 +69,7 @@ class Contents {
   std::map<std::string, std::string> plans_;
   std::map<int64_t, Run> runs_;
   std::map<int64_t, BlockPlan> blocks_;
+  std::map<std::pair<std::string, plan::TrialKind>, uint64_t> next_block_;  // by study and kind
   std::map<int64_t, Key> keys_;
   std::map<int64_t, Trial> trials_;
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts_;  // by block, position and attempt

@@ -130,10 +130,9 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
 /// What a dead engine was doing has no end of its own: the last sign of life of its session stands in.
 llvm::Error Store::closeDead() {
   std::vector<Entry> ends;
-  for (const auto& [id, trial] : contents_.trials()) {
-    if (trial.status != TrialStatus::Running) continue;
+  for (const Trial& trial : unendedTrials()) {
     TrialEnded end;
-    end.trial.id = id;
+    end.trial.id = trial.id;
     end.trial.session = trial.session;
     end.trial.status = TrialStatus::Interrupted;
     end.trial.reason = "expc died while it ran";

@@ -67,8 +67,6 @@ class Store {
   const Contents& contents() const { return contents_; }
 
   // Writing. Each call appends to the journal; what a trial measured is durable when settle returns.
-  /// The next free number within study and kind.
-  uint64_t nextBlockNumber(std::string_view study, plan::TrialKind kind) const;
   llvm::Expected<int64_t> addSession(Session session);
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);

@@ -323,15 +323,15 @@ std::vector<Trial> Store::endedTrials(const plan::Plan& plan) const {
 
 History history(const Store& store, const plan::Plan& plan, const Part& part) {
   History history{store.endedTrials(plan), {}, {}};
-  const auto& sessions = store.contents().sessions();
+  const Somewhere where(store.contents(), part.host);
   std::erase_if(history.trials, [&](const Trial& trial) {
-    return !part.has(trial) || (part.host && !sessions.at(trial.session).where.isOn(*part.host)) ||
+    return !part.has(trial) || !where.has(trial.session) ||
            (part.build && !trial.key->worker_build.starts_with(*part.build)) ||
            (part.program && !trial.key->data.starts_with(*part.program));
   });
   for (const Trial& trial : history.trials) {
     history.blocks.try_emplace(trial.block, store.contents().blocks().at(trial.block).block);
-    history.sessions.try_emplace(trial.session, sessions.at(trial.session));
+    history.sessions.try_emplace(trial.session, store.contents().sessions().at(trial.session));
   }
   return history;
 }

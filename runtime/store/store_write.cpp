@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/store/files.h"
@@ -70,13 +69,6 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
 
 llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, std::string judged) {
   return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
-}
-
-uint64_t Store::nextBlockNumber(std::string_view study, plan::TrialKind kind) const {
-  uint64_t next = 0;
-  for (const auto& [id, plan] : contents_.blocks())
-    if (plan.block.study == study && plan.block.kind == kind) next = std::max(next, plan.block.number + 1);
-  return next;
 }
 
 llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {

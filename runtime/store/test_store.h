@@ -85,7 +85,7 @@ inline Filled fill(Store& store) {
   BlockPlan block;
   block.block.study = "test";
   block.block.session = filled.session;
-  block.block.number = store.nextBlockNumber("test", plan::TrialKind::Timed);
+  block.block.number = store.contents().nextBlockNumber("test", plan::TrialKind::Timed);
   block.block.seed = 1000 * filled.session + block.block.number;
   block.places = {"bbbb", "aaaa"};
   filled.block = llvm::cantFail(store.addBlock(block));
