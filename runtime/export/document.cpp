@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "runtime/analysis/meaning.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/document.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
 
 namespace expc::exports {
 namespace {
 
-class Printer : report::TerminalText {
+class Printer : report::DocumentText {
  public:
-  Printer(unsigned width, bool colour) : TerminalText(width, colour), columns_(width) {}
+  Printer(unsigned width, bool colour) : DocumentText(width, colour) {}
 
   std::string print(const Document& document) {
     out_ += paint_.bold(report::printable(document.title)) + '\n';
@@ -22,7 +20,7 @@ class Printer : report::TerminalText {
       if (block.rest.empty() && block.lines.empty()) continue;
       section(block.name, report::printable(block.rest));
       for (const Line& one : block.lines) print(one);
-      print(block.columns, block.rows);
+      show(block.table, 2);
     }
     return std::move(out_);
   }
@@ -35,21 +33,6 @@ class Printer : report::TerminalText {
              (of.empty() ? "" : ": ") + report::printable(one.text),
          indent, indent + 4);
   }
-  void print(const std::vector<std::string>& columns, const std::vector<std::vector<std::string>>& rows) {
-    if (rows.empty()) return;
-    report::TextTable table(columns, 2);
-    table.words({columns.size() - 1});
-    for (size_t i = 0; i < rows.size() && i < report::kMostInMarkdown; ++i) {
-      std::vector<std::string> row = rows[i];
-      std::ranges::transform(row, row.begin(), report::printable);
-      table.add(std::move(row));
-    }
-    out_ += table.render(columns_, 2, paint_);
-    if (rows.size() > report::kMostInMarkdown)
-      line(fmt::format("… and {} more; --format json has all", rows.size() - report::kMostInMarkdown), 2, 4);
-  }
-
-  const unsigned columns_;
 };
 
 }  // namespace

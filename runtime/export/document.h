@@ -10,6 +10,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 
 namespace expc::exports {
 
@@ -25,8 +26,7 @@ struct Block {
   std::string name;       // its title, and its member of the JSON
   std::string rest = "";  // beside the title
   std::vector<Line> lines = {};
-  std::vector<std::string> columns = {};            // of a table below the lines
-  std::vector<std::vector<std::string>> rows = {};  // the first `report::kMostInMarkdown` are shown
+  report::Table table = {};  // below the lines
   llvm::json::Array json = {};
   bool aside = false;  // in Markdown it is folded
 };

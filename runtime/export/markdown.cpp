@@ -21,11 +21,6 @@
 namespace expc::exports {
 namespace {
 
-std::vector<std::string> escaped(std::vector<std::string> texts) {
-  std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
-  return texts;
-}
-
 std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
 
 std::string header(const std::vector<std::string>& cells) {
@@ -144,13 +139,11 @@ std::string markdown(const Document& document) {
   std::string out =
       fmt::format("### {} {}\n", analysis::meaningOf(document.outcome).markdown, markdownText(document.title));
   for (const Block& block : document.blocks) {
-    std::string lines, rows;
+    std::string lines, rows = MarkdownRenderer()(block.table);
     for (const Line& one : block.lines)
       lines += fmt::format("{:{}}- {}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
                            one.of.empty() ? "" : "**" + markdownText(one.of) + "**: ", markdownText(one.text));
-    for (size_t i = 0; i < block.rows.size() && i < report::kMostInMarkdown; ++i) rows += row(escaped(block.rows[i]));
-    if (!rows.empty())
-      rows = "\n" + header(escaped(block.columns)) + rows + more(block.rows.size(), report::kMostInMarkdown);
+    if (!rows.empty()) rows.insert(0, "\n");
     if (block.rest.empty() && lines.empty()) continue;
     if (block.aside)
       out += folded(block.name, "", lines + rows);

@@ -250,7 +250,7 @@ std::string changeText(const Shift& shift) {
   return analysis::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
 }
 
-std::vector<std::string> rowOf(const Shift& shift, double margin) {
+report::Row rowOf(const Shift& shift, double margin) {
   const auto value = [&](const std::optional<double>& one) {
     return one ? analysis::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
   };
@@ -259,13 +259,13 @@ std::vector<std::string> rowOf(const Shift& shift, double margin) {
                     : !*shift.worse                   ? "better"
                     : shift.regression || margin == 0 ? "worse"
                                                       : "worse, within the margin";
-  return {shift.subject,
-          shift.label,
-          value(shift.before),
-          value(shift.after),
-          changeText(shift),
-          fmt::format("{}, {}", shift.before_n, shift.after_n),
-          way};
+  return {{{shift.subject},
+           {shift.label},
+           {value(shift.before)},
+           {value(shift.after)},
+           {changeText(shift)},
+           {fmt::format("{}, {}", shift.before_n, shift.after_n)},
+           {way}}};
 }
 
 Object shiftJson(const Shift& shift) {
@@ -306,7 +306,12 @@ std::string summary(const analysis::Sides& sides) {
 
 /// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
 Block values(const analysis::Sides& sides, double margin) {
-  Block block{"values", summary(sides), {}, {"what", "where", "before", "after", "change", "n", ""}};
+  using Kind = report::Column::Kind;
+  Block block{"values", summary(sides)};
+  block.table.columns = {{"what", Kind::Label}, {"where", Kind::Label}, {"before"}, {"after"}, {"change"}, {"n"},
+                         {"", Kind::Words}};
+  block.table.most = report::kMostInMarkdown;  // a pull request and a terminal show the same
+  block.table.rest = "--format json has all";
   std::vector<const Shift*> moved;
   for (const Shift& shift : sides.shifts) {
     block.json.push_back(shiftJson(shift));
@@ -314,7 +319,8 @@ Block values(const analysis::Sides& sides, double margin) {
   }
   std::ranges::stable_sort(moved, {},
                            [](const Shift* one) { return std::tuple(!one->regression, one->apart, one->p); });
-  for (const Shift* shift : moved) block.rows.push_back(rowOf(*shift, margin));
+  for (const Shift* shift : moved) block.table.rows.push_back(rowOf(*shift, margin));
+  block.table.all = block.table.rows.size();
   return block;
 }
 

@@ -42,6 +42,7 @@ struct Cell {
   std::string more = {};                // what the page also says below, behind the first of these
   Tone tone = Tone::Plain;
 
+  bool hasBelow() const { return !below.empty(); }
   std::string inText(std::string_view separator) const {
     std::string out = text;
     for (const std::string& one : below) out.append(separator) += one;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace expc::report {
 namespace {
 
@@ -59,12 +61,14 @@ void DocumentText::show(const Described& described, unsigned indent) {
 
 void DocumentText::show(const Table& table, unsigned indent) {
   if (table.rows.empty()) return;
+  TextTable text = textTable(table, " ");
   // On one line if that fits, else what is below stands below.
-  const TextTable wide = textTable(table, " ");
-  const bool fits = wide.naturalWidth(indent) <= width_;
-  out_ += (fits ? wide : textTable(table, "\n")).render(width_, indent, paint_);
-  if (table.all > wide.size())
-    line(fmt::format("… and {} more{}", table.all - wide.size(), table.rest.empty() ? "" : "; " + table.rest), indent,
+  const bool stacked =
+      std::ranges::any_of(table.rows, [](const Row& row) { return std::ranges::any_of(row.cells, &Cell::hasBelow); });
+  if (stacked && text.naturalWidth(indent) > width_) text = textTable(table, "\n");
+  out_ += text.render(width_, indent, paint_);
+  if (table.all > text.size())
+    line(fmt::format("… and {} more{}", table.all - text.size(), table.rest.empty() ? "" : "; " + table.rest), indent,
          indent);
 }
 
