@@ -68,7 +68,7 @@ class Meaning {
         writer_(prepared.space()) {}
 
   Object run() {
-    Object result{{"points", idsJson(survey_.points, survey_.ids_sum, survey_.ids_mix)}};
+    Object result{{"points", idsJson(survey_.ids)}};
     Value written = plan::toJson(withoutFactors(head_));
     for (const auto& [section, shown] : kSections) {
       Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
@@ -114,23 +114,20 @@ class Meaning {
     return Object{{"name", factor.name}, {"levels", std::move(levels)}, {"baseline", factor.baseline}};
   }
 
-  /// Tells sets of points apart, whatever their order.
-  static Object idsJson(uint64_t count, uint64_t sum, uint64_t mix) {
-    return Object{{"count", count}, {"sum", static_cast<int64_t>(sum)}, {"mix", static_cast<int64_t>(mix)}};
+  static Object idsJson(const IdSums& ids) {
+    return Object{{"count", ids.count}, {"sum", static_cast<int64_t>(ids.sum)}, {"mix", static_cast<int64_t>(ids.mix)}};
   }
 
   /// The points at which a condition holds: that is what it means.
   Value pointsWhere(const check::FormulaPtr& where) {
     if (!where) return nullptr;
     const expand::Condition condition(space_, where, expand::View::Study);
-    uint64_t count = 0, sum = 0, mix = 0;
+    IdSums ids;
     space_.forEach([&](expand::Levels point) {
-      if (!condition.holds(point)) return true;
-      const uint64_t id = writer_.hash(point);
-      ++count, sum += id, mix += id * (id >> 32 | 1);
+      if (condition.holds(point)) ids.add(writer_.hash(point));
       return true;
     });
-    return idsJson(count, sum, mix);
+    return idsJson(ids);
   }
 
   Value level(unsigned factor, unsigned index) const {

@@ -185,11 +185,7 @@ class Surveyor {
     bool runs = machine_.unavailable(point).empty();
     survey_.available += runs;
     survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
-    if (writer_) {
-      uint64_t hash = writer_->hash(point);
-      survey_.ids_sum += hash;
-      survey_.ids_mix += hash * (hash >> 32 | 1);
-    }
+    if (writer_) survey_.ids.add(writer_->hash(point));
     for (unsigned i = 0; i < values_.size(); ++i) compare(i, point);
     static const Pairs::Answer kNone;
     for (size_t i = 0; i < questions_.size(); ++i) {

@@ -12,6 +12,13 @@
 
 namespace expc::lower {
 
+/// Tells sets of points apart, whatever their order.
+struct IdSums {
+  uint64_t count = 0, sum = 0, mix = 0;
+
+  void add(uint64_t id) { ++count, sum += id, mix += id * (id >> 32 | 1); }
+};
+
 /// What one walk over the points of a selected study finds out; no point is kept, however many there are.
 struct Survey {
   struct OfComparison {
@@ -43,7 +50,7 @@ struct Survey {
   Seen seen;
   std::vector<OfComparison> comparisons;  // by comparison of the study
   std::vector<OfCriterion> criteria;      // by criterion of the selection
-  uint64_t ids_sum = 0, ids_mix = 0;      // of all ids, whatever their order; with `writer`
+  IdSums ids;                             // of all points; with `writer`
   std::vector<std::string> data_paths;    // distinct, that some point reads
   /// Uses and parameters that were given a value, and that are active at no point.
   std::vector<std::pair<unsigned, unsigned>> idle;
