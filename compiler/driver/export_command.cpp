@@ -65,10 +65,14 @@ class Printed : public llvm::raw_ostream {
  private:
   void write_impl(const char* text, size_t size) override {
     written_ += size;
-    kept_.append(text, size);
-    const size_t whole = kept_.rfind('\n') + 1;
-    open_ = open_ && console_.printRaw(kept_.substr(0, whole));
-    kept_.erase(0, whole);
+    const llvm::StringRef piece(text, size);
+    const size_t whole = piece.rfind('\n') + 1;  // npos + 1 is 0
+    kept_ += piece.take_front(whole);
+    if (whole > 0) {
+      open_ = open_ && console_.printRaw(kept_);
+      kept_.clear();
+    }
+    kept_ += piece.drop_front(whole);
   }
   uint64_t current_pos() const override { return written_; }
 
