@@ -50,7 +50,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::strin
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
   if (!buffer)
     return llvm::createStringError(
-        fmt::format("{}: cannot be read as a journal: {}", path, llvm::toString(buffer.takeError())));
+        fmt::format("cannot be read as a journal: {}", llvm::toString(buffer.takeError())));
   return buffer;
 }
 
