@@ -235,7 +235,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     intervals = stats::orderStatistics(scaled, double(scaled.size()) / estimate.worth);
   } else {
     intervals = cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
-    if (estimate.spreads && estimate.spreads->p <= stats::kApart)
+    if (estimate.spreads && estimate.spreads->apart)
       intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
   }
   const Step step = stepOf(evidence.index.plan(), cell, values.readings);

@@ -59,7 +59,7 @@ struct CellEstimate {
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value
   /// Of values from several sessions; of ratios on logs. What is not of one point has an interval that allows for
-  /// sessions that are apart (stats::kApart).
+  /// sessions that are apart.
   std::optional<stats::Spreads> spreads = std::nullopt;
   double correlation = 0;  // of one point: of a value with the next
   double worth = 0;        // of one point: as many independent values its interval is made for

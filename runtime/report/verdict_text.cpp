@@ -176,7 +176,7 @@ std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterio
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
-         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart
+         (cell.points.size() > 1 && widest->spreads->apart
               ? "; the interval allows for it, and further sessions narrow it"
               : "");
 }

@@ -11,6 +11,7 @@
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
+#include "runtime/stats/spreads.h"
 
 namespace expc::stats {
 namespace {
@@ -129,6 +130,37 @@ TEST_CASE("claims at their boundary are decided wrongly no more often than promi
     CHECK(double(exists_passes) / kReplicates <= limit);
     // The two-sided level is spent on one side at most: half of it, less what four cells of ten pairs cannot attain.
     if (noise.name == "normal") CHECK(double(forall_fails) / kReplicates >= 0.005);
+  }
+}
+
+TEST_CASE("sessions that lie apart are covered, also where most values are of one of them") {
+  for (const std::vector<unsigned>& lengths :
+       std::vector<std::vector<unsigned>>{{6, 6, 6}, {14, 2, 2}, {30, 2, 2}, {20, 2, 2, 2}}) {
+    for (const double apart : {0.3, 0.6, 1.0, 4.0}) {
+      NormalStream stream(lengths.front());
+      unsigned covered = 0;
+      for (unsigned r = 0; r < kReplicates; ++r) {
+        std::vector<double> values;
+        std::vector<int64_t> sessions;
+        for (size_t session = 0; session < lengths.size(); ++session) {
+          const double offset = apart * stream.next();
+          for (unsigned i = 0; i < lengths[session]; ++i) {
+            values.push_back(offset + stream.next());
+            sessions.push_back(int64_t(session));
+          }
+        }
+        NestedIntervals intervals = signedRank(values);
+        const auto found = spreads(values, sessions);
+        REQUIRE(found);
+        if (found->apart) intervals = intervals.reaching([&](double alpha) { return found->mean.interval(alpha); });
+        const auto interval = intervals.interval(0.95);
+        REQUIRE(interval);
+        covered += interval->low <= 0 && 0 <= interval->high;
+      }
+      CAPTURE(lengths.front());
+      CAPTURE(apart);
+      CHECK(double(covered) / kReplicates >= 0.93 - tolerance(0.07, kReplicates));
+    }
   }
 }
 

@@ -52,14 +52,17 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
   const std::vector<double> means = meansOf(groups);
   const auto n = double(means.size()), freedoms = n - 1, freedoms_within = double(values.size()) - n;
   double within = 0, shares = 0;  // what of the variance inside is in that of a session's mean
+  double weights = 0;             // the sum of squares of the sessions' parts of all values: 1/n where they are equal
   for (const auto& [session, members] : groups) {
     within += squares(members) / freedoms_within;
     shares += 1 / double(members.size()) / n;
+    weights += std::pow(double(members.size()) / double(values.size()), 2);
   }
   const double between = squares(means) / freedoms;
-  Spreads found{std::sqrt(within), std::sqrt(between), unsigned(means.size()), 1, {}};
+  Spreads found{std::sqrt(within), std::sqrt(between), unsigned(means.size()), {}};
   found.mean = {mean(means), std::sqrt(between / n), freedoms};
-  if (between > 0) found.p = within > 0 ? fisherTail(between / (within * shares), freedoms, freedoms_within) : 0;
+  found.apart = between > 0 && (within <= 0 || fisherTail(between / (within * shares), freedoms, freedoms_within) <=
+                                                   1 - 1 / (2 * n * weights));
   return found;
 }
 

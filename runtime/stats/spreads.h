@@ -20,14 +20,14 @@ struct CentreOfMeans {
 struct Spreads {
   double within = 0, between = 0;
   unsigned sessions = 0;
-  double p = 1;        // that the sessions lie so far apart by the scatter inside them alone (the F test)
   CentreOfMeans mean;  // with a session's mean as one value
+  /// Whether they count as apart: that they lie so far apart by the scatter inside them alone has (by the F test) a
+  /// chance of at most 0.5 where all sessions have equally many values, and of up to 1 the more of the values are those
+  /// of few sessions. A test with so few sessions sees little, so it is no strict one: what holds both the interval
+  /// that knows no sessions and that of the sessions' means then covers 93 %
+  /// and more from three sessions on, however far these lie apart, and 91 % with two.
+  bool apart = false;
 };
-
-/// Up to this p sessions count as apart. A test with so few sessions sees little, so it is no strict one: the wider of
-/// the interval that knows no sessions and that of the sessions' means then covers 94 % and more from three sessions
-/// on, however far these lie apart, and 91 % with two.
-inline constexpr double kApart = 0.5;
 
 /// `sessions[i]` is that of `values[i]`. Absent for fewer than two sessions, where no session has two values, and where
 /// a value is not finite.
