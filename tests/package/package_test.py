@@ -150,11 +150,13 @@ class Package(unittest.TestCase):
             with self.subTest(program=program):
                 self.assertIn("PASS  twice", self.run_study(program))
 
-    def test_studies_and_completions_come_with_it(self):
+    def test_studies_completions_and_documentation_come_with_it(self):
         for share, program in ((self.venv / "share", self.venv / "bin/expc"), (self.tree / "share", self.tree / "bin/expc")):
             self.expc(program, "check", share / "expc/experiments/precision.exp")
             self.assertTrue((share / "expc/experiments/data/digits").is_dir())
             self.assertIn("complete-words", (share / "bash-completion/completions/expc").read_text())
+            self.assertIn("expc run", (share / "man/man1/expc-run.1").read_text().replace("\\-", "-"))
+            self.assertIn("ten-minutes", (share / "doc/expc/index.html").read_text())
 
     def test_without_torch_it_says_how_to_get_one(self):
         if not (self.tree / "bin/expc-worker").exists():
