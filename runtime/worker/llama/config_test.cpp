@@ -17,6 +17,12 @@ std::string errorOf(const char* text) {
   return config ? "" : llvm::toString(config.takeError());
 }
 
+int64_t parameterCount(const Config& config) {
+  int64_t count = 0;
+  for (const TensorSpec& spec : weightSpecs(config)) count += spec.elements();
+  return count;
+}
+
 TEST_CASE("named models have the published numbers of weights") {
   CHECK(parameterCount(namedConfig("llama3_8b").value()) == 8030261248);
   CHECK(weightSpecs(namedConfig("llama3_8b").value()).size() == 291);
