@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "runtime/worker/comm/test_ranks.h"
+#include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;
 using namespace std::chrono_literals;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/comm/test_ranks.h"
+#include "tests/support/comm/ranks.h"
 
 namespace expc::comm::conformance {
 
