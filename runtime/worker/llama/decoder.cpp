@@ -418,11 +418,7 @@ void Decoder::convertToInt4() {
   trainable_.clear();
 }
 
-std::vector<at::Tensor> Decoder::trainableTensors() const {
-  std::vector<at::Tensor> tensors;
-  for (const model::NamedTensor& entry : trainable_) tensors.push_back(entry.tensor);
-  return tensors;
-}
+std::vector<at::Tensor> Decoder::trainableTensors() const { return model::tensorsOf(trainable_); }
 
 std::vector<model::NamedTensor> Decoder::adapters() const {
   return options_.lora ? trainable_ : std::vector<model::NamedTensor>();
