@@ -136,7 +136,7 @@ TEST_CASE("llama: three steps of AdamW over all weights") {
     for (const auto& [name, value] : *expected.getObject("param_l2_after_3")) {
       const double norm = value.getAsNumber().value();
       for (const auto& entry : decoder->trainable())
-        if (llama::huggingFaceName(entry.name) == name.str().str())
+        if (llama::huggingFaceName(entry.name) == name.str())
           CHECK(std::abs(entry.tensor.norm().item<double>() - norm) < 1e-5 * norm);
     }
   }
