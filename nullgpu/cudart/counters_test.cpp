@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "nullgpu/core/counters_api.h"
-#include "nullgpu/cudart/test_support.h"
+#include "tests/support/nullgpu/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "nullgpu/core/cards.h"
-#include "nullgpu/cudart/test_support.h"
+#include "tests/support/nullgpu/cuda.h"
 
 using namespace nullgpu::testing;
 

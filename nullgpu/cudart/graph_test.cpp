@@ -2,7 +2,7 @@
 #include <set>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/cudart/test_support.h"
+#include "tests/support/nullgpu/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "nullgpu/cudart/test_support.h"
+#include "tests/support/nullgpu/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "nullgpu/cudart/test_support.h"
+#include "tests/support/nullgpu/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <memory>
 
-#include "nullgpu/nccl/test_ranks.h"
+#include "tests/support/nullgpu/ranks.h"
 
 using namespace nullgpu::nccl;
 

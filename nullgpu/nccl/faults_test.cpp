@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "nullgpu/core/stream.h"
-#include "nullgpu/nccl/test_ranks.h"
+#include "tests/support/nullgpu/ranks.h"
 
 using namespace nullgpu::nccl;
 using namespace std::chrono_literals;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "nullgpu/nccl/test_ranks.h"
+#include "tests/support/nullgpu/ranks.h"
 
 using namespace nullgpu::nccl;
 

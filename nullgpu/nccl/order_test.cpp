@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/nccl/test_ranks.h"
+#include "tests/support/nullgpu/ranks.h"
 
 using namespace nullgpu::nccl;
 

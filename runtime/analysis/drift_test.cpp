@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/analysis/test_study.h"
+#include "tests/support/analysis/study.h"
 
 namespace expc::analysis {
 namespace {

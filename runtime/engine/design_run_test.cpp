@@ -9,7 +9,7 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

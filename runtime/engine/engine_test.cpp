@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

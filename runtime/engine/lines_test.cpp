@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "runtime/engine/agent_messages.h"
-#include "runtime/engine/test_run.h"
 #include "runtime/plan/json.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

@@ -10,8 +10,8 @@
 
 #include "runtime/engine/null_machine.h"
 #include "runtime/engine/placement.h"
-#include "runtime/engine/test_run.h"
 #include "runtime/engine/worker_client.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

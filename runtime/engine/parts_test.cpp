@@ -14,7 +14,7 @@
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/schedule.h"
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/engine/test_run.h"
 #include "runtime/store/lease.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

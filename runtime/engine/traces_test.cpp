@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/engine/test_run.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

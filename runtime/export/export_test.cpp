@@ -7,8 +7,8 @@
 #include "runtime/export/markdown.h"
 #include "runtime/export/tables.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/example_results.h"
 #include "tests/source_dir.h"
+#include "tests/support/report/example_results.h"
 
 namespace expc::exports {
 namespace {

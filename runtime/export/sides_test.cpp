@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/plan/json.h"
-#include "runtime/report/example_results.h"
+#include "tests/support/report/example_results.h"
 
 namespace expc::exports {
 namespace {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/rehearsal/example_rehearsal.h"
+#include "tests/support/rehearsal/example_rehearsal.h"
 
 using namespace expc;
 using namespace expc::rehearsal;

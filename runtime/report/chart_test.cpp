@@ -8,8 +8,8 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/chart_axes.h"
 #include "runtime/report/chart_template.h"
-#include "runtime/report/example_results.h"
 #include "runtime/report/forest.h"
+#include "tests/support/report/example_results.h"
 
 using namespace expc;
 using namespace expc::report;

@@ -6,12 +6,12 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/wording.h"
+#include "tests/support/report/example_results.h"
 
 namespace expc::report {
 namespace {

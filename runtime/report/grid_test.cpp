@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/report/example_results.h"
 #include "runtime/report/wording.h"
+#include "tests/support/report/example_results.h"
 
 using namespace expc;
 using namespace expc::report;

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "runtime/report/example_results.h"
+#include "tests/support/report/example_results.h"
 
 using namespace expc;
 using namespace expc::report;

@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/result_text.h"
+#include "tests/support/report/example_results.h"
 
 namespace expc::report {
 namespace {

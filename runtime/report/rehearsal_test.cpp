@@ -5,14 +5,14 @@
 #include <doctest/doctest.h>
 
 #include "runtime/plan/json.h"
-#include "runtime/rehearsal/example_rehearsal.h"
 #include "runtime/report/document_text.h"
-#include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/sections.h"
+#include "tests/support/rehearsal/example_rehearsal.h"
+#include "tests/support/report/example_results.h"
 
 using namespace expc;
 using namespace expc::report;

@@ -5,13 +5,13 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
-#include "runtime/report/example_results.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
+#include "tests/support/report/example_results.h"
 
 using namespace expc;
 using namespace expc::report;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/report/example_results.h"
+#include "tests/support/report/example_results.h"
 
 namespace expc::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "runtime/store/files.h"
-#include "runtime/store/test_store.h"
+#include "tests/support/store/store.h"
 
 using namespace expc;
 using namespace expc::store;

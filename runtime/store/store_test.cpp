@@ -20,7 +20,7 @@
 #include <ios>
 #include <set>
 
-#include "runtime/store/test_store.h"
+#include "tests/support/store/store.h"
 
 using namespace expc;
 using namespace expc::store;

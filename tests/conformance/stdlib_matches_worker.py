@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stdlib/*.exp declares and what workers describe must be one thing: parameters, types, defaults, metrics, versions.
+"""What stdlib/*.exp declares and what workers describe must be one thing: parameters, types, defaults, names and kinds of metrics, versions.
 
 usage: stdlib_matches_worker.py EXPC_WORKER EXPC_WORKER_NULL
 """
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"px": 1, "tok": 1, "s": 1, "ms": 0.001, "": 1}
 
 PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+(?:when|with)\s+.*)?\s*$")
-METRIC = re.compile(r"^\s*metric\s+(\w+)\s*:\s*(\w+(?:\s*/\s*\w+)?)\s+(lower|higher)\s+(timed|quality|profile)(\s+exact)?(\s+series)?\s*$")
+METRIC = re.compile(r"^\s*metric\s+(\w+)\s*:\s*\w+(?:\s*/\s*\w+)?\s+(?:lower|higher)\s+(timed|quality|profile)(?:\s+exact)?(?:\s+series)?\s*$")
 
 
 def default_value(text):
@@ -45,25 +45,23 @@ def declared(module, text):
             elif param := PARAM.match(line):
                 current["params"].append({"name": param.group(1), "type": param.group(2), "default": default_value(param.group(3))})
             elif metric := METRIC.match(line):
-                name, dimension, better, kind, exact, series = metric.groups()
-                current["metrics"].append({"name": name, "dimension": dimension, "better": better, "kind": kind, "exact": bool(exact),
-                                           "series": bool(series) or dimension == "Series"})
+                current["metrics"].append({"name": metric[1], "kind": metric[2]})
             elif re.match(r"^\s*(param|metric|version)\b", line):
                 raise SystemExit(f"{module}: this test cannot read: {line.strip()}")
     return workloads
 
 
 def plain(workload):
-    """What the worker describes, without what only the engine asks."""
+    """What is compared: not what only the engine asks, nor the order of metrics."""
     without = lambda entry: {key: value for key, value in entry.items() if key != "one_process"}  # noqa: E731
-    return {**workload, "params": [without(p) for p in workload["params"]]}
+    return {**workload, "params": [without(p) for p in workload["params"]], "metrics": sorted(workload["metrics"], key=lambda m: m["name"])}
 
 
 def differences(left, right):
     for name in sorted({w["name"] for w in left} ^ {w["name"] for w in right}):
         yield f"{name} is only on one side"
     other = {w["name"]: plain(w) for w in right}
-    for workload in left:
+    for workload in map(plain, left):
         twin = other.get(workload["name"])
         if not twin:
             continue
@@ -86,6 +84,9 @@ def main():
     # The comparison must see a change.
     changed = json.loads(json.dumps(workloads))
     changed[0]["params"][1]["default"] = 225
+    assert list(differences(found, changed)) != problems
+    changed = json.loads(json.dumps(workloads))
+    changed[0]["metrics"][0]["kind"] = "no kind"
     assert list(differences(found, changed)) != problems
     print("\n".join(problems) or "stdlib and workers agree on " + ", ".join(w["name"] for w in found))
     return 1 if problems else 0

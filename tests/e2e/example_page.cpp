@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
+#include "tests/support/report/example_results.h"
 
 namespace {
 

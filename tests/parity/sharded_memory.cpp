@@ -10,11 +10,11 @@
 #include <chrono>
 #include <functional>
 
-#include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/memory/counting_allocator.h"
+#include "tests/support/comm/ranks.h"
 
 namespace expc::parity {
 namespace {

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
+#include "tests/support/comm/ranks.h"
 
 namespace expc::parity {
 namespace {

@@ -109,10 +109,31 @@ def torch_outside_worker(files):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: torch belongs in runtime/worker"
 
 
+def of_tests(path):
+    return path.endswith("_test.cpp") or path.startswith("tests/")
+
+
+def support_among_products(files):
+    """Headers of the product that nothing but tests includes; a header's own source does not count."""
+    included = {}
+    for path, text in files:
+        for match in INCLUDE.finditer(text):
+            included.setdefault(match.group(1), set()).add(path)
+    for path, users in sorted(included.items()):
+        others = {user for user in users if user.rsplit(".", 1)[0] != path.rsplit(".", 1)[0]}
+        if not of_tests(path) and others and all(map(of_tests, others)):
+            yield f"{path}: only tests include it; its place is tests/support"
+    for path, text in files:
+        for match in INCLUDE.finditer(text):
+            if not of_tests(path) and match.group(1).startswith("tests/"):
+                yield f"{path}: includes {match.group(1)}, which is the tests'"
+
+
 def project_files():
-    for top in ("compiler", "runtime", "nullgpu", "stdlib"):
+    """All of the project's own C++ with its tests."""
+    for top in ("compiler", "runtime", "nullgpu", "stdlib", "tests"):
         for path in sorted((ROOT / top).rglob("*")):
-            if path.suffix in {".h", ".cpp", ".cu", ".def"} and not path.name.endswith("_test.cpp"):
+            if path.suffix in {".h", ".cpp", ".cu", ".def"}:
                 yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
@@ -123,13 +144,19 @@ def self_test():
     assert len(list(violations(bad))) == 2
     assert len(list(torch_outside_worker([("runtime/engine/x.cpp", "#include <torch/all.h>\n")]))) == 1
     assert not list(violations([("runtime/store/x.cpp", '#include "runtime/plan/plan.h"\n')]))
+    own = ("runtime/a/x.cpp", '#include "runtime/a/x.h"\n')
+    test = ("runtime/a/x_test.cpp", '#include "runtime/a/x.h"\n#include "tests/support/a.h"\n')
+    assert len(list(support_among_products([own, test]))) == 1
+    assert not list(support_among_products([own, test, ("runtime/b/y.cpp", '#include "runtime/a/x.h"\n')]))
+    assert len(list(support_among_products([("runtime/b/y.cpp", '#include "tests/support/a.h"\n')]))) == 1
 
 
 def main():
     self_test()
-    files = list(project_files())
+    everything = list(project_files())
+    files = [(path, text) for path, text in everything if not of_tests(path)]
     assert len(files) > 20, "no sources found"
-    found = list(violations(files)) + list(torch_outside_worker(files))
+    found = list(violations(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything))
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/worker/comm/test_ranks.h"
+#include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;
 using namespace std::chrono_literals;

@@ -19,15 +19,7 @@ namespace expc::comm {
 namespace {
 
 c10d::ReduceOp reduceOp(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::Sum:
-      return c10d::ReduceOp::SUM;
-    case Reduction::Max:
-      return c10d::ReduceOp::MAX;
-    case Reduction::Min:
-      return c10d::ReduceOp::MIN;
-  }
-  return c10d::ReduceOp::SUM;
+  return reduction == Reduction::Sum ? c10d::ReduceOp::SUM : c10d::ReduceOp::MAX;
 }
 
 c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
@@ -88,15 +80,6 @@ void Communicator::allReduce(at::Tensor& tensor, Reduction reduction) {
   });
 }
 
-void Communicator::broadcast(at::Tensor& tensor, unsigned root) {
-  guarded(*group_, "a broadcast", [&] {
-    c10d::BroadcastOptions options;
-    options.rootRank = root;
-    std::vector<at::Tensor> tensors{tensor};
-    group_->processes->broadcast(tensors, options)->wait();
-  });
-}
-
 void Communicator::broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes) {
   if (worldSize() == 1 || tensors.empty()) return;
   guarded(*group_, "a broadcast of many tensors", [&] {
@@ -112,21 +95,6 @@ std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
     std::vector<at::Tensor> inputs{tensor};
     group_->processes->allgather(outputs, inputs)->wait();
     return outputs[0];
-  });
-}
-
-at::Tensor Communicator::reduceScatter(const at::Tensor& tensor, Reduction reduction) {
-  return guarded(*group_, "a reduce-scatter", [&] {
-    auto input = tensor.contiguous();
-    auto sizes = input.sizes().vec();
-    TORCH_CHECK(sizes.at(0) % worldSize() == 0, "dimension 0 is ", sizes[0], ", no multiple of ", worldSize(),
-                " ranks");
-    sizes[0] /= worldSize();
-    auto output = at::empty(sizes, input.options());
-    c10d::ReduceScatterOptions options;
-    options.reduceOp = reduceOp(reduction);
-    group_->processes->_reduce_scatter_base(output, input, options)->wait();
-    return output;
   });
 }
 

@@ -25,7 +25,7 @@ class CommError : public std::runtime_error {
 /// should report and leave by _exit().
 using OnLost = std::function<void(const std::string& message)>;
 
-enum class Reduction { Sum, Max, Min };
+enum class Reduction { Sum, Max };
 
 /// A collective that runs beside what follows it. Empty until one is moved into it.
 class Pending {
@@ -72,15 +72,11 @@ class Communicator {
 
   /// Element by element over the ranks, in place.
   void allReduce(at::Tensor& tensor, Reduction reduction);
-  /// Rank `root`'s values, in place.
-  void broadcast(at::Tensor& tensor, unsigned root);
-  /// Many tensors of any types at once, packed into buffers of at most `buffer_bytes`.
+  /// Rank `root`'s values of many tensors of any types at once, in place, packed into buffers of at most
+  /// `buffer_bytes`.
   void broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes);
   /// Every rank's tensor (all of one shape and type), by rank.
   std::vector<at::Tensor> allGather(const at::Tensor& tensor);
-  /// The reduction of all ranks' tensors, of which rank r keeps the r-th part of dimension 0. That dimension must be a
-  /// multiple of the world size.
-  at::Tensor reduceScatter(const at::Tensor& tensor, Reduction reduction);
   /// Many tensors of one type at once, packed into buffers of at most `buffer_bytes` (or one tensor).
   void allReduceAll(const std::vector<at::Tensor>& tensors, Reduction reduction, size_t buffer_bytes);
 

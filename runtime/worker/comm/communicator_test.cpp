@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "runtime/worker/comm/test_ranks.h"
+#include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;
 using namespace std::chrono_literals;
@@ -20,10 +20,6 @@ TEST_CASE("collectives over two ranks") {
     communicator->allReduce(tensor, Reduction::Sum);
     said += std::to_string(tensor.sum().item<double>()) + " ";
     said += std::to_string(communicator->allReduce(rank * 10, Reduction::Max)) + " ";
-    said += std::to_string(communicator->allReduce(rank - 5, Reduction::Min)) + " ";
-    tensor = at::full({2}, rank + 7);
-    communicator->broadcast(tensor, 1);
-    said += std::to_string(tensor.sum().item<double>()) + " ";
     auto all = communicator->allGather(at::full({2}, rank));
     said += std::to_string(all[0].sum().item<double>() + 100 * all[1].sum().item<double>()) + " ";
     std::vector<at::Tensor> many{at::full({5}, rank + 3), at::full({}, static_cast<int64_t>(rank) + 4, at::kLong)};
@@ -34,7 +30,7 @@ TEST_CASE("collectives over two ranks") {
   });
   for (const auto& outcome : outcomes) {
     CHECK(outcome.ended);
-    CHECK(outcome.said == "9.000000 10.000000 -5.000000 16.000000 200.000000 19.000000");
+    CHECK(outcome.said == "9.000000 10.000000 200.000000 19.000000");
   }
 }
 

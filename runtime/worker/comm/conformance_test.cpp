@@ -1,4 +1,4 @@
-#include "runtime/worker/comm/conformance.h"
+#include "tests/support/comm/conformance.h"
 
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>

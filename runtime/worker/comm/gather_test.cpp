@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
-#include "runtime/worker/comm/test_ranks.h"
+#include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;
 using namespace std::chrono_literals;

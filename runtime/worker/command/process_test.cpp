@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/worker/command/testing/test_folder.h"
+#include "tests/support/command/folder.h"
 
 using namespace expc::command;
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/worker/command/excerpt.h"
-#include "runtime/worker/command/testing/test_folder.h"
+#include "tests/support/command/folder.h"
 
 using namespace expc::command;
 

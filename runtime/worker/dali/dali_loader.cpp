@@ -199,13 +199,9 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   held->pipeline = pipeline_;
   held->output = std::move(*output);
   for (size_t i = 0; i < static_cast<size_t>(fed.plan.count); ++i) held->labels.push_back(images_.label(index(fed, i)));
-  data::HostBatch batch;
+  data::HostBatch batch = data::delivered(fed.plan);
   batch.images = held->output->data();
   batch.labels = held->labels.data();
-  batch.count = fed.plan.count;
-  batch.epoch = fed.plan.epoch;
-  batch.number = fed.plan.number;
-  batch.last = fed.plan.last;
   batch.on_device = graph_.on_device;
   batch.holder = std::move(held);
   feedAhead();

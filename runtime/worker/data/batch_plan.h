@@ -29,6 +29,11 @@ struct PlannedBatch {
   bool last = false;   // the epoch's last
 };
 
+/// What a loader hands over for it, but for the memory.
+inline HostBatch delivered(const PlannedBatch& planned) {
+  return {.count = planned.count, .epoch = planned.epoch, .number = planned.number, .last = planned.last};
+}
+
 /// Goes through the epochs batch by batch. `options` must live longer.
 class BatchPlan {
  public:

@@ -52,7 +52,7 @@ struct HostBatch {
   int64_t number = 0;      // in its epoch, from 0
   bool last = false;       // the epoch's last
   bool on_device = false;  // images lie in a GPU's memory, final as Preparation asks; labels never do
-  std::shared_ptr<void> holder;
+  std::shared_ptr<void> holder = {};
 };
 
 class Batches {

@@ -1,50 +1,44 @@
 #include "runtime/worker/data/dataloader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/crew.h"
+#include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/pinner.h"
-#include "runtime/worker/data/slots.h"
 
 namespace expc::data {
 namespace {
 
-class DataLoader : public Batches {
+class DataLoader : public Loader {
  public:
   DataLoader(const Images& images, DataLoaderOptions options)
-      : images_(images), options_(std::move(options)), plan_(options_.batches) {}
+      : images_(images), options_(std::move(options)), plan_(options_.batches) {
+    held_ = options_.batches.held;
+  }
 
   /// Memory, and the first epoch's workers.
   llvm::Error open(const Memory& memory);
 
-  llvm::Expected<std::optional<HostBatch>> next() override;
-  double waitSeconds() const override { return wait_seconds_; }
-  int64_t skipped() const override { return skipped_; }
-
  private:
+  llvm::Expected<std::optional<HostBatch>> take() override;
+  void stop() override;
   llvm::Error beginEpoch();
   void endEpoch();
   llvm::Error sendOne();
   llvm::Expected<std::optional<Done>> turn();
   llvm::Expected<std::optional<Done>> prepareHere();
   llvm::Expected<std::optional<Done>> fromWorkers();
-  HostBatch handOver(const Done& done);
-  llvm::Error remember(llvm::Error error);
 
   const Images& images_;
   const DataLoaderOptions options_;
   BatchPlan plan_;
-  std::shared_ptr<Slots> work_, out_;   // where batches are prepared and handed over; the same unless pinned
+  std::shared_ptr<Slots> work_;         // where batches are prepared: out_ unless they are pinned
   std::unique_ptr<ItemWriter> writer_;  // without workers
   std::vector<uint8_t> scratch_;
 
@@ -53,10 +47,6 @@ class DataLoader : public Batches {
   std::map<uint64_t, Done> early_;  // results whose turn has not come
   uint64_t sent_ = 0, delivered_ = 0;
   uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch
-
-  std::string failure_;
-  double wait_seconds_ = 0;
-  int64_t skipped_ = 0;
 };
 
 llvm::Error DataLoader::open(const Memory& memory) {
@@ -158,42 +148,20 @@ llvm::Expected<std::optional<Done>> DataLoader::fromWorkers() {
   return done;
 }
 
-HostBatch DataLoader::handOver(const Done& done) {
-  HostBatch batch;
-  batch.images = out_->images(done.job.slot);
-  batch.labels = out_->labels(done.job.slot);
-  batch.count = done.job.batch.count;
-  batch.epoch = done.job.batch.epoch;
-  batch.number = done.job.batch.number;
-  batch.last = done.job.batch.last;
-  batch.holder = out_->holder(done.job.slot);
-  return batch;
-}
-
-llvm::Error DataLoader::remember(llvm::Error error) {
-  failure_ = llvm::toString(std::move(error));
+void DataLoader::stop() {
   early_.clear();
   endEpoch();
-  return llvm::createStringError(failure_);
 }
 
-llvm::Expected<std::optional<HostBatch>> DataLoader::next() {
-  if (!failure_.empty()) return llvm::createStringError(failure_);
-  if (out_->held() >= options_.batches.held)
-    return llvm::createStringError(
-        fmt::format("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
-                    options_.batches.held));
-  const auto start = std::chrono::steady_clock::now();
+llvm::Expected<std::optional<HostBatch>> DataLoader::take() {
   auto done = turn();
-  if (!done) return remember(done.takeError());
-  if (!*done) return std::optional<HostBatch>();
-  if (!(*done)->error.empty()) return remember(llvm::createStringError((*done)->error));
+  if (!done) return done.takeError();
+  if (!*done) return std::nullopt;
+  if (!(*done)->error.empty()) return llvm::createStringError((*done)->error);
   ++delivered_;
-  skipped_ += (*done)->skipped;
-  std::optional<HostBatch> batch = handOver(**done);
+  std::optional<HostBatch> batch = handOver((*done)->job.slot, (*done)->job.batch, (*done)->skipped);
   if (crew_)
-    if (auto error = sendOne()) return remember(std::move(error));
-  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (auto error = sendOne()) return error;
   return batch;
 }
 
@@ -201,11 +169,7 @@ llvm::Expected<std::optional<HostBatch>> DataLoader::next() {
 
 llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, DataLoaderOptions options,
                                                         Memory memory) {
-  if (auto error = checkOptions(options.batches)) return error;
-  if (options.batches.held < 1 || (options.workers > 0 && options.prefetch < 1))
-    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
-  if (options.batches.pinned && !memory.allocate)
-    return llvm::createStringError("loader: this device has no page-locked memory to pin batches in");
+  if (auto error = checkOptions(options.batches, memory, options.workers, options.prefetch)) return error;
   auto loader = std::make_unique<DataLoader>(images, std::move(options));
   if (auto error = loader->open(memory)) return error;
   return std::unique_ptr<Batches>(std::move(loader));

@@ -7,8 +7,8 @@
 #include <new>
 #include <random>
 
-#include "runtime/worker/data/loader_fakes.h"
 #include "runtime/worker/data/sampler.h"
+#include "tests/support/data/loader_fakes.h"
 
 namespace expc::data {
 namespace {

@@ -3,12 +3,24 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 
 namespace expc::data {
 
 llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+                              std::vector<uint8_t>& scratch, int64_t& skipped) const {
+  try {
+    return place(order, position, image, label, scratch, skipped);
+  } catch (const std::exception& error) {
+    return llvm::createStringError(fmt::format("preparing a batch failed: {}", error.what()));
+  } catch (...) {
+    return llvm::createStringError("preparing a batch failed: unknown exception");
+  }
+}
+
+llvm::Error ItemWriter::place(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                               std::vector<uint8_t>& scratch, int64_t& skipped) const {
   const auto count = static_cast<int64_t>(order.size());
   std::string first;

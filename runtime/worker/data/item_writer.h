@@ -25,13 +25,16 @@ class ItemWriter {
   /// included, from the order's start again after its end, and of the set where none of the order can be: ranks share a
   /// set as its order falls out. Nothing else moves, so every other place keeps its image whatever worker prepares it,
   /// and that next image comes once more at its own place. It is an error when no image of the set can be read. With it
-  /// and with OnCorrupt::LeaveOut `skipped` grows by one.
+  /// and with OnCorrupt::LeaveOut `skipped` grows by one. What throws is an error too.
   llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                     std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
   size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
 
  private:
+  llvm::Error place(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+                    std::vector<uint8_t>& scratch, int64_t& skipped) const;
+
   const Images& images_;
   Preparer preparer_;
   OnCorrupt on_corrupt_;

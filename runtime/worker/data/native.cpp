@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -14,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/item_writer.h"
-#include "runtime/worker/data/slots.h"
+#include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/stream.h"
 
 namespace expc::data {
@@ -132,14 +129,8 @@ void Queue::prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scra
   int64_t* label = slots_->labels(assembly.slot) + item;
   int64_t skipped = 0;
   std::string error;
-  try {
-    if (auto failure = writer_.write(*batch.order, batch.begin + item, image, label, scratch, skipped))
-      error = llvm::toString(std::move(failure));
-  } catch (const std::exception& exception) {
-    error = fmt::format("preparing a batch failed: {}", exception.what());
-  } catch (...) {
-    error = "preparing a batch failed: unknown exception";
-  }
+  if (auto failure = writer_.write(*batch.order, batch.begin + item, image, label, scratch, skipped))
+    error = llvm::toString(std::move(failure));
   const std::lock_guard lock(mutex_);
   finish(assembly, item, skipped, std::move(error));
 }
@@ -194,27 +185,23 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
   return oldest;
 }
 
-class NativeLoader : public Batches {
+class NativeLoader : public Loader {
  public:
-  explicit NativeLoader(NativeOptions options) : options_(std::move(options)) {}
+  explicit NativeLoader(NativeOptions options) : options_(std::move(options)) { held_ = options_.batches.held; }
   ~NativeLoader() override {
     if (queue_) queue_->stop();
     for (std::thread& thread : threads_) thread.join();
   }
 
   llvm::Error open(const Images& images, const Memory& memory);
-  llvm::Expected<std::optional<HostBatch>> next() override;
-  double waitSeconds() const override { return wait_seconds_; }
-  int64_t skipped() const override { return skipped_; }
 
  private:
+  llvm::Expected<std::optional<HostBatch>> take() override;
+  void stop() override { queue_->stop(); }
+
   const NativeOptions options_;
-  std::shared_ptr<Slots> slots_;
   std::shared_ptr<Queue> queue_;
   std::vector<std::thread> threads_;
-  std::string failure_;
-  double wait_seconds_ = 0;
-  int64_t skipped_ = 0;
 };
 
 llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
@@ -222,11 +209,11 @@ llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
   auto slots = Slots::create(count, options_.batches.batch, options_.batches.preparation.imageBytes(),
                              memory.allocate ? memory : ownMemory());
   if (!slots) return slots.takeError();
-  slots_ = std::move(*slots);
-  queue_ = std::make_shared<Queue>(images, options_, slots_);
+  out_ = std::move(*slots);
+  queue_ = std::make_shared<Queue>(images, options_, out_);
   if (auto error = queue_->open()) return error;
   // A batch may be given back after the loader is gone.
-  slots_->onGive([queue = std::weak_ptr(queue_)] {
+  out_->onGive([queue = std::weak_ptr(queue_)] {
     if (const auto still = queue.lock()) still->slotGiven();
   });
   try {
@@ -238,47 +225,18 @@ llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::optional<HostBatch>> NativeLoader::next() {
-  if (!failure_.empty()) return llvm::createStringError(failure_);
-  if (slots_->held() >= options_.batches.held)
-    return llvm::createStringError(
-        fmt::format("loader: {} batches are still held, at most {} may be; release one first", slots_->held(),
-                    options_.batches.held));
-  const auto start = std::chrono::steady_clock::now();
+llvm::Expected<std::optional<HostBatch>> NativeLoader::take() {
   auto taken = queue_->take();
-  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!taken) {
-    failure_ = llvm::toString(taken.takeError());
-  } else if (!*taken) {
-    return std::optional<HostBatch>();
-  } else {
-    failure_ = (*taken)->error;
-  }
-  if (!failure_.empty()) {
-    queue_->stop();
-    return llvm::createStringError(failure_);
-  }
-  const Assembly& assembly = **taken;
-  skipped_ += assembly.skipped;
-  HostBatch batch;
-  batch.images = slots_->images(assembly.slot);
-  batch.labels = slots_->labels(assembly.slot);
-  batch.count = assembly.batch.count;
-  batch.epoch = assembly.batch.epoch;
-  batch.number = assembly.batch.number;
-  batch.last = assembly.batch.last;
-  batch.holder = slots_->holder(assembly.slot);
-  return std::optional<HostBatch>(std::move(batch));
+  if (!taken) return taken.takeError();
+  if (!*taken) return std::nullopt;
+  if (!(*taken)->error.empty()) return llvm::createStringError((*taken)->error);
+  return handOver((*taken)->slot, (*taken)->batch, (*taken)->skipped);
 }
 
 }  // namespace
 
 llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, NativeOptions options, Memory memory) {
-  if (auto error = checkOptions(options.batches)) return error;
-  if (options.batches.held < 1 || (options.threads > 0 && options.prefetch < 1))
-    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
-  if (options.batches.pinned && !memory.allocate)
-    return llvm::createStringError("loader: this device has no page-locked memory to write batches into");
+  if (auto error = checkOptions(options.batches, memory, options.threads, options.prefetch)) return error;
   auto loader = std::make_unique<NativeLoader>(std::move(options));
   if (auto error = loader->open(images, memory)) return error;
   return std::unique_ptr<Batches>(std::move(loader));

@@ -31,16 +31,6 @@ const std::vector<T>& weightsOf(const Taps& taps) {
     return taps.weights64;
 }
 
-template <typename T>
-rows::Affine<T> mapOf(bool normalise) {
-  rows::Affine<T> map;
-  for (int64_t c = 0; c < kChannels; ++c) {
-    map.scale[c] = normalise ? static_cast<T>(1.0 / (255.0 * kStd[c])) : T{1};
-    map.shift[c] = normalise ? static_cast<T>(-kMean[c] / kStd[c]) : T{0};
-  }
-  return map;
-}
-
 /// Where prepared rows go. Rows are computed as T; where the batch has another type, in kept memory first.
 template <typename T>
 class Target {
@@ -170,7 +160,7 @@ void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps
   Target<T> target(preparation, out);
   const int64_t n = preparation.cols;
   const T* lines = greyLines<T>(image, across);
-  const rows::Affine<T> map = mapOf<T>(preparation.normalise);
+  const rows::Affine<T> map = rows::affineOf<T>(preparation.normalise);
   if (!preparation.normalise) {
     T* values = kept<T, 5>(n);
     for (int64_t y = 0; y < preparation.rows; ++y) {
@@ -235,7 +225,7 @@ template <typename T>
 void prepareColour(const Preparation& preparation, const uint8_t* pixels, void* out) {
   Target<T> target(preparation, out);
   const int64_t n = preparation.cols;
-  const rows::Affine<T> map = mapOf<T>(preparation.normalise);
+  const rows::Affine<T> map = rows::affineOf<T>(preparation.normalise);
   for (int64_t y = 0; y < preparation.rows; ++y) {
     const uint8_t* row = pixels + y * n * 3;
     if (target.planar())
@@ -251,7 +241,7 @@ template <typename T>
 void prepareTensor(const Preparation& preparation, const float* values, void* out) {
   Target<T> target(preparation, out);
   const int64_t n = preparation.cols, channels = preparation.channels;
-  const rows::Affine<T> map = mapOf<T>(preparation.normalise);
+  const rows::Affine<T> map = rows::affineOf<T>(preparation.normalise);
   for (int64_t y = 0; y < preparation.rows; ++y) {
     for (int64_t c = 0; c < channels; ++c) {
       const bool planar = target.planar();

@@ -16,6 +16,17 @@ struct Affine {
   T shift[kChannels];
 };
 
+/// From bytes to what networks are given, or to themselves.
+template <typename T>
+Affine<T> affineOf(bool normalise) {
+  Affine<T> affine;
+  for (int64_t c = 0; c < kChannels; ++c) {
+    affine.scale[c] = normalise ? static_cast<T>(1.0 / (255.0 * kStd[c])) : T{1};
+    affine.shift[c] = normalise ? static_cast<T>(-kMean[c] / kStd[c]) : T{0};
+  }
+  return affine;
+}
+
 /// out = wa a + wb b, n elements.
 void blend(const float* a, const float* b, float wa, float wb, int64_t n, float* out);
 void blend(const double* a, const double* b, double wa, double wb, int64_t n, double* out);

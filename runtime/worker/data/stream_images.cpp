@@ -9,15 +9,6 @@ namespace expc::data {
 #if defined(__x86_64__)
 namespace {
 
-rows::Affine<float> normalising() {
-  rows::Affine<float> affine;
-  for (int64_t c = 0; c < kChannels; ++c) {
-    affine.scale[c] = static_cast<float>(1.0 / (255.0 * kStd[c]));
-    affine.shift[c] = static_cast<float>(-kMean[c] / kStd[c]);
-  }
-  return affine;
-}
-
 /// Calls `write` with the output as its type; false where that is none of stream.h's.
 template <typename Write>
 bool typed(Element element, void* out, Write write) {
@@ -43,7 +34,7 @@ const float* grownLines(const Pixels& image, const Taps& across) {
   const int64_t width = across.outputs * kChannels;
   line.resize(static_cast<size_t>(image.cols + kBehind));
   if (lines.size() < static_cast<size_t>(image.rows * width)) lines.resize(static_cast<size_t>(image.rows * width));
-  const rows::Affine<float> affine = normalising();
+  const rows::Affine<float> affine = rows::affineOf<float>(/*normalise=*/true);
   for (int64_t row = 0; row < image.rows; ++row) {
     stream::widen(image.data + row * image.cols, image.cols, line.data());
     stream::growRow(line.data(), across.first.data(), across.weights32.data(), across.width, across.outputs, affine,
@@ -65,8 +56,9 @@ bool streamColour(const Preparation& preparation, const uint8_t* pixels, void* o
     return true;
   }
   if (!preparation.normalise) return false;
-  const bool done =
-      typed(preparation.element, out, [&](auto* to) { stream::map(pixels, elements, normalising(), to); });
+  const bool done = typed(preparation.element, out, [&](auto* to) {
+    stream::map(pixels, elements, rows::affineOf<float>(/*normalise=*/true), to);
+  });
   stream::finish();
   return done;
 }

@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -15,17 +14,11 @@ namespace expc::data {
 std::string fillBatch(const ItemWriter& writer, const std::vector<int64_t>& order, int64_t begin, int64_t count,
                       char* images, int64_t* labels, const std::atomic<bool>& abandoned, std::vector<uint8_t>& scratch,
                       int64_t& skipped) {
-  try {
-    for (int64_t i = 0; i < count; ++i) {
-      if (abandoned.load(std::memory_order_relaxed)) return "the loader was stopped";
-      char* image = images + static_cast<size_t>(i) * writer.imageBytes();
-      if (auto error = writer.write(order, begin + i, image, labels + i, scratch, skipped))
-        return llvm::toString(std::move(error));
-    }
-  } catch (const std::exception& error) {
-    return fmt::format("preparing a batch failed: {}", error.what());
-  } catch (...) {
-    return "preparing a batch failed: unknown exception";
+  for (int64_t i = 0; i < count; ++i) {
+    if (abandoned.load(std::memory_order_relaxed)) return "the loader was stopped";
+    char* image = images + static_cast<size_t>(i) * writer.imageBytes();
+    if (auto error = writer.write(order, begin + i, image, labels + i, scratch, skipped))
+      return llvm::toString(std::move(error));
   }
   return {};
 }

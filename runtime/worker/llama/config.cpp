@@ -232,12 +232,6 @@ std::vector<TensorSpec> weightSpecs(const Config& c) {
   return specs;
 }
 
-int64_t parameterCount(const Config& config) {
-  int64_t count = 0;
-  for (const TensorSpec& spec : weightSpecs(config)) count += spec.elements();
-  return count;
-}
-
 bool isBlockProduct(Role role) { return role != Role::Embedding && role != Role::Norm && role != Role::Head; }
 
 }  // namespace expc::llama

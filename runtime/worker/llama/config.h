@@ -65,7 +65,6 @@ struct TensorSpec {
 
 /// All weights in torchtune's order: embedding, layers, last norm, head (unless tied).
 std::vector<TensorSpec> weightSpecs(const Config& config);
-int64_t parameterCount(const Config& config);
 
 /// True for the products of a block: the weights that NF4 quantises.
 bool isBlockProduct(Role role);

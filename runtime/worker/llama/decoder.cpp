@@ -418,11 +418,7 @@ void Decoder::convertToInt4() {
   trainable_.clear();
 }
 
-std::vector<at::Tensor> Decoder::trainableTensors() const {
-  std::vector<at::Tensor> tensors;
-  for (const model::NamedTensor& entry : trainable_) tensors.push_back(entry.tensor);
-  return tensors;
-}
+std::vector<at::Tensor> Decoder::trainableTensors() const { return model::tensorsOf(trainable_); }
 
 std::vector<model::NamedTensor> Decoder::adapters() const {
   return options_.lora ? trainable_ : std::vector<model::NamedTensor>();
@@ -432,12 +428,7 @@ at::Tensor Decoder::kept(const at::Tensor& tensor) const { return shards_ ? tens
 
 at::Tensor Decoder::weight(const TensorSpec& spec) const {
   if (shards_) shards_->hold(unitOf(spec));
-  if (spec.role == Role::Embedding) return kept(embedding_);
-  if (spec.role == Role::Norm) {
-    if (spec.name == "norm.scale") return kept(norm_);
-    const Block& block = blocks_[(spec.index - 1) / 9];
-    return kept(llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm);
-  }
+  if (spec.role == Role::Embedding || spec.role == Role::Norm) return kept(const_cast<Decoder*>(this)->denseOf(spec));
   const Product& product = productOf(spec);
   assert(!product.int4.defined() && "its weight is gone");
   if (product.trained.defined()) return kept(product.trained);

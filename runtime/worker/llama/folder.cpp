@@ -55,15 +55,6 @@ bool isReal(io::DType type) {
   return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
 }
 
-/// The first few of a list, and how many more there are.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 6;
-  const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kMost));
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
-  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
-  return text;
-}
-
 std::string nameOf(const TensorSpec& spec, Naming naming) {
   return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
 }
@@ -132,7 +123,7 @@ llvm::Error Folder::openFiles(const std::string& path) {
     for (const io::TensorInfo& info : file.tensors())
       if (!tensors_.try_emplace(info.name, &info).second) twice.push_back(info.name);
   }
-  if (!twice.empty()) return failure("{}: in more than one file: {}", path, listed(twice));
+  if (!twice.empty()) return failure("{}: in more than one file: {}", path, model::listed(twice));
   if (tensors_.count("tok_embeddings.weight") != 0) naming_ = Naming::Torchtune;
   return llvm::Error::success();
 }
@@ -166,16 +157,12 @@ llvm::Error Folder::check(const std::string& path) const {
       left_over.push_back(entry.second->name);
   }
   std::sort(left_over.begin(), left_over.end());
-  std::vector<std::string> wrong;
-  const auto add = [&](const char* what, const std::vector<std::string>& names) {
-    if (!names.empty()) wrong.push_back(fmt::format("{} {}: {}", names.size(), what, listed(names)));
-  };
-  add("missing", missing);
-  add("not part of the model", left_over);
-  add("of another shape than config.json says", shapes);
-  add("no floating-point numbers", types);
+  const std::string wrong = model::faultsText({{"missing", missing},
+                                               {"not part of the model", left_over},
+                                               {"of another shape than config.json says", shapes},
+                                               {"no floating-point numbers", types}});
   if (wrong.empty()) return llvm::Error::success();
-  return failure("{}: the weights do not fit config.json; tensors {}", path, fmt::join(wrong, "; "));
+  return failure("{}: the weights do not fit config.json; tensors {}", path, wrong);
 }
 
 at::ScalarType Folder::type(const TensorSpec& spec) const {

@@ -29,25 +29,19 @@ std::optional<std::string> replaced(llvm::StringRef name, llvm::StringRef from, 
   return (to + name).str();
 }
 
-std::optional<std::string> translated(llvm::StringRef name, bool to_hugging_face) {
-  const auto from = [&](const Pair& pair) { return to_hugging_face ? pair.torchtune : pair.hugging_face; };
-  const auto to = [&](const Pair& pair) { return to_hugging_face ? pair.hugging_face : pair.torchtune; };
-  for (const Pair& pair : kWhole)
-    if (auto result = replaced(name, from(pair), to(pair))) return result;
-  const llvm::StringRef before = to_hugging_face ? "layers." : "model.layers.";
-  if (!name.consume_front(before)) return std::nullopt;
-  const auto [number, rest] = name.split('.');
-  if (number.empty() || !llvm::all_of(number, llvm::isDigit)) return std::nullopt;
-  const std::string prefix = ((to_hugging_face ? "model.layers." : "layers.") + number + ".").str();
-  for (const Pair& pair : kInLayer)
-    if (auto result = replaced(rest, from(pair), to(pair))) return prefix + *result;
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::string> huggingFaceName(llvm::StringRef torchtune) { return translated(torchtune, true); }
-std::optional<std::string> torchtuneName(llvm::StringRef hugging_face) { return translated(hugging_face, false); }
+std::optional<std::string> huggingFaceName(llvm::StringRef torchtune) {
+  for (const Pair& pair : kWhole)
+    if (auto result = replaced(torchtune, pair.torchtune, pair.hugging_face)) return result;
+  if (!torchtune.consume_front("layers.")) return std::nullopt;
+  const auto [number, rest] = torchtune.split('.');
+  if (number.empty() || !llvm::all_of(number, llvm::isDigit)) return std::nullopt;
+  for (const Pair& pair : kInLayer)
+    if (auto result = replaced(rest, pair.torchtune, pair.hugging_face))
+      return ("model.layers." + number + "." + *result).str();
+  return std::nullopt;
+}
 
 at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width) {
   assert(rows.size(0) % head_width == 0 && "whole heads");

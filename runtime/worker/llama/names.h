@@ -17,8 +17,6 @@ namespace expc::llama {
 /// "layers.3.attn.q_proj.weight" to "model.layers.3.self_attn.q_proj.weight"; also a module without the last part, and
 /// what stands between the module and the end (".lora_A.weight") is kept. Nothing for a name that is not torchtune's.
 std::optional<std::string> huggingFaceName(llvm::StringRef torchtune);
-/// The other way.
-std::optional<std::string> torchtuneName(llvm::StringRef hugging_face);
 
 /// Rows in torchtune's order, from Hugging Face's. `rows` is [heads * head width, ...]: the weight of q or k, or the
 /// second matrix of its adapter.

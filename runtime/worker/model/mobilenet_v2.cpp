@@ -215,11 +215,6 @@ at::Tensor MobileNetV2::forward(const at::Tensor& images) {
 
 std::vector<NamedTensor> MobileNetV2::stateDict() const { return state_; }
 
-std::vector<at::Tensor> MobileNetV2::parameterTensors() const {
-  std::vector<at::Tensor> tensors;
-  tensors.reserve(parameters_.size());
-  for (const NamedTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
-  return tensors;
-}
+std::vector<at::Tensor> MobileNetV2::parameterTensors() const { return tensorsOf(parameters_); }
 
 }  // namespace expc::model

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
 namespace expc::model {
 
@@ -11,5 +12,11 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
+
+inline std::vector<at::Tensor> tensorsOf(const std::vector<NamedTensor>& named) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& entry : named) tensors.push_back(entry.tensor);
+  return tensors;
+}
 
 }  // namespace expc::model

@@ -38,16 +38,22 @@ std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
-/// The first few names, and how many more there are.
+}  // namespace
+
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kMost = 6;
-  const size_t shown = std::min(names.size(), kMost);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kMost));
+  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
   return text;
 }
 
-}  // namespace
+std::string faultsText(const std::vector<std::pair<const char*, std::vector<std::string>>>& faults) {
+  std::vector<std::string> texts;
+  for (const auto& [what, names] : faults)
+    if (!names.empty()) texts.push_back(fmt::format("{} {}: {}", names.size(), what, listed(names)));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
 
 at::Tensor tensorOf(const io::TensorInfo& info) {
   at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(torchType(info.dtype)));
@@ -86,15 +92,11 @@ llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& st
   }
   for (const io::TensorInfo& info : file.tensors())
     if (wanted.count(info.name) == 0) left_over.push_back(info.name);
-  std::vector<std::string> wrong;
-  const auto add = [&](const char* what, const std::vector<std::string>& names) {
-    if (!names.empty()) wrong.push_back(fmt::format("{} {}: {}", names.size(), what, listed(names)));
-  };
-  add("missing", missing);
-  add("not part of the model", left_over);
-  add("of another shape", shapes);
-  add("of a type that is not cast", types);
-  if (!wrong.empty()) return failure("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; "));
+  const std::string wrong = faultsText({{"missing", missing},
+                                        {"not part of the model", left_over},
+                                        {"of another shape", shapes},
+                                        {"of a type that is not cast", types}});
+  if (!wrong.empty()) return failure("{} does not fit the model; tensors {}", file.path(), wrong);
   at::NoGradGuard no_grad;
   for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(taken(*file.find(target.name))));
   return llvm::Error::success();

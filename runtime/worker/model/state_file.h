@@ -5,6 +5,7 @@
 #include <llvm/Support/Error.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/io/safetensors.h"
@@ -30,6 +31,11 @@ io::TensorInfo entryOf(const io::TensorInfo& info, int64_t index, int64_t count)
 /// loadState of a file whose tensors have one dimension more, of `count`, in front: takes entry `index` of each.
 llvm::Error loadEntries(const io::SafeTensors& file, int64_t index, int64_t count,
                         const std::vector<NamedTensor>& state);
+
+/// The first few of a list, and how many more there are.
+std::string listed(const std::vector<std::string>& names);
+/// Names by what is wrong with them: "2 missing: a, b; 1 of another shape: c". "" where there are none.
+std::string faultsText(const std::vector<std::pair<const char*, std::vector<std::string>>>& faults);
 
 /// Writes the state (any device, any layout) in row-major order; returns the file's BLAKE3 digest.
 llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state);

@@ -190,11 +190,11 @@ llvm::json::Value describe() {
   const workload::Declared idle{std::string(kWorkload),
                                 kWorkloadVersion,
                                 workload::declared(describeParameters),
-                                {{"step_time", "Time", "lower"},
-                                 {"startup_time", "Time", "lower"},
-                                 {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
-                                 {"accuracy", "Share", "higher", TrialKind::Quality},
-                                 {"profiled_time", "Time", "lower", TrialKind::Profile}}};
+                                {{"step_time"},
+                                 {"startup_time"},
+                                 {"device_memory_peak"},
+                                 {"accuracy", TrialKind::Quality},
+                                 {"profiled_time", TrialKind::Profile}}};
   return llvm::json::Object{{"v", plan::kTrialVersion},
                             {"build", serve::executableDigest()},
                             {"libraries", llvm::json::Object{}},

@@ -9,21 +9,13 @@
 #include <ATen/ops/zeros.h>
 
 namespace expc::optim {
-namespace {
-
-std::vector<at::Tensor> gradientsOf(const std::vector<at::Tensor>& parameters) {
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters)
-    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  return gradients;
-}
-
-}  // namespace
 
 at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
                          const std::function<void(at::Tensor&)>& total) {
   at::NoGradGuard no_grad;
-  const auto gradients = gradientsOf(parameters);
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters)
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
   const auto options = at::TensorOptions(at::kDouble).device(parameters.front().device());
   at::Tensor norm = gradients.empty()
                         ? at::zeros({}, options)
@@ -39,12 +31,6 @@ at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double large
   if (!factor.is_cpu()) factor = factor.to(gradients.front().scalar_type());
   at::_foreach_mul_(gradients, factor);
   return norm;
-}
-
-void scaleGradients(const std::vector<at::Tensor>& parameters, double factor) {
-  at::NoGradGuard no_grad;
-  const auto gradients = gradientsOf(parameters);
-  if (!gradients.empty()) at::_foreach_mul_(gradients, factor);
 }
 
 }  // namespace expc::optim

@@ -14,7 +14,4 @@ namespace expc::optim {
 at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
                          const std::function<void(at::Tensor&)>& total = nullptr);
 
-/// Multiplies all gradients.
-void scaleGradients(const std::vector<at::Tensor>& parameters, double factor);
-
 }  // namespace expc::optim

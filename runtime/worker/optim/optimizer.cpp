@@ -14,16 +14,8 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate)
   for (const at::Tensor& parameter : parameters_) plain_.push_back(parameter.detach());
 }
 
-void Optimizer::zeroGrad(bool set_to_none) {
-  at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : parameters_) {
-    at::Tensor& gradient = parameter.mutable_grad();
-    if (!gradient.defined()) continue;
-    if (set_to_none)
-      gradient.reset();
-    else
-      gradient.zero_();
-  }
+void Optimizer::zeroGrad() {
+  for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
 at::Tensor Optimizer::stateLike(size_t parameter, const std::string&) const {

@@ -19,9 +19,8 @@ class Optimizer {
   /// Updates every parameter that has a gradient. Outside of autograd. Where `overflow`, a tensor of fp32 without
   /// dimensions on the parameters' device, is defined and 1, it changes nothing; nobody waits to know.
   virtual void step(const at::Tensor& overflow = {}) = 0;
-  /// Drops the gradients (set_to_none), or fills them with zeros: a reducer that lends its buckets as gradients wants
-  /// the latter.
-  void zeroGrad(bool set_to_none = true);
+  /// Drops the gradients.
+  void zeroGrad();
   void setLearningRate(double rate) { learning_rate_ = rate; }
   double learningRate() const { return learning_rate_; }
 
@@ -54,13 +53,11 @@ class Optimizer {
   double learning_rate_;
 };
 
-/// g += weight_decay p; buffer = g at the first step, then momentum buffer + g; p -= rate buffer, or rate (g + momentum
-/// buffer) with nesterov.
+/// g += weight_decay p; buffer = g at the first step, then momentum buffer + g; p -= rate buffer.
 struct SgdOptions {
   double learning_rate = 0.045;
   double momentum = 0.0;
   double weight_decay = 0.0;
-  bool nesterov = false;
 };
 std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options);
 

@@ -26,7 +26,7 @@ class Sgd : public Optimizer {
     }
     if (tensors_.empty()) return;
     at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
-                    /*dampening=*/0, options_.nesterov, /*maximize=*/false, /*is_first_step=*/false,
+                    /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false,
                     /*grad_scale=*/std::nullopt, ifDefined(overflow));
     gradients_.clear();  // else they would live on beside those of the next step
   }

@@ -2,19 +2,8 @@
 
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
-#include <llvm/ADT/StringSwitch.h>
 
 namespace expc::precision {
-
-std::optional<Precision> precisionFromString(llvm::StringRef text) {
-  return llvm::StringSwitch<std::optional<Precision>>(text)
-      .Case("fp64", Precision::Fp64)
-      .Case("fp32", Precision::Fp32)
-      .Case("tf32", Precision::Tf32)
-      .Case("bf16", Precision::Bf16)
-      .Case("fp16", Precision::Fp16)
-      .Default(std::nullopt);
-}
 
 c10::ScalarType weightType(Precision precision) { return precision == Precision::Fp64 ? at::kDouble : at::kFloat; }
 

@@ -5,15 +5,12 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <optional>
 
 namespace expc::precision {
 
 enum class Precision { Fp64, Fp32, Tf32, Bf16, Fp16 };
-
-std::optional<Precision> precisionFromString(llvm::StringRef text);
 
 /// The type of weights, gradients and input.
 c10::ScalarType weightType(Precision precision);

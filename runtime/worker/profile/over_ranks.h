@@ -15,11 +15,11 @@ namespace expc::profile {
 
 enum class Over { Max, Sum, Mean };
 
-/// A metric as one rank has it; nothing: not on this device.
+/// A metric as one rank has it; nothing: not on this device. `over`: what the ranks' values make of it.
 struct Measure {
   std::string name;
-  Over over = Over::Max;
   std::optional<double> value;
+  Over over = Over::Max;
 };
 
 /// Every rank calls it with the same names in the same order. A metric that one rank lacks is null.

@@ -2,7 +2,7 @@
 
 #include "runtime/worker/text/batches.h"
 
-#include "runtime/worker/text/testing/golden.h"
+#include "tests/support/text/golden.h"
 
 namespace expc::text {
 namespace {

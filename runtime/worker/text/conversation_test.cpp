@@ -3,8 +3,8 @@
 #include "runtime/worker/text/conversation.h"
 
 #include "runtime/worker/text/dataset.h"
-#include "runtime/worker/text/testing/golden.h"
 #include "runtime/worker/text/token_rows.h"
+#include "tests/support/text/golden.h"
 
 namespace expc::text {
 namespace {

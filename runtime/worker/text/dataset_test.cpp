@@ -5,9 +5,9 @@
 
 #include <system_error>
 
-#include "runtime/worker/text/testing/golden.h"
 #include "runtime/worker/text/token_rows.h"
 #include "tests/source_dir.h"
+#include "tests/support/text/golden.h"
 
 namespace expc::text {
 namespace {

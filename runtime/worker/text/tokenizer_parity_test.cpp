@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/Base64.h>
 
-#include "runtime/worker/text/testing/golden.h"
+#include "tests/support/text/golden.h"
 
 namespace expc::text {
 namespace {

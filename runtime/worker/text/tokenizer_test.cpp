@@ -6,7 +6,7 @@
 
 #include <iterator>
 
-#include "runtime/worker/text/testing/golden.h"
+#include "tests/support/text/golden.h"
 
 namespace expc::text {
 namespace {

@@ -1,10 +1,10 @@
 #include "runtime/worker/workload/clock.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
-#include "runtime/worker/profile/over_ranks.h"
 
 namespace expc::workload {
 namespace {
@@ -65,37 +65,37 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   return result;
 }
 
-/// host_memory_peak, device_memory_peak, device_memory_allocated_peak and energy over the ranks.
-void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics) {
-  const std::optional<device::MemoryPeaks> peaks = context.device.memoryPeaks();
-  const auto held = peaks ? std::optional(peaks->held) : std::nullopt;
-  const auto allocated = peaks ? std::optional(peaks->allocated) : std::nullopt;
-  // The counter is of the whole device: other ranks' devices have their own.
-  profile::reduce(context.communicator,
-                  {{"host_memory_peak", profile::Over::Max, device::residentPeak()},
-                   {"device_memory_peak", profile::Over::Max, held},
-                   {"device_memory_allocated_peak", profile::Over::Max, allocated},
-                   {"energy", profile::Over::Sum, clocked.energy}},
-                  metrics);
-}
-
 }  // namespace
+
+std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
+  const auto peak = [&](double device::MemoryPeaks::* of) {
+    return clocked.device_memory ? std::optional(*clocked.device_memory.*of) : std::nullopt;
+  };
+  return {{"train_time", clocked.wall},
+          {"startup_time", clocked.startup},
+          {"first_step_time", clocked.first_step},
+          {"load_wait_share", std::min(1.0, clocked.load_wait / clocked.wall)},
+          {"host_memory_peak", clocked.host_memory},
+          {"device_memory_peak", peak(&device::MemoryPeaks::held)},
+          {"device_memory_allocated_peak", peak(&device::MemoryPeaks::allocated)},
+          // The counter is of the whole device: other ranks' devices have their own.
+          {"energy", clocked.energy, profile::Over::Sum}};
+}
 
 llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
+  clocked->host_memory = device::residentPeak();
+  clocked->device_memory = context.device.memoryPeaks();
+  std::vector<profile::Measure> metrics = timedMetrics(*clocked);
+  for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
   plan::Event result;
   result.type = plan::Event::Type::Result;
+  profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
-  result.metrics["train_time"] = clocked->wall;
-  result.metrics["startup_time"] = clocked->startup;
-  result.metrics["first_step_time"] = clocked->first_step;
-  result.metrics["load_wait_share"] = std::min(1.0, clocked->load_wait / clocked->wall);
-  addResources(context, *clocked, result.metrics);
-  training.addTimed(*clocked, settings.steps, result);
   result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);
   return result;

@@ -17,10 +17,16 @@ struct Clocked {
   /// The largest over the ranks, in seconds: from process start to the clock's start, the very first step, all timed
   /// steps, the median of one, waiting for batches.
   double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0;
-  std::vector<double> steps;     // this rank's
-  std::optional<double> energy;  // joules of this rank's device; nothing: not measured
+  // This rank's. Nothing: not measured.
+  std::vector<double> steps;
+  std::optional<double> energy;  // joules of its device
+  std::optional<double> host_memory;
+  std::optional<device::MemoryPeaks> device_memory;
   std::vector<std::string> notes;
 };
+
+/// The metrics that timed trials of every training have.
+std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
 
 /// The result has the training's notes first, what every training is asked for, and what is its own. Every rank calls
 /// it.

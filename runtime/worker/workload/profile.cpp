@@ -68,22 +68,12 @@ std::optional<double> secondsOf(const profile::PhaseTime& time) {
   return time.seconds;
 }
 
-/// A metric, how it is said over the ranks, and what this rank measured.
-struct Measured {
-  Metric metric;
-  Over over = Over::Max;
-  std::optional<double> value;
-};
-
-/// The metrics of profile trials, in the order in which stdlib declares them.
-std::vector<Measured> measuredIn(const Profile& profile) {
+std::vector<profile::Measure> measuredIn(const Profile& profile) {
   using profile::Direction;
   using profile::Family;
   using Totals = const profile::ActivityTotals&;
-  std::vector<Measured> all;
-  const auto seconds = [&](const char* name, std::optional<double> value) {
-    all.push_back({{name, "Time", "lower", plan::TrialKind::Profile}, Over::Max, value});
-  };
+  std::vector<profile::Measure> all;
+  const auto seconds = [&](const char* name, std::optional<double> value) { all.push_back({name, value}); };
   seconds("profiled_time", profile.wall);
   seconds("load_time", secondsOf(profile.phase(Phase::Load)));
   seconds("copy_time", secondsOf(profile.phase(Phase::Copy)));
@@ -97,15 +87,13 @@ std::vector<Measured> measuredIn(const Profile& profile) {
 
   const std::optional<profile::ActivityTotals>& device = profile.findings.device;
   const auto ofDevice = [&](auto value) { return device ? std::optional<double>(value(*device)) : std::nullopt; };
-  const auto count = [&](const char* name, const char* dimension, auto value) {
-    all.push_back({{name, dimension, "lower", plan::TrialKind::Profile, /*exact=*/true}, Over::Sum, ofDevice(value)});
-  };
+  const auto count = [&](const char* name, auto value) { all.push_back({name, ofDevice(value), Over::Sum}); };
   const auto calls = [&](const char* name, const char* call) {
     seconds(name, ofDevice([&](Totals totals) { return totals.callsThatBegin(call).seconds; }));
   };
   seconds("api_time", ofDevice([](Totals totals) { return totals.allCalls().seconds; }));
   calls("launch_time", "cudaLaunchKernel");
-  count("launch_count", "float", [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
+  count("launch_count", [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
   calls("stream_synchronize_time", "cudaStreamSynchronize");
   calls("event_synchronize_time", "cudaEventSynchronize");
   calls("event_destroy_time", "cudaEventDestroy");
@@ -118,10 +106,10 @@ std::vector<Measured> measuredIn(const Profile& profile) {
   seconds("memcpy_htod_time", ofDevice([&](Totals totals) { return to_device(totals).seconds; }));
   seconds("memcpy_dtoh_time", ofDevice([&](Totals totals) { return from_device(totals).seconds; }));
   seconds("memcpy_dtod_time", ofDevice([&](Totals totals) { return within_device(totals).seconds; }));
-  count("bytes_htod", "Bytes", [&](Totals totals) { return to_device(totals).bytes; });
-  count("copies_htod", "float", [&](Totals totals) { return to_device(totals).count; });
-  count("bytes_dtoh", "Bytes", [&](Totals totals) { return from_device(totals).bytes; });
-  count("bytes_dtod", "Bytes", [&](Totals totals) { return within_device(totals).bytes; });
+  count("bytes_htod", [&](Totals totals) { return to_device(totals).bytes; });
+  count("copies_htod", [&](Totals totals) { return to_device(totals).count; });
+  count("bytes_dtoh", [&](Totals totals) { return from_device(totals).bytes; });
+  count("bytes_dtod", [&](Totals totals) { return within_device(totals).bytes; });
   const auto family = [&](const char* name, Family one) {
     seconds(name, ofDevice([&](Totals totals) { return totals.families[static_cast<size_t>(one)].seconds; }));
   };
@@ -131,9 +119,9 @@ std::vector<Measured> measuredIn(const Profile& profile) {
   family("nccl_all_gather_time", Family::AllGather);
   family("nccl_reduce_scatter_time", Family::ReduceScatter);
   family("nccl_broadcast_time", Family::Broadcast);
-  all.push_back({{"gpu_busy_share", "Share", "higher", plan::TrialKind::Profile},
-                 Over::Mean,
-                 ofDevice([&](Totals totals) { return std::min(1.0, totals.busy_seconds / profile.wall); })});
+  all.push_back({"gpu_busy_share",
+                 ofDevice([&](Totals totals) { return std::min(1.0, totals.busy_seconds / profile.wall); }),
+                 Over::Mean});
   return all;
 }
 
@@ -158,11 +146,7 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 
 }  // namespace
 
-std::vector<Metric> profileMetrics() {
-  std::vector<Metric> metrics;
-  for (Measured& measured : measuredIn(Profile())) metrics.push_back(std::move(measured.metric));
-  return metrics;
-}
+std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
 llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
   std::vector<std::string> notes = training.notes();
@@ -171,9 +155,7 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   if (!profile) return profile.takeError();
   plan::Event result;
   result.type = plan::Event::Type::Result;
-  std::vector<profile::Measure> measures;
-  for (const Measured& each : measuredIn(*profile)) measures.push_back({each.metric.name, each.over, each.value});
-  profile::reduce(context.communicator, measures, result.metrics);
+  profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   const profile::Gathered gathered =

@@ -10,8 +10,8 @@
 
 namespace expc::workload {
 
-/// The metrics of profile trials, in the order in which stdlib declares them.
-std::vector<Metric> profileMetrics();
+/// The metrics of profile trials, of which nothing is measured yet.
+std::vector<profile::Measure> profileMetrics();
 
 /// Steps that are traced, where a trace is asked for.
 inline constexpr int64_t kTracedSteps = 3;

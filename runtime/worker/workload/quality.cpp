@@ -195,9 +195,11 @@ llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, 
     checkpoint.reset();
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, epochs, course)) return error;
-  if (auto error = training.addQuality(course, result)) return error;
+  auto judged = training.judge(course);
+  if (!judged) return judged.takeError();
+  profile::reduce(context.communicator, judged->metrics, result.metrics);
+  for (const auto& [name, values] : judged->series) result.series[name] = llvm::json::Array(values);
   training.describe(result.environment);
-  result.series["loss"] = llvm::json::Array(course.losses);
   result.notes.insert(result.notes.begin(), training.notes().begin(), training.notes().end());
   if (!folder) return result;
   auto left = training.leave(*folder, epochs);

@@ -7,6 +7,20 @@
 
 namespace expc::workload {
 
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged) {
+  using plan::TrialKind;
+  std::vector<Metric> all;
+  const auto add = [&](const std::vector<profile::Measure>& measures, TrialKind kind) {
+    for (const profile::Measure& measure : measures) all.push_back({measure.name, kind});
+  };
+  add(timed, TrialKind::Timed);
+  add(timedMetrics(Clocked()), TrialKind::Timed);
+  add(judged.metrics, TrialKind::Quality);
+  for (const auto& series : judged.series) all.push_back({series.first, TrialKind::Quality});
+  add(profileMetrics(), TrialKind::Profile);
+  return all;
+}
+
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked) {
   for (int64_t i = 0; i < count; ++i) {
     auto more = training.step();

@@ -9,11 +9,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -27,6 +29,12 @@ struct Course {
   std::vector<double> losses;
   std::vector<double> accuracies;  // after each epoch, where the training is evaluated then
   double training_s = 0, evaluation_s = 0;
+};
+
+/// What a quality trial says of its training, with what every rank has alike: series.
+struct Judged {
+  std::vector<profile::Measure> metrics;
+  std::vector<std::pair<const char*, std::vector<double>>> series;
 };
 
 /// How far a training is.
@@ -60,8 +68,8 @@ class Training {
 
   /// Of timed trials, between warm-up and timed steps, outside of the clock.
   virtual void beginTimed() {}
-  /// Adds the metrics of `steps` timed steps that are its own. Every rank calls it, after the clock.
-  virtual void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) = 0;
+  /// The metrics of `steps` timed steps that are its own. Every rank calls it, after the clock.
+  virtual std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) = 0;
 
   /// Of quality trials: every rank calls these. A snapshot's tensors are the first rank's to have, on its host or the
   /// training's own, which change with the next step.
@@ -75,11 +83,15 @@ class Training {
   /// a total time, of which bringing the losses to the host is part.
   virtual bool evaluatesEpochs() const { return false; }
   virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
-  /// After the last epoch: adds what the trial says of the training.
-  virtual llvm::Error addQuality(Course& course, plan::Event& result) = 0;
+  /// After the last epoch.
+  virtual llvm::Expected<Judged> judge(Course& course) = 0;
   /// Leaves what was trained in the folder of a trial that has ended, and says what lies where.
   virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
 };
+
+/// What trials of each kind measure: what every training has, and a training's own, by tables in which nothing is
+/// measured yet.
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged);
 
 /// `count` steps, with a mark of the device after each of them if `marked`. A training that ends before is no error.
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);

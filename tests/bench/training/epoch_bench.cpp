@@ -88,7 +88,7 @@ llvm::Error measure(const Wanted& wanted) {
   const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}};
   auto device = device::cpuBackend().open(slot);
   if (!device) return device.takeError();
-  const auto precision = precision::precisionFromString(wanted.settings["precision"]);
+  const auto precision = bench::precisionOf(wanted.settings["precision"]);
   if (!precision) return llvm::createStringError("no such precision");
   model::MobileNetV2Options options;
   options.width = std::stod(wanted.settings["width"]);

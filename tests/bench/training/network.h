@@ -4,13 +4,27 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
 
 namespace expc::bench {
+
+inline std::optional<precision::Precision> precisionOf(const std::string& text) {
+  using precision::Precision;
+  static const std::map<std::string, Precision> kAll{{"fp64", Precision::Fp64},
+                                                     {"fp32", Precision::Fp32},
+                                                     {"tf32", Precision::Tf32},
+                                                     {"bf16", Precision::Bf16},
+                                                     {"fp16", Precision::Fp16}};
+  const auto found = kAll.find(text);
+  return found == kAll.end() ? std::nullopt : std::optional(found->second);
+}
 
 class Network {
  public:

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   device::keepFreedMemory();  // as the worker does
   at::set_num_threads(static_cast<int>(option.number("threads")));
   at::manual_seed(0);
-  const auto precision = precision::precisionFromString(option["precision"]);
+  const auto precision = bench::precisionOf(option["precision"]);
   if (!precision) return 2;
   const std::string& loops = option["loops"];
   const bool chosen[] = {choose<float>(loops), choose<double>(loops), choose<kernels::Bf16>(loops)};

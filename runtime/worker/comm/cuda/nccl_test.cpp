@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/worker/comm/conformance.h"
+#include "tests/support/comm/conformance.h"
 
 using namespace expc::comm;
 

@@ -10,12 +10,7 @@ llvm::json::Value toJson(const Declared& workload) {
     params.push_back(std::move(described));
   }
   for (const Metric& metric : workload.metrics)
-    metrics.push_back(llvm::json::Object{{"name", metric.name},
-                                         {"dimension", metric.dimension},
-                                         {"better", metric.better},
-                                         {"kind", std::string(plan::toString(metric.kind))},
-                                         {"exact", metric.exact},
-                                         {"series", metric.series}});
+    metrics.push_back(llvm::json::Object{{"name", metric.name}, {"kind", std::string(plan::toString(metric.kind))}});
   return llvm::json::Object{{"name", workload.name},
                             {"version", workload.version},
                             {"params", std::move(params)},

@@ -20,13 +20,10 @@ struct Param {
   std::vector<std::string> one_process = {};
 };
 
+/// What it is, a time or a share, and which way is better, stdlib/*.exp alone says.
 struct Metric {
   std::string name;
-  std::string dimension;  // "Time", "Images / Time"
-  std::string better;     // "lower", "higher"
   plan::TrialKind kind = plan::TrialKind::Timed;
-  bool exact = false;
-  bool series = false;
 };
 
 struct Declared {

@@ -12,9 +12,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "tests/source_dir.h"
+#include "tests/support/comm/ranks.h"
 
 using namespace expc;
 using namespace std::chrono_literals;

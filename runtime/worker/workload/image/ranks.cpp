@@ -8,17 +8,11 @@
 namespace expc::workload::image {
 namespace {
 
-std::vector<at::Tensor> tensorsOf(const std::vector<model::NamedTensor>& named) {
-  std::vector<at::Tensor> result;
-  for (const auto& entry : named) result.push_back(entry.tensor);
-  return result;
-}
-
 class Ranks final : public Parallel {
  public:
   Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
     if (communicator.worldSize() > 1)
-      parallel_.emplace(communicator, model.parameterTensors(), tensorsOf(model.buffers()));
+      parallel_.emplace(communicator, model.parameterTensors(), model::tensorsOf(model.buffers()));
   }
 
   at::Tensor forward(const at::Tensor& images) override {

@@ -2,34 +2,56 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <numeric>
 
-#include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/clock.h"
 #include "runtime/worker/workload/image/training.h"
 
 namespace expc::workload::image {
+namespace {
+
+std::optional<double> lastOf(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(values.back());
+}
+
+/// `images` in the timed steps, `of_epoch` in a pass over the training images; this rank `skipped` some.
+std::vector<profile::Measure> timed(const Clocked& clocked, double images, double of_epoch, double skipped,
+                                    std::optional<double> epoch_pause) {
+  return {{"step_time", clocked.step},
+          {"images_per_s", images / clocked.wall},
+          {"epoch_time", of_epoch * clocked.wall / images},
+          {"load_wait_time", clocked.load_wait},
+          {"epoch_pause_time", epoch_pause},
+          {"images_skipped", skipped, profile::Over::Sum}};
+}
+
+/// The course's seconds are those of the slowest rank.
+Judged judged(const Course& course, const std::vector<double>& epoch_losses, std::optional<double> train_accuracy,
+              std::optional<double> evaluation_pause) {
+  return {{{"accuracy", lastOf(course.accuracies)},
+           {"train_accuracy", train_accuracy},
+           {"final_loss", lastOf(epoch_losses)},
+           {"quality_train_time", course.training_s},
+           {"evaluation_time", course.evaluation_s},
+           {"evaluation_pause_time", evaluation_pause},
+           {"total_time", course.training_s + course.evaluation_s}},
+          {{"accuracy_curve", course.accuracies}, {"loss", course.losses}, {"epoch_loss", epoch_losses}}};
+}
+
+}  // namespace
+
+std::vector<Metric> Training::metrics() { return metricsOf(timed({}, 0, 0, 0, {}), judged({}, {}, {}, {})); }
 
 void Training::describe(llvm::json::Object& environment) const {
   if (graph_ && graph_->recorded()) environment["step_graph_nodes"] = static_cast<int64_t>(graph_->nodes());
 }
 
-int64_t Training::skippedByAll() {
-  const auto own = static_cast<double>(feed_->skipped());
-  return static_cast<int64_t>(context_.communicator.allReduce(own, comm::Reduction::Sum));
-}
-
-void Training::addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) {
+std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
   const double images = static_cast<double>(parameters_.batch * parameters_.gpus * steps);
-  result.metrics["step_time"] = clocked.step;
-  result.metrics["images_per_s"] = images / clocked.wall;
-  result.metrics["epoch_time"] = static_cast<double>(sets_.train->count()) * clocked.wall / images;
-  result.metrics["load_wait_time"] = clocked.load_wait;
-  result.metrics["images_skipped"] = skippedByAll();
-  profile::reduce(context_.communicator, {{"epoch_pause_time", profile::Over::Max, epoch_pause_}}, result.metrics);
+  return timed(clocked, images, static_cast<double>(sets_.train->count()), static_cast<double>(feed_->skipped()),
+               epoch_pause_);
 }
 
 llvm::Expected<double> Training::evaluate(const data::Images& images, Course& course) {
@@ -47,29 +69,22 @@ llvm::Error Training::evaluateEpoch(Course& course) {
   return llvm::Error::success();
 }
 
-llvm::Error Training::addQuality(Course& course, plan::Event& result) {
-  result.metrics["accuracy"] = course.accuracies.back();
+llvm::Expected<Judged> Training::judge(Course& course) {
+  std::optional<double> train_accuracy;
   if (asked(context_.spec, "train_accuracy")) {
     auto share = evaluate(*sets_.train, course);
     if (!share) return share.takeError();
-    result.metrics["train_accuracy"] = *share;
+    train_accuracy = *share;
   }
-  llvm::json::Array epoch_losses;
+  std::vector<double> epoch_losses;
   for (auto at = course.losses.begin(); at != course.losses.end(); at += steps_per_epoch_)
     epoch_losses.push_back(std::accumulate(at, at + steps_per_epoch_, 0.0) / static_cast<double>(steps_per_epoch_));
-  result.metrics["final_loss"] = epoch_losses.back();
-  result.series["epoch_loss"] = std::move(epoch_losses);
-  result.series["accuracy_curve"] = llvm::json::Array(course.accuracies);
   comm::Communicator& ranks = context_.communicator;
-  profile::reduce(ranks, {{"evaluation_pause_time", profile::Over::Max, evaluation_pause_}}, result.metrics);
-  const double training_time = ranks.allReduce(course.training_s, comm::Reduction::Max);
-  const double evaluation_time = ranks.allReduce(course.evaluation_s, comm::Reduction::Max);
-  result.metrics["quality_train_time"] = training_time;
-  result.metrics["evaluation_time"] = evaluation_time;
-  result.metrics["total_time"] = training_time + evaluation_time;
-  if (const int64_t skipped = skippedByAll())
-    result.notes.push_back(fmt::format("images that could not be decoded and were replaced: {}", skipped));
-  return llvm::Error::success();
+  course.training_s = ranks.allReduce(course.training_s, comm::Reduction::Max);
+  course.evaluation_s = ranks.allReduce(course.evaluation_s, comm::Reduction::Max);
+  if (const double skipped = ranks.allReduce(static_cast<double>(feed_->skipped()), comm::Reduction::Sum); skipped > 0)
+    notes_.push_back(fmt::format("images that could not be decoded and were replaced: {:.0f}", skipped));
+  return judged(course, epoch_losses, train_accuracy, evaluation_pause_);
 }
 
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {

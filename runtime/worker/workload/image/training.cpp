@@ -12,9 +12,9 @@
 #include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
-#include "runtime/worker/workload/image/image_sets.h"
 #include "runtime/worker/workload/image/portion.h"
 #include "runtime/worker/workload/losses.h"
+#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::image {
 
@@ -65,7 +65,9 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
   context.progress.report(0, 1, "load");
-  auto sets = openImages(parameters.data, context.spec.root);
+  Data place = parameters.data;
+  place.path = pathFrom(context.spec.root, place.path);
+  auto sets = data::open(place);
   if (!sets) return sets.takeError();
   training->sets_ = std::move(*sets);
   if (auto error = training->preload()) return error;

@@ -30,6 +30,8 @@ namespace expc::workload::image {
 
 class Training : public workload::Training {
  public:
+  /// What trials of each kind measure.
+  static std::vector<Metric> metrics();
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
   /// `epochs` 0: the training images come round without end and only in full batches. Training that is restored begins
   /// with `first_epoch`. The context must live longer.
@@ -44,14 +46,14 @@ class Training : public workload::Training {
   llvm::Expected<std::vector<double>> takeLosses() override;
   const std::vector<std::string>& notes() const override { return notes_; }
   void describe(llvm::json::Object& environment) const override;
-  void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) override;
+  std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
   llvm::json::Object counts() const override;
   bool evaluatesEpochs() const override { return true; }
   /// The test images classified.
   llvm::Error evaluateEpoch(Course& course) override;
-  llvm::Error addQuality(Course& course, plan::Event& result) override;
+  llvm::Expected<Judged> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
@@ -79,8 +81,6 @@ class Training : public workload::Training {
   llvm::Expected<double> accuracy(const data::Images& images);
   /// The same, and the time that it takes on this rank.
   llvm::Expected<double> evaluate(const data::Images& images, Course& course);
-  /// Training images so far that could not be decoded and were replaced. Every rank calls it.
-  int64_t skippedByAll();
 
   TrialContext& context_;
   Parameters parameters_;

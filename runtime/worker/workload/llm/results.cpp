@@ -23,50 +23,62 @@ double finalLoss(const std::vector<double>& losses) {
   return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
 }
 
-llvm::json::Value orNull(const std::optional<double>& value) {
-  return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
+/// `work` is that of all ranks, in `items`, of which an epoch has `of_epoch`.
+std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, double items, double of_epoch,
+                                    std::optional<double> utilisation) {
+  return {{"iteration_time", clocked.step},
+          {"tokens_per_s", work.tokens / clocked.wall},
+          {"epoch_time", of_epoch * clocked.wall / items},
+          {"padding_share", work.padding()},
+          {"flops_utilisation", utilisation}};
+}
+
+Judged judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
+  return {{{"final_loss", finalLoss(losses)},
+           {"evaluation_loss", evaluated.loss},
+           {"reward_margin", evaluated.margin},
+           {"reward_accuracy", evaluated.accuracy},
+           {"total_time", total_time}},
+          {{"loss", losses}}};
 }
 
 }  // namespace
+
+std::vector<Metric> Training::metrics() { return metricsOf(timed({}, {}, 0, 0, {}), judged({}, {}, 0)); }
 
 void Training::describe(llvm::json::Object& environment) const {
   environment["attention"] = decoder_->attention().name();
 }
 
-void Training::addUtilisation(double flops, double wall, plan::Event& result) {
-  result.metrics["flops_utilisation"] = nullptr;
-  if (!asked(context_.spec, "flops_utilisation")) return;
+std::optional<double> Training::utilisation(double flops, double wall) {
+  if (!asked(context_.spec, "flops_utilisation")) return std::nullopt;
   const double own =
       matrixRate(parameters_.precision, context_.device.torchDevice(), [&] { context_.device.synchronize(); });
   const auto found = context_.communicator.allReduce(std::vector<double>{-own}, comm::Reduction::Max);
   if (found[0] == 0) {
-    result.notes.push_back("flops_utilisation: no memory was left to measure what the device can do");
-    return;
+    notes_.push_back("flops_utilisation: no memory was left to measure what the device can do");
+    return std::nullopt;
   }
   const double rate = context_.communicator.allReduce(own, comm::Reduction::Sum);
-  result.metrics["flops_utilisation"] = std::min(1.0, flops / (rate * wall));
-  result.notes.push_back(
+  notes_.push_back(
       fmt::format("flops_utilisation: products of square matrices, measured after the clock, reach {:.4g} GFLOP/s on "
                   "all {} devices together",
                   rate / 1e9, context_.spec.world_size));
+  return std::min(1.0, flops / (rate * wall));
 }
 
-void Training::addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) {
-  const std::vector<double> work = context_.communicator.allReduce(
+std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
+  const std::vector<double> sums = context_.communicator.allReduce(
       std::vector<double>{work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
-  const double items = static_cast<double>(order_->itemsPerStep() * steps);
-  result.metrics["iteration_time"] = clocked.step;
-  result.metrics["tokens_per_s"] = work[0] / clocked.wall;
-  result.metrics["epoch_time"] = static_cast<double>(rows_->train.count()) * clocked.wall / items;
-  const double padding = (work[1] - work[0]) / work[1];
-  if (padding > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
-    result.notes.push_back(
+  const Work all{sums[0], sums[1], sums[2]};
+  if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
+    notes_.push_back(
         "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
-  result.metrics["padding_share"] = padding;
-  addUtilisation(work[2], clocked.wall, result);
+  return timed(clocked, all, static_cast<double>(order_->itemsPerStep() * steps),
+               static_cast<double>(rows_->train.count()), utilisation(all.flops, clocked.wall));
 }
 
-llvm::Error Training::addQuality(Course& course, plan::Event& result) {
+llvm::Expected<Judged> Training::judge(Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   auto evaluated = evaluate();
   if (!evaluated) return evaluated.takeError();
@@ -75,13 +87,8 @@ llvm::Error Training::addQuality(Course& course, plan::Event& result) {
         "the loss on the rows held out is not finite after the last step: the training diverged; lower learning_rate "
         "or use a wider precision");
   const double evaluation_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  result.metrics["final_loss"] = finalLoss(course.losses);
-  result.metrics["evaluation_loss"] = evaluated->loss;
-  result.metrics["reward_margin"] = orNull(evaluated->margin);
-  result.metrics["reward_accuracy"] = orNull(evaluated->accuracy);
-  result.metrics["total_time"] =
-      context_.communicator.allReduce(course.training_s + evaluation_s, comm::Reduction::Max);
-  return llvm::Error::success();
+  return judged(course.losses, *evaluated,
+                context_.communicator.allReduce(course.training_s + evaluation_s, comm::Reduction::Max));
 }
 
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t) {

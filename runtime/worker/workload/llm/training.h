@@ -32,6 +32,8 @@ struct Work {
   double tokens = 0;    // padding not counted
   double computed = 0;  // with padding
   double flops = 0;     // that the model needs
+
+  double padding() const { return (computed - tokens) / computed; }
 };
 
 /// What rows held out say of a model; rewards of dpo only.
@@ -42,6 +44,8 @@ struct Evaluation {
 
 class Training : public workload::Training {
  public:
+  /// What trials of each kind measure.
+  static std::vector<Metric> metrics();
   /// Reads the rows, builds the decoder, connects the ranks, does one untimed all-reduce and, where every weight is
   /// tuned by dpo, asks the model as it is for all log-probabilities that the trial will need. With epochs in the
   /// settings rows are held out and the schedule of the step width is the recipes'; without, steps are all alike. The
@@ -58,11 +62,11 @@ class Training : public workload::Training {
   const std::vector<std::string>& notes() const override { return notes_; }
   void describe(llvm::json::Object& environment) const override;
   void beginTimed() override { work_ = {}; }
-  void addTimed(const Clocked& clocked, int64_t steps, plan::Event& result) override;
+  std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
   llvm::json::Object counts() const override;
-  llvm::Error addQuality(Course& course, plan::Event& result) override;
+  llvm::Expected<Judged> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
@@ -89,7 +93,7 @@ class Training : public workload::Training {
   llvm::Expected<Evaluation> evaluate();
   /// Operations needed over what the devices could do in that time. What they could do is measured, after the clock,
   /// with products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
-  void addUtilisation(double flops, double wall, plan::Event& result);
+  std::optional<double> utilisation(double flops, double wall);
 
   TrialContext& context_;
   Parameters parameters_;
