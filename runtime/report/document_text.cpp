@@ -65,10 +65,10 @@ class TextRenderer {
     std::string front = (paint_.*Paint::of(paragraph.style))(word);
     if (!word.empty() && !rest.empty())
       front.append(std::max(1u, paragraph.room - std::min(paragraph.room, displayWidth(word))), ' ');
-    // What stands alone, or goes on below another, is no item of a list.
-    const bool flush = paragraph.depth > 0 || (indent == 0 && word.empty());
+    // What stands alone is no item of a list.
+    const unsigned hanging = paragraph.depth > 0 ? 2 : indent == 0 && word.empty() ? 0 : 4;
     indent += 4 * paragraph.depth;
-    if (!paragraph.whole && paragraph.room == 0) return line(front + rest, indent, indent + (flush ? 0 : 4));
+    if (!paragraph.whole && paragraph.room == 0) return line(front + rest, indent, indent + hanging);
     const unsigned left = indent + paragraph.room;
     if (!paragraph.whole) rest = wrapped(rest, width_ - std::min(width_, left), 0);
     out_.append(indent, ' ') += front;
