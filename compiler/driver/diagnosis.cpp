@@ -3,6 +3,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
+#include "runtime/report/document_text.h"
 #include "runtime/store/store.h"
 
 namespace expc::driver {
@@ -20,7 +21,8 @@ int showDiagnosis(const plan::Plan& plan, const DiagnosisRequest& request, const
   if (!stored) return console.error(stored.takeError());
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, request.assumptions), request.how);
   return console.print(request.json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
-                                    : report::diagnosisText(plan, diagnosis, {console.width(), console.colourOut()}))
+                                    : report::documentText(report::diagnosisBlocks(plan, diagnosis), console.width(),
+                                                           console.colourOut()))
              ? kSuccess
              : kError;
 }

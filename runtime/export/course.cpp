@@ -67,18 +67,20 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& stay) {
 }
 
 /// Puts a course behind the others: its lines where it is `shown`, and its object.
-void add(Block& block, const std::vector<std::string>& sides, const Course& course, bool shown) {
+void add(Section& section, const std::vector<std::string>& sides, const Course& course, bool shown) {
   const auto quantity = [&](double value) { return analysis::formatQuantity(value, course.unit, course.dimension); };
   const std::string newest =
       course.stays.empty()
           ? "no value"
           : quantity(course.stays.back().median) + (course.lost.empty() ? " now" : " in the last that has a value");
-  std::vector<Line> lines = {
-      {course.metric + " at " + course.label, report::counted(course.stays.size(), "session") + ", " + newest}};
+  std::vector<report::Paragraph> lines = {{.text = report::counted(course.stays.size(), "session") + ", " + newest,
+                                           .of = course.metric + " at " + course.label}};
   if (!course.lost.empty())
-    lines.push_back({"", course.lost.back().reason, 1,
-                     report::counted(course.lost.size(), "session") + " since then without a value:", "fail"});
-  lines.push_back({"", sparkline(course), 1});
+    lines.push_back({.text = course.lost.back().reason,
+                     .word = report::counted(course.lost.size(), "session") + " since then without a value:",
+                     .style = "fail",
+                     .depth = 1});
+  lines.push_back({.text = sparkline(course), .depth = 1});
   llvm::json::Array stays, changes, lost;
   for (size_t i = 0; i < course.changes.size(); ++i) {
     const auto [at, p] = course.changes[i];
@@ -88,7 +90,10 @@ void add(Block& block, const std::vector<std::string>& sides, const Course& cour
                   {"after", report::numberJson(after)},
                   {"worse", nullptr},
                   {"p", p}};
-    Line line{"", fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p), 1, "changed:", "open"};
+    report::Paragraph line{.text = fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p),
+                           .word = "changed:",
+                           .style = "open",
+                           .depth = 1};
     if (course.better) {
       const bool worse = (*course.better == plan::Direction::Lower) == (after > before);
       line.word = worse ? "worse:" : "better:";
@@ -96,44 +101,44 @@ void add(Block& block, const std::vector<std::string>& sides, const Course& cour
       change["worse"] = worse;
     }
     lines.push_back(std::move(line));
-    lines.push_back({"", "between " + stayText(course.stays[at - 1]), 2});
-    lines.push_back({"", "and " + stayText(course.stays[at]), 2});
+    lines.push_back({.text = "between " + stayText(course.stays[at - 1]), .depth = 2});
+    lines.push_back({.text = "and " + stayText(course.stays[at]), .depth = 2});
     changes.push_back(std::move(change));
   }
-  if (shown) std::ranges::move(lines, std::back_inserter(block.lines));
+  if (shown) std::ranges::move(lines, std::back_inserter(section.lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  block.json.push_back(Object{{"metric", plan::jsonText(course.metric)},
-                              {"label", plan::jsonText(course.label)},
-                              {"unit", plan::jsonText(course.unit)},
-                              {"environment_class", plan::jsonText(course.environment_class)},
-                              {"p", course.p},
-                              {"stays", std::move(stays)},
-                              {"changes", std::move(changes)},
-                              {"lost", std::move(lost)}});
+  section.json.push_back(Object{{"metric", plan::jsonText(course.metric)},
+                                {"label", plan::jsonText(course.label)},
+                                {"unit", plan::jsonText(course.unit)},
+                                {"environment_class", plan::jsonText(course.environment_class)},
+                                {"p", course.p},
+                                {"stays", std::move(stays)},
+                                {"changes", std::move(changes)},
+                                {"lost", std::move(lost)}});
 }
 
 }  // namespace
 
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
                    bool all) {
-  Block block{"courses"};
+  Section section{"courses"};
   size_t changed = 0, without = 0, quiet = 0;
   for (const Course& course : courses) {
     const bool shown = all || !course.changes.empty() || !course.lost.empty();
     changed += !course.changes.empty();
     without += !course.lost.empty();
     quiet += !shown;
-    add(block, sides, course, shown);
+    add(section, sides, course, shown);
   }
-  block.rest = fmt::format(
+  section.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}",
       changed, courses.size(), analysis::formatConfidence(analysis::kConfidence),
       without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
       quiet > 0 ? "; --all shows the others" : "");
   Document document(plan, sides, without > 0 ? analysis::Verdict::Broken : analysis::Verdict::NotAsked);
   document.title += report::joined(sides) + " by session";
-  document.blocks = {std::move(block)};
+  document.sections = {std::move(section)};
   return document;
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
@@ -38,22 +37,17 @@ std::string numbers(const Counts& counts) {
 /// `verdict` is what came out, in one line; `lines` are all that is to be said of it.
 std::string testCase(const Source& source, const std::string& name, const analysis::Meaning& meaning,
                      const std::string& verdict, const std::string& lines) {
+  static constexpr const char* kElements[] = {"", "failure", "error", "skipped"};  // by analysis::Answer
   std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(name));
-  const std::string about = xml(verdict);
-  switch (meaning.answer) {
-    case Answer::Holds:
-      break;
-    case Answer::Fails:
-      out += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", meaning.word, about, xml(lines));
-      break;
-    case Answer::Undecided:
-      out += fmt::format("      <error type=\"{}\" message=\"{}\">{}</error>\n",
-                         meaning.verdict == analysis::Verdict::Broken ? "broken" : "undecided", about, xml(lines));
-      break;
-    case Answer::NotAsked:
-      out += fmt::format("      <skipped message=\"{}\"/>\n", about);
-      break;
-  }
+  const char* element = kElements[static_cast<size_t>(meaning.answer)];
+  if (meaning.answer == Answer::NotAsked)
+    out += fmt::format("      <{} message=\"{}\"/>\n", element, xml(verdict));
+  else if (meaning.answer != Answer::Holds)
+    out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
+                       meaning.answer == Answer::Fails                ? meaning.word
+                       : meaning.verdict == analysis::Verdict::Broken ? "broken"
+                                                                      : "undecided",
+                       xml(verdict), xml(lines));
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
 
@@ -61,8 +55,10 @@ std::string testCase(const Source& source, const analysis::CriterionResult& resu
   const plan::Criterion* criterion = report::criterionOf(source.plan, result);
   if (!criterion) return "";
   std::string lines = criterion->text + "\n";
-  for (const std::string& line : explanationOf(source, *criterion, result)) lines += line + "\n";
-  for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
+  for (const report::VerdictLine& line :
+       report::verdictLines(source.plan, source.judgement, source.results, *criterion, result))
+    lines += line.label + ": " + line.text + "\n";
+  for (const auto& cell : result.cells) lines += report::cellLine(source.plan, *criterion, cell) + "\n";
   return testCase(source, result.name, analysis::meaningOf(result),
                   report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why), lines);
 }

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/export/document.h"
-#include "runtime/export/outcome.h"
+#include "runtime/export/sides.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
-#include "runtime/report/grid.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/remarks.h"
 #include "runtime/report/sections.h"
@@ -36,19 +34,27 @@ std::string folded(const std::string& title, const std::string& rest, const std:
                                     rest.empty() ? "" : ": " + markdownText(rest), body);
 }
 
+std::string sentence(const report::Paragraph& one) {
+  const std::string of = one.of.empty() ? "" : "**" + markdownText(one.of) + "**";
+  return fmt::format("{}{}{}{}{}", markdownText(one.word), one.word.empty() ? "" : " ", of,
+                     of.empty() || one.text.empty() ? "" : ": ", markdownText(one.text));
+}
+
 /// Blocks of a report in Markdown.
 class MarkdownRenderer {
  public:
   std::string operator()(const report::Paragraph& paragraph) const {
-    return paragraph.shown == report::Shown::OnPage ? "" : markdownText(paragraph.text) + "\n\n";
+    return paragraph.shown == report::Shown::OnPage ? "" : sentence(paragraph) + "\n\n";
   }
 
   std::string operator()(const report::Described& block) const {
-    std::string out = fmt::format("\n{}{}:\n\n", markdownText(block.title),
-                                  block.rest.empty() ? "" : " (" + markdownText(block.rest) + ")");
-    for (size_t i = 0; i < block.lines.size() && i < report::kMostInMarkdown; ++i)
-      out += "- " + markdownText(block.lines[i]) + "\n";
-    return out + more(block.lines.size(), report::kMostInMarkdown);
+    std::string out;
+    if (!block.title.empty())
+      out = fmt::format("\n{}{}:\n\n", markdownText(block.title),
+                        block.rest.empty() ? "" : " (" + markdownText(block.rest) + ")");
+    for (const report::Paragraph& one : block.lines)
+      out += fmt::format("{:{}}- {}\n", "", 2 * one.depth, sentence(one));
+    return block.lines.empty() ? out : out + "\n";
   }
 
   std::string operator()(const report::Table& table) const {
@@ -84,8 +90,9 @@ std::string verdicts(const Source& source) {
     const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion) continue;
     std::string explanation;
-    for (const std::string& line : explanationOf(source, *criterion, result))
-      explanation += (explanation.empty() ? "" : "<br>") + markdownText(line);
+    for (const report::VerdictLine& line :
+         report::verdictLines(source.plan, source.judgement, source.results, *criterion, result))
+      explanation += (explanation.empty() ? "" : "<br>") + markdownText(line.label + ": " + line.text);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
     out += row({std::string(analysis::meaningOf(result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
@@ -105,9 +112,7 @@ std::string study(const Source& source) {
       blocks.emplace_back(report::Part{.title = result.name + ", cell by cell",
                                        .blocks = {report::criterionCells(source.plan, *criterion, result)}});
   for (const plan::Table& one : source.plan.tables)
-    if (one.shows == plan::Table::Shows::Values)
-      blocks.emplace_back(report::gridPart(
-          source.plan, report::buildGrid(source.plan, source.judgement, one.subject, one.by), one.subject));
+    blocks.push_back(report::tableBlock(source.plan, source.judgement, one));
   for (report::Block& comparison : report::comparisonParts(source.plan, source.judgement))
     blocks.push_back(std::move(comparison));
   for (report::Described& missing : report::missingRemarks(source.plan, source.judgement, source.results))
@@ -138,18 +143,10 @@ std::string markdownText(std::string_view text) {
 std::string markdown(const Document& document) {
   std::string out =
       fmt::format("### {} {}\n", analysis::meaningOf(document.outcome).markdown, markdownText(document.title));
-  for (const Block& block : document.blocks) {
-    std::string lines, rows = MarkdownRenderer()(block.table);
-    for (const Line& one : block.lines)
-      lines += fmt::format("{:{}}- {}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
-                           one.of.empty() ? "" : "**" + markdownText(one.of) + "**: ", markdownText(one.text));
-    if (!rows.empty()) rows.insert(0, "\n");
-    if (block.rest.empty() && lines.empty()) continue;
-    if (block.aside)
-      out += folded(block.name, "", lines + rows);
-    else
-      out += fmt::format("\n**{}** {}\n\n{}{}", block.name, markdownText(block.rest), lines, rows);
-  }
+  for (const report::Part& part : partsOf(document))
+    out += part.folded
+               ? MarkdownRenderer()(part)
+               : fmt::format("\n**{}** {}\n\n{}", part.title, markdownText(part.rest), MarkdownRenderer()(part.blocks));
   return out;
 }
 

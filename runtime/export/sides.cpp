@@ -7,15 +7,17 @@
 #include <iterator>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
-#include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/remarks.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/verdict_text.h"
 
@@ -81,42 +83,45 @@ std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides)
 }
 
 /// Each with what the sides say of it: of `every` side with its estimates, else of the last where that changed.
-Block verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
+Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
   constexpr size_t kListed = 8;
-  Block block{"verdicts"};
+  Section section{"verdicts"};
   for (const Claim& claim : claims) {
     const std::string fate(fateText(claim.fate()));
     const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
-    block.lines.push_back({claim.criterion.name, claim.criterion.text, 0, every ? fate : words,
-                           every             ? analysis::meaningOf(claim.fate()).style
-                           : claim.lost()    ? "fail"
-                           : claim.changed() ? "open"
-                                             : ""});
+    section.lines.push_back({.text = claim.criterion.text,
+                             .word = every ? fate : words,
+                             .style = every             ? analysis::meaningOf(claim.fate()).style
+                                      : claim.lost()    ? "fail"
+                                      : claim.changed() ? "open"
+                                                        : "",
+                             .of = claim.criterion.name});
     llvm::json::Array all;
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.why(i);
       std::vector<std::string> cells;
       if (claim.results[i])
-        for (const auto& cell : claim.results[i]->cells) cells.push_back(cellLine(plan, claim.criterion, cell));
+        for (const auto& cell : claim.results[i]->cells) cells.push_back(report::cellLine(plan, claim.criterion, cell));
       if (every || (claim.changed() && i + 1 == sides.size()))
-        block.lines.push_back({sides[i].name, claim.verdict(i) + (why.empty() ? "" : ": " + why), 1});
+        section.lines.push_back(
+            {.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
       for (size_t cell = 0; every && cell < cells.size() && cell < kListed; ++cell)
-        block.lines.push_back({"", cells[cell], 2});
+        section.lines.push_back({.text = cells[cell], .depth = 2});
       if (every && cells.size() > kListed)
-        block.lines.push_back({"", fmt::format("… and {} more", cells.size() - kListed), 2});
+        section.lines.push_back({.text = fmt::format("… and {} more", cells.size() - kListed), .depth = 2});
       all.push_back(Object{{"side", plan::jsonText(sides[i].name)},
                            {"verdict", claim.verdict(i)},
                            {"why", plan::jsonText(why)},
                            {"cells", plan::jsonTexts(cells)}});
     }
-    block.json.push_back(Object{{"name", plan::jsonText(claim.criterion.name)},
-                                {"text", plan::jsonText(claim.criterion.text)},
-                                {"became", fate},
-                                {"changed", claim.changed()},
-                                {"lost", claim.lost()},
-                                {"sides", std::move(all)}});
+    section.json.push_back(Object{{"name", plan::jsonText(claim.criterion.name)},
+                                  {"text", plan::jsonText(claim.criterion.text)},
+                                  {"became", fate},
+                                  {"changed", claim.changed()},
+                                  {"lost", claim.lost()},
+                                  {"sides", std::move(all)}});
   }
-  return block;
+  return section;
 }
 
 std::vector<std::string> namesOf(std::span<const Side> sides) {
@@ -152,13 +157,13 @@ std::string daysOf(const Side& side) {
 }
 
 /// Machine, build, program and data, days: what they differ in beside their values.
-Block differences(const Side& before, const Side& after) {
-  Block block{"differences"};
+Section differences(const Side& before, const Side& after) {
+  Section section{"differences"};
   const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
     const std::string one = text(before), other = text(after);
     if (one == other) return;
-    block.lines.push_back({what, one + " → " + other});
-    block.json.push_back(Object{{"what", what}, {"before", plan::jsonText(one)}, {"after", plan::jsonText(other)}});
+    section.lines.push_back({.text = one + " → " + other, .of = what});
+    section.json.push_back(Object{{"what", what}, {"before", plan::jsonText(one)}, {"after", plan::jsonText(other)}});
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
     add(what, [&](const Side& side) {
@@ -170,20 +175,20 @@ Block differences(const Side& before, const Side& after) {
   of("worker", [](const store::TrialKey& key) { return key.worker_build; });
   of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
   add("days", daysOf);
-  if (block.lines.size() > 1) block.rest = "what moved may come of any of these";
-  block.aside = true;
-  return block;
+  if (section.lines.size() > 1) section.rest = "what moved may come of any of these";
+  section.aside = true;
+  return section;
 }
 
 /// What the comparison can be taken for.
-Block scopeOf(const analysis::Sides& sides) {
+Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
     return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
   };
-  Block block{"scope"};
+  Section section{"scope"};
   const auto say = [&](const std::string& text) {
-    block.lines.push_back({"", text});
-    block.json.push_back(plan::jsonText(text));
+    section.lines.push_back({text});
+    section.json.push_back(plan::jsonText(text));
   };
   say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
                   of(sides.after)));
@@ -195,8 +200,8 @@ Block scopeOf(const analysis::Sides& sides) {
         "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
         "one study with both as levels of a factor compares them inside blocks",
         analysis::kSessionsApart));
-  block.aside = true;
-  return block;
+  section.aside = true;
+  return section;
 }
 
 /// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
@@ -226,14 +231,8 @@ std::vector<Missing> missingOf(const plan::Plan& plan, const analysis::Judgement
   return all;
 }
 
-Block missingBlock(const std::vector<Missing>& missing, const char* rest) {
-  Block block{"missing", missing.empty() ? "" : rest};
-  for (const Missing& one : missing) {
-    const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
-    block.lines.push_back({one.what, one.why, 0, std::string(meaning.word), meaning.style});
-  }
-  block.json = report::missingJson(missing);
-  return block;
+Section missingSection(const std::vector<Missing>& missing, const char* rest) {
+  return {"missing", missing.empty() ? "" : rest, report::missingLines(missing), {}, report::missingJson(missing)};
 }
 
 // Values that moved.
@@ -305,23 +304,23 @@ std::string summary(const analysis::Sides& sides) {
 }
 
 /// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
-Block values(const analysis::Sides& sides, double margin) {
+Section values(const analysis::Sides& sides, double margin) {
   using Kind = report::Column::Kind;
-  Block block{"values", summary(sides)};
-  block.table.columns = {{"what", Kind::Label}, {"where", Kind::Label}, {"before"}, {"after"}, {"change"}, {"n"},
-                         {"", Kind::Words}};
-  block.table.most = report::kMostInMarkdown;  // a pull request and a terminal show the same
-  block.table.rest = "--format json has all";
+  Section section{"values", summary(sides)};
+  section.table.columns = {{"what", Kind::Label}, {"where", Kind::Label}, {"before"}, {"after"}, {"change"}, {"n"},
+                           {"", Kind::Words}};
+  section.table.most = report::kMostInMarkdown;  // a pull request and a terminal show the same
+  section.table.rest = "--format json has all";
   std::vector<const Shift*> moved;
   for (const Shift& shift : sides.shifts) {
-    block.json.push_back(shiftJson(shift));
+    section.json.push_back(shiftJson(shift));
     if (shift.moved || shift.apart) moved.push_back(&shift);
   }
   std::ranges::stable_sort(moved, {},
                            [](const Shift* one) { return std::tuple(!one->regression, one->apart, one->p); });
-  for (const Shift* shift : moved) block.table.rows.push_back(rowOf(*shift, margin));
-  block.table.all = block.table.rows.size();
-  return block;
+  for (const Shift* shift : moved) section.table.rows.push_back(rowOf(*shift, margin));
+  section.table.all = section.table.rows.size();
+  return section;
 }
 
 /// What the comparison comes to.
@@ -339,6 +338,37 @@ Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims
 
 }  // namespace
 
+Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome)
+    : title("study " + plan.study + ": "),
+      outcome(outcome),
+      exit_code(analysis::meaningOf(outcome).exit_code),
+      json{{"schema", "expc.compare/2"},
+           {"study", plan::jsonText(plan.study)},
+           {"sides", plan::jsonTexts(sides)},
+           {"outcome", std::string(toString(outcome))}} {}
+
+std::vector<report::Part> partsOf(const Document& document) {
+  std::vector<report::Part> parts;
+  for (const Section& one : document.sections)
+    if (!one.rest.empty() || !one.lines.empty())
+      parts.push_back({.title = one.name,
+                       .rest = one.rest,
+                       .blocks = {report::Described{"", "", one.lines}, one.table},
+                       .folded = one.aside});
+  return parts;
+}
+
+std::string text(const Document& document, unsigned width, bool colour) {
+  std::vector<report::Block> blocks{report::Paragraph{.of = document.title}};
+  for (report::Part& part : partsOf(document)) blocks.emplace_back(std::move(part));
+  return report::documentText(blocks, width, colour);
+}
+
+llvm::json::Value json(Document document) {
+  for (Section& one : document.sections) document.json[one.name] = std::move(one.json);
+  return std::move(document.json);
+}
+
 Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin) {
   const Side &before = sides.front(), &after = sides.back();
   const analysis::Sides found =
@@ -349,12 +379,12 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
   document.title += before.name + " → " + after.name;
   document.json["margin"] = margin;
   document.json["tested"] = found.tested;
-  Block verdicts = verdictsOf(plan, sides, claims, false);
+  Section verdicts = verdictsOf(plan, sides, claims, false);
   if (!claims.empty())
     verdicts.rest = fmt::format("{} of {} changed", std::ranges::count(claims, true, &Claim::changed), claims.size());
-  document.blocks = {differences(before, after), std::move(verdicts),
-                     missingBlock(missing, "what cannot be compared, or fails after"), values(found, margin),
-                     scopeOf(found)};
+  document.sections = {differences(before, after), std::move(verdicts),
+                       missingSection(missing, "what cannot be compared, or fails after"), values(found, margin),
+                       scopeOf(found)};
   return document;
 }
 
@@ -379,8 +409,8 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
   document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
-  document.blocks = {verdictsOf(plan, sides, claims, true), missingBlock(missing, "what has no value elsewhere")};
-  document.blocks[0].rest = report::joined(counts);
+  document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "what has no value elsewhere")};
+  document.sections[0].rest = report::joined(counts);
   return document;
 }
 

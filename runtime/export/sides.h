@@ -1,6 +1,9 @@
 #pragma once
 
-// What `expc compare` says of sides, each a set of results of one study.
+// What `expc compare` says of sides, each a set of results of one study: put together once, for a terminal, for a pull
+// request and for programs.
+
+#include <llvm/Support/JSON.h>
 
 #include <span>
 #include <string>
@@ -8,11 +11,38 @@
 
 #include "runtime/analysis/course.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/export/document.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 #include "runtime/store/records.h"
 
 namespace expc::exports {
+
+/// A part of what is said, and the same for programs.
+struct Section {
+  std::string name;       // its title, and its member of the JSON
+  std::string rest = "";  // beside the title
+  std::vector<report::Paragraph> lines = {};
+  report::Table table = {};  // below the lines
+  llvm::json::Array json = {};
+  bool aside = false;  // in Markdown it is folded
+};
+
+struct Document {
+  /// Of sides of one study; `outcome` is what all of it comes to.
+  Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome);
+
+  std::string title;  // to be finished
+  analysis::Verdict outcome;
+  int exit_code;
+  std::vector<Section> sections = {};
+  llvm::json::Object json;  // what stands beside the members of the sections
+};
+
+/// What there is of it to read.
+std::vector<report::Part> partsOf(const Document& document);
+std::string text(const Document& document, unsigned width, bool colour);
+std::string markdown(const Document& document);
+llvm::json::Value json(Document document);
 
 struct Side {
   std::string name;  // as it was asked for

@@ -10,19 +10,8 @@
 namespace expc::exports {
 
 std::string_view toString(Type type) {
-  switch (type) {
-    case Type::Text:
-      return "text";
-    case Type::Integer:
-      return "integer";
-    case Type::Real:
-      return "real";
-    case Type::Truth:
-      return "truth";
-    case Type::Time:
-      return "time";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"text", "integer", "real", "truth", "time"};
+  return kWords[static_cast<size_t>(type)];
 }
 
 int64_t microseconds(UnixTime time) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "runtime/analysis/readings.h"
-#include "runtime/export/factors.h"
 
 namespace expc::exports {
 namespace {
@@ -73,6 +72,69 @@ std::string_view text(const std::string& text) { return text; }
 /// None for an empty text.
 Cell textOrNone(const std::string& text) { return text.empty() ? Cell() : Cell(std::string_view(text)); }
 
+Type typeOf(const plan::Factor& factor) {
+  Type type = Type::Integer;
+  for (const plan::Level& level : factor.levels) {
+    if (!level.value.getAsNumber()) return Type::Text;
+    if (!level.value.getAsInteger()) type = Type::Real;
+  }
+  return factor.levels.empty() ? Type::Text : type;
+}
+
+/// What holds values of both.
+Type common(Type first, Type second) {
+  if (first == second) return first;
+  return first == Type::Text || second == Type::Text ? Type::Text : Type::Real;
+}
+
+/// The factors of several studies as columns: a number in base units where every level of the factor is one, else the
+/// level as it is written, a string without its quotes. Those of one name share a column. Refers to the sources, which
+/// must outlive it.
+class Factors {
+ public:
+  explicit Factors(std::span<const Source> sources) {
+    for (const Source& source : sources)
+      for (const plan::Factor& factor : source.plan.factors) {
+        const auto [at, fresh] = at_.try_emplace(factor.name, columns_.size());
+        if (fresh)
+          columns_.push_back({"factor_" + factor.name, typeOf(factor), ""});
+        else
+          columns_[at->second].type = common(columns_[at->second].type, typeOf(factor));
+      }
+    for (Column& column : columns_)
+      column.what = column.type == Type::Text
+                        ? "the point's level, as the study writes it but without quotes; empty where it is not active"
+                        : "the point's level in base units; empty where it is not active";
+  }
+
+  const std::vector<Column>& columns() const { return columns_; }
+  /// The point's levels, a cell for each column; none where the study has no such factor, or it is not active there.
+  std::vector<Cell> cells(const plan::Plan& plan, const plan::Point& point) const {
+    std::vector<Cell> cells(columns_.size());
+    for (size_t i = 0; i < plan.factors.size() && i < point.levels.size(); ++i) {
+      const auto at = at_.find(plan.factors[i].name);
+      if (point.levels[i] == plan::kInactive || at == at_.end()) continue;
+      const plan::Level& level = plan.factors[i].levels[point.levels[i]];
+      Cell& cell = cells[at->second];
+      switch (columns_[at->second].type) {
+        case Type::Integer:
+          cell = level.value.getAsInteger().value_or(0);
+          break;
+        case Type::Real:
+          cell = level.value.getAsNumber().value_or(0);
+          break;
+        default:
+          cell = std::string_view(level.value.getAsString().value_or(level.label));
+      }
+    }
+    return cells;
+  }
+
+ private:
+  std::vector<Column> columns_;
+  std::map<std::string, size_t, std::less<>> at_;  // by the factor's name
+};
+
 /// Hands the trials of one study on, with the cells that all their rows share.
 class Rows {
  public:
@@ -80,8 +142,6 @@ class Rows {
     for (const store::Trial& trial : source.results.trials) counting_.insert(trial.id);
     for (const plan::Point& point : source.plan.points) points_[point.id] = {&point, source.plan.label(point)};
   }
-
-  const Source& source() const { return source_; }
 
   /// What `kWhat` lists.
   void what(std::vector<Cell>& row, const store::Trial& trial) {

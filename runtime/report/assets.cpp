@@ -21,6 +21,9 @@
   }
 
 EXPC_ASSET(style, EXPC_ASSETS "/report.css")
+EXPC_ASSET(page, EXPC_ASSETS "/page.html")
+EXPC_ASSET(reading, EXPC_ASSETS "/reading.html")
+EXPC_ASSET(repeat, EXPC_ASSETS "/repeat.html")
 EXPC_ASSET(script, EXPC_ASSETS "/report.js")
 EXPC_ASSET(chartLibrary, EXPC_CHART_LIBRARY)
 EXPC_ASSET(chartConfig, EXPC_ASSETS "/chart_config.json")

@@ -245,7 +245,7 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
   if (const std::string judged = judgedText(attribution); !judged.empty()) uses.push_back(judged);
   part.rest = joined(uses) + (uses.empty() ? "" : ": ") + stepText(attribution);
   for (std::string& caution : cautions(plan, attribution))
-    part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution"});
+    part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution:", "open"});
   // The phases at a glance; the longer lists behind a click.
   Part more{.title = "More: calls, kernels, operators", .folded = true, .titled_on_page = true};
   for (const analysis::AttributionView& view : attribution.views) {

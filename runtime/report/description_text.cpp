@@ -75,24 +75,24 @@ std::string levelsText(const analysis::FactorEffect& effect) {
 }
 
 Described effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& all) {
-  Described part{"Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict", {}};
+  Described part{"Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict"};
   for (const analysis::Effects& effects : all) {
     std::string text = fmt::format("{}, mean {} ({}), varies by ", effects.metric,
                                    valueText(plan, effects.metric, effects.mean), gridText(effects));
     for (const analysis::FactorEffect& effect : effects.effects)
       text += fmt::format("{} {}, ", nameOf(effect), share(effect.share));
     if (effects.higher > 0) text += fmt::format("three factors and more {}, ", share(effects.higher));
-    part.lines.push_back(text + (effects.blocks > 1 ? fmt::format("blocks {}, error {}", share(effects.between_blocks),
-                                                                  share(effects.error))
-                                                    : "and nothing says how much of that is noise"));
+    part.lines.push_back({text + (effects.blocks > 1 ? fmt::format("blocks {}, error {}", share(effects.between_blocks),
+                                                                   share(effects.error))
+                                                     : "and nothing says how much of that is noise")});
     for (const analysis::FactorEffect& effect : effects.effects)
-      if (effect.share >= kWorthSaying) part.lines.push_back(levelsText(effect));
+      if (effect.share >= kWorthSaying) part.lines.push_back({levelsText(effect)});
   }
   return part;
 }
 
 Described rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
-  Described part{"Rankings", "by medians; points that blocks do not tell apart share a rank; a description", {}};
+  Described part{"Rankings", "by medians; points that blocks do not tell apart share a rank; a description"};
   for (const analysis::Ranking& ranking : rankings) {
     std::string text = ranking.metric + ":";
     const size_t shown = shownOf(ranking.points.size(), kListedRanks);
@@ -102,13 +102,13 @@ Described rankingText(const plan::Plan& plan, const std::vector<analysis::Rankin
                           valueText(plan, ranking.metric, one.median));
     }
     if (ranking.points.size() > shown) text += fmt::format("; … of {}", counted(ranking.points.size(), "point"));
-    part.lines.push_back(std::move(text));
+    part.lines.push_back({std::move(text)});
   }
   return part;
 }
 
 Described frontText(const plan::Plan& plan, const std::vector<analysis::Front>& fronts) {
-  Described part{"Best in two metrics", "points that no other beats in both, by medians; a description", {}};
+  Described part{"Best in two metrics", "points that no other beats in both, by medians; a description"};
   for (const analysis::Front& front : fronts) {
     std::vector<std::string> points;
     const size_t shown = shownOf(front.points.size(), kListedOfFront);
@@ -117,16 +117,16 @@ Described frontText(const plan::Plan& plan, const std::vector<analysis::Front>& 
                                    valueText(plan, front.first, front.points[i].first),
                                    valueText(plan, front.second, front.points[i].second)));
     if (front.points.size() > shown) points.push_back("…");
-    part.lines.push_back(fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
-                                     front.points.size() + front.beaten, joined(points, "; ")));
+    part.lines.push_back({fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
+                                      front.points.size() + front.beaten, joined(points, "; "))});
   }
   return part;
 }
 
 Described driftText(const std::vector<analysis::Drift>& drifts) {
-  Described part{"Over the run", "what blocks have in common: pairs do not see it, values of single points do", {}};
+  Described part{"Over the run", "what blocks have in common: pairs do not see it, values of single points do"};
   for (const analysis::Drift& drift : drifts)
-    for (std::string& text : driftTexts(drift)) part.lines.push_back(std::move(text));
+    for (std::string& text : driftTexts(drift)) part.lines.push_back({std::move(text)});
   return part;
 }
 
@@ -134,8 +134,7 @@ Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlie
                       const store::Results& results) {
   Described part{
       "Values that lie apart",
-      "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do",
-      {}};
+      "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do"};
   const size_t shown = shownOf(outliers.size(), kListedOutliers);
   for (size_t i = 0; i < shown; ++i) {
     const analysis::Outlier& one = outliers[i];
@@ -146,9 +145,9 @@ Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlie
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),
                     valueText(plan, one.metric, one.value, larger), valueText(plan, one.metric, one.median, larger));
     if (trial != results.trials.end() && !trial->notes.empty()) text += "; it notes: " + joined(trial->notes, "; ");
-    part.lines.push_back(std::move(text));
+    part.lines.push_back({std::move(text)});
   }
-  if (outliers.size() > shown) part.lines.push_back(fmt::format("… and {} more", outliers.size() - shown));
+  if (outliers.size() > shown) part.lines.push_back({fmt::format("… and {} more", outliers.size() - shown)});
   return part;
 }
 

@@ -62,91 +62,58 @@ std::string costText(const DesignDiagnosis& design) {
   return text;
 }
 
-class Writer : TerminalText {
- public:
-  Writer(const plan::Plan& plan, const Diagnosis& diagnosis, const DiagnosisTextOptions& options)
-      : TerminalText(options.width, options.colour), plan_(plan), diagnosis_(diagnosis) {}
+/// From where on a criterion is decided in most studies.
+std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
+  const bool own = criterion.cells.front().bound.has_value();
+  const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
+                       bool passes) {
+    if (!distance)
+      return fmt::format("{} nowhere within {:.0f} half-widths of its interval", word, one.sweeps.back().distance);
+    if (!value && !own)
+      return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
+                         passes ? "pass" : "fail");
+    if (!value)
+      return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
+                         std::abs(*distance), passes ? "inside" : "outside");
+    const bool below =
+        criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
+    return fmt::format("{} from {} {}", word, valueText(plan, criterion, *value), below == passes ? "down" : "on");
+  };
+  return fmt::format("in {:.0f} % of studies it {}, and {}", simulate::kPower * 100,
+                     end("passes", one.passes_from, one.passes_at, true),
+                     end("fails", one.fails_from, one.fails_at, false));
+}
 
-  std::string all() {
-    line(fmt::format("{} simulated studies of {}: {} repetitions of {} (seed {})", diagnosis_.studies,
-                     paint_.bold(plan_.study), repetitions(plan_, diagnosis_.design),
-                     counted(plan_.points.size(), "point"), diagnosis_.seed),
-         0, 4);
-    line("noise of one trial: " + noiseText(diagnosis_.model), 0, 4);
-    if (diagnosis_.model.lost > 0) line("trials that are lost: " + shareOfStudies(diagnosis_.model.lost), 0, 4);
-    line(costText(diagnosis_.design), 0, 4);
-    for (size_t c = 0; c < plan_.criteria.size(); ++c) criterion(c);
-    if (plan_.criteria.empty()) line("there is no criterion to decide", 0, 4);
-    if (diagnosis_.larger) {
-      out_ += '\n';
-      line(fmt::format("a larger design of {} repetitions: {}", repetitions(plan_, *diagnosis_.larger),
-                       costText(*diagnosis_.larger)),
-           0, 4);
-    }
-    return std::move(out_);
-  }
-
- private:
-  void criterion(size_t c) {
-    const plan::Criterion& criterion = plan_.criteria[c];
-    const CriterionDiagnosis& one = diagnosis_.design.criteria[c];
-    out_ += '\n';
-    line(paint_.bold(one.name) + ": " + printable(criterion.text), 0, 6);
-    if (!one.skipped.empty()) return line("not simulated: " + one.skipped, 4, 6);
-    if (one.chances) {
-      std::string text = truthText(plan_, criterion, one) + ": " + chances(*one.chances);
-      if (one.coverage) text += fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100);
-      line(text, 4, 6);
-    } else {
-      line("what is true of it is not known: measure, or state it with --effect " + one.name + "=VALUE", 4, 6);
-    }
-    if (one.untrusted > 0)
-      line(fmt::format("a control keeps it open in {} of studies, whatever its values are: the same twice differs too "
-                       "much at this noise",
-                       shareOfStudies(one.untrusted)),
-           4, 6);
-    if (one.cut_off > 0)
-      line(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
-                       durationText(plan_.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)),
-           4, 6);
-    if (one.sweeps.empty()) return line("its values do not vary, so the first two decide it", 4, 6);
-    for (const simulate::Sweep& sweep : one.sweeps)
-      if (sweep.distance == 0) line("if it is at its bound: " + chances(sweep.chances), 4, 6);
-    line(powerText(criterion, one), 4, 6);
-    if (diagnosis_.larger && diagnosis_.larger->most != diagnosis_.design.most)
-      line(fmt::format("with {}: {}{}", repetitions(plan_, *diagnosis_.larger),
-                       powerText(criterion, diagnosis_.larger->criteria[c]),
-                       one.chances ? "; " + chances(*diagnosis_.larger->criteria[c].chances) + " " +
-                                         truthText(plan_, criterion, one)
-                                   : ""),
-           4, 6);
-  }
-
-  /// From where on the criterion is decided in most studies.
-  std::string powerText(const plan::Criterion& criterion, const CriterionDiagnosis& one) const {
-    const bool own = criterion.cells.front().bound.has_value();
-    const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
-                         bool passes) {
-      if (!distance)
-        return fmt::format("{} nowhere within {:.0f} half-widths of its interval", word, one.sweeps.back().distance);
-      if (!value && !own)
-        return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
-                           passes ? "pass" : "fail");
-      if (!value)
-        return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
-                           std::abs(*distance), passes ? "inside" : "outside");
-      const bool below =
-          criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
-      return fmt::format("{} from {} {}", word, valueText(plan_, criterion, *value), below == passes ? "down" : "on");
-    };
-    return fmt::format("in {:.0f} % of studies it {}, and {}", simulate::kPower * 100,
-                       end("passes", one.passes_from, one.passes_at, true),
-                       end("fails", one.fails_from, one.fails_at, false));
-  }
-
-  const plan::Plan& plan_;
-  const Diagnosis& diagnosis_;
-};
+void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, std::vector<Block>& blocks) {
+  const plan::Criterion& criterion = plan.criteria[c];
+  const CriterionDiagnosis& one = diagnosis.design.criteria[c];
+  blocks.emplace_back(Paragraph{.text = criterion.text, .of = one.name, .apart = true});
+  const auto say = [&](std::string text) { blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1}); };
+  if (!one.skipped.empty()) return say("not simulated: " + one.skipped);
+  if (one.chances)
+    say(truthText(plan, criterion, one) + ": " + chances(*one.chances) +
+        (one.coverage ? fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100) : ""));
+  else
+    say("what is true of it is not known: measure, or state it with --effect " + one.name + "=VALUE");
+  if (one.untrusted > 0)
+    say(
+        fmt::format("a control keeps it open in {} of studies, whatever its values are: the same twice differs too "
+                    "much at this noise",
+                    shareOfStudies(one.untrusted)));
+  if (one.cut_off > 0)
+    say(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
+                    durationText(plan.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)));
+  if (one.sweeps.empty()) return say("its values do not vary, so the first two decide it");
+  for (const simulate::Sweep& sweep : one.sweeps)
+    if (sweep.distance == 0) say("if it is at its bound: " + chances(sweep.chances));
+  say(powerText(plan, criterion, one));
+  if (diagnosis.larger && diagnosis.larger->most != diagnosis.design.most)
+    say(fmt::format("with {}: {}{}", repetitions(plan, *diagnosis.larger),
+                    powerText(plan, criterion, diagnosis.larger->criteria[c]),
+                    one.chances
+                        ? "; " + chances(*diagnosis.larger->criteria[c].chances) + " " + truthText(plan, criterion, one)
+                        : ""));
+}
 
 Value optional(const std::optional<double>& value) { return value ? Value(*value) : Value(nullptr); }
 
@@ -196,8 +163,23 @@ std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion
   return fmt::format("{}: {} of {} simulated studies", truthText(plan, criterion, one), chances(*one.chances), studies);
 }
 
-std::string diagnosisText(const plan::Plan& plan, const Diagnosis& diagnosis, const DiagnosisTextOptions& options) {
-  return Writer(plan, diagnosis, options).all();
+std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diagnosis) {
+  std::vector<Block> blocks{
+      Paragraph{.text = fmt::format("{} repetitions of {} (seed {})", repetitions(plan, diagnosis.design),
+                                    counted(plan.points.size(), "point"), diagnosis.seed),
+                .of = fmt::format("{} simulated studies of {}", diagnosis.studies, plan.study)},
+      Paragraph{"noise of one trial: " + noiseText(diagnosis.model)}};
+  if (diagnosis.model.lost > 0)
+    blocks.emplace_back(Paragraph{"trials that are lost: " + shareOfStudies(diagnosis.model.lost)});
+  blocks.emplace_back(Paragraph{costText(diagnosis.design)});
+  for (size_t c = 0; c < plan.criteria.size(); ++c) addCriterion(plan, diagnosis, c, blocks);
+  if (plan.criteria.empty()) blocks.emplace_back(Paragraph{"there is no criterion to decide"});
+  if (diagnosis.larger)
+    blocks.emplace_back(
+        Paragraph{.text = costText(*diagnosis.larger),
+                  .of = fmt::format("a larger design of {} repetitions", repetitions(plan, *diagnosis.larger)),
+                  .apart = true});
+  return blocks;
 }
 
 Value diagnosisJson(const plan::Plan& plan, const Diagnosis& diagnosis) {

@@ -5,6 +5,7 @@
 // wrote them: whoever shows a block makes them safe for its medium.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,19 +83,32 @@ struct Table {
   }
 };
 
+/// A sentence, or a few: "worse: 12 ms → 14 ms", "PASS → FAIL quick: forall …".
 struct Paragraph {
-  std::string text;
+  std::string text = {};
   Tone tone = Tone::Quiet;
-  std::string warning = {};  // the word in front of one that warns
-  bool under = false;        // it belongs to the one above
+  std::string word = {};        // stands in front: what it comes to, or warns of
+  std::string_view style = {};  // of the word: a verdict's (analysis/meaning.h), "" for none
+  std::string of = {};          // what it speaks of, in bold; the text is said of that
+  unsigned depth = 0;           // below one that goes before
   Shown shown = Shown::Everywhere;
+  std::optional<std::string> log = {};  // what stands behind it on the page, where it is one of `Described`
+  // In a terminal:
+  unsigned room = 0;   // columns of the word, beside which the rest stands
+  bool whole = false;  // on one line, so that it can be taken over
+  bool apart = false;  // below a free line
 };
 
-/// Sentences under a title, which the page folds.
+inline std::vector<Paragraph> sentences(const std::vector<std::string>& texts) {
+  std::vector<Paragraph> all;
+  for (const std::string& text : texts) all.push_back({text});
+  return all;
+}
+
+/// Sentences under a title, which the page folds; without a title they stand by themselves.
 struct Described {
   std::string title, rest;
-  std::vector<std::string> lines;
-  std::vector<std::string> logs = {};  // what stands behind each line on the page; empty: nothing does
+  std::vector<Paragraph> lines = {};
 };
 
 /// Markup that only the page has: its charts.
@@ -103,9 +117,9 @@ struct Figures {
 };
 
 struct Block;
-/// Blocks under a title.
+/// Blocks under a title; in a terminal without one they belong to what stands above.
 struct Part {
-  std::string title;
+  std::string title = {};
   std::string law = {};   // a formula
   std::string rest = {};  // what is to be known of all of it
   std::vector<Block> blocks = {};

@@ -54,34 +54,35 @@ std::string cellMarkup(const Table& table, const Row& row, size_t i) {
                      column.kind == Kind::Drawing ? "" : attribute("data-label", table.heading(column)), inner);
 }
 
+/// What it comes to, what it speaks of, and what is said of that.
+std::string sentence(const Paragraph& one) {
+  const std::string of = one.of.empty() ? "" : "<b>" + html(one.of) + "</b>" + (one.text.empty() ? "" : ": ");
+  return html(one.word) + (one.word.empty() ? "" : " ") + of + htmlProse(one.text);
+}
+
 class PageRenderer {
  public:
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.shown == Shown::InText) return "";
-    if (!paragraph.warning.empty())
-      return fmt::format("<p class=\"caution\"><b>{}:</b> {}.</p>", html(capitalised(paragraph.warning)),
+    if (!paragraph.word.empty())
+      return fmt::format("<p class=\"caution\"><b>{}</b> {}.</p>", html(capitalised(paragraph.word)),
                          htmlProse(paragraph.text));
-    return fmt::format("<p{}>{}</p>", paragraph.tone == Tone::Quiet ? " class=\"quiet\"" : "",
-                       htmlProse(paragraph.text));
+    return fmt::format("<p{}>{}</p>", paragraph.tone == Tone::Quiet ? " class=\"quiet\"" : "", sentence(paragraph));
   }
 
   std::string operator()(const Described& block) const {
-    if (block.logs.empty()) {
-      std::string body = "<ul>";
-      for (const std::string& line : block.lines) body += "<li>" + htmlProse(line) + "</li>";
-      return folded(block.title + (block.rest.empty() ? "" : ": " + block.rest), body + "</ul>");
+    std::string list, opened;
+    for (const Paragraph& one : block.lines) {
+      list += "<li>" + sentence(one) + "</li>";
+      opened += one.log ? fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", sentence(one),
+                                      one.log->empty() ? "<p class=\"quiet\">It wrote no log.</p>"
+                                                       : "<pre>" + html(*one.log) + "</pre>")
+                        : (*this)(one);
     }
-    std::string out = fmt::format("<h3>{}: {}</h3>", html(block.title), html(block.rest));
-    for (size_t i = 0; i < block.lines.size(); ++i) {
-      const std::string line = html(block.lines[i]);
-      if (i >= block.logs.size())
-        out += "<p class=\"quiet\">" + line + "</p>";
-      else
-        out += fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", line,
-                           block.logs[i].empty() ? "<p class=\"quiet\">It wrote no log.</p>"
-                                                 : "<pre>" + html(block.logs[i]) + "</pre>");
-    }
-    return out;
+    const std::string title = block.title + (block.rest.empty() ? "" : ": " + block.rest);
+    if (std::ranges::any_of(block.lines, [](const Paragraph& one) { return one.log.has_value(); }))
+      return "<h3>" + html(title) + "</h3>" + opened;
+    return folded(title, "<ul>" + list + "</ul>");
   }
 
   std::string operator()(const Table& table) const {

@@ -88,8 +88,8 @@ TEST_CASE("parts have a heading, and inside of one a line") {
       .law = "a = b",
       .rest = "of all",
       .blocks = {inner, Paragraph{.text = "drawn", .shown = Shown::OnPage},
-                 Paragraph{.text = "may be noise", .warning = "caution"}, Figures{"<figure></figure>"},
-                 Paragraph{.text = "such as 1", .under = true},
+                 Paragraph{.text = "may be noise", .word = "caution:", .style = "open"}, Figures{"<figure></figure>"},
+                 Paragraph{.text = "such as 1", .depth = 1},
                  Part{.title = "more", .blocks = {Paragraph{"rest"}}, .folded = true, .titled_on_page = true}}};
   CHECK(text(part) ==
         "\nouter  a = b; of all\n"
@@ -107,12 +107,13 @@ TEST_CASE("parts have a heading, and inside of one a line") {
 }
 
 TEST_CASE("sentences that have a log open on the page") {
-  const Described block{"Lost", "2 of 3", {"one\033", "two", "… and 7 more"}, {"boom </pre>", ""}};
+  const Described block{
+      "Lost", "2 of 3", {{.text = "one\033", .log = "boom </pre>"}, {.text = "two", .log = ""}, {"… and 7 more"}}};
   CHECK(text(block) == "\nLost  2 of 3\n  one\\x1b\n  two\n  … and 7 more\n");
   const std::string page = pageMarkup(block);
   CHECK(has(page, "<summary>one\\x1b</summary><pre>boom &lt;/pre&gt;</pre>"));
   CHECK(has(page, "<summary>two</summary><p class=\"quiet\">It wrote no log.</p>"));
   CHECK(has(page, "<p class=\"quiet\">… and 7 more</p>"));
-  CHECK(
-      has(pageMarkup(Described{"Notes", "", {"a `b`"}}), "<summary>Notes</summary><ul><li>a <code>b</code></li></ul>"));
+  CHECK(has(pageMarkup(Described{"Notes", "", {{"a `b`"}}}),
+            "<summary>Notes</summary><ul><li>a <code>b</code></li></ul>"));
 }

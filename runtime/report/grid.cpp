@@ -140,52 +140,43 @@ double magnitudeOf(const std::optional<double>& estimate) {
   return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
 }
 
+/// Rows or columns by the positions of their levels, as the study declares them: the labels, and the number of each.
+using Places = std::map<std::vector<size_t>, std::pair<std::vector<std::string>, size_t>>;
+
 void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
               const std::vector<std::string>& by) {
-  std::vector<size_t> order = layoutFactors(factors, entries, by);
-  const bool has_columns = order.size() > 1;
-  std::optional<size_t> column;
-  if (has_columns) {
-    column = order.back();
-    order.pop_back();
-    grid.column_factor = factors[*column];
-  } else {
-    grid.columns = {grid.subject};
+  std::vector<size_t> down = layoutFactors(factors, entries, by), across;
+  if (down.size() > 1) {
+    across = {down.back()};
+    down.pop_back();
+    grid.column_factor = factors[across[0]];
   }
-  for (const size_t factor : order) grid.row_factors.push_back(factors[factor]);
-
-  // Sorted by position of the levels, as the study declares them.
-  std::map<std::vector<size_t>, std::vector<std::string>> rows;
-  std::map<size_t, std::string> columns;
-  std::map<std::vector<size_t>, size_t> row_at;
-  std::map<size_t, size_t> column_at;
-  const auto rowKey = [&](const Entry& entry) {
+  for (const size_t factor : down) grid.row_factors.push_back(factors[factor]);
+  const auto keyOf = [&](const Entry& entry, const std::vector<size_t>& of) {
     std::vector<size_t> key;
-    for (const size_t factor : order) key.push_back(levelIndex(plan, factors[factor], entry.labels[factor]));
+    for (const size_t factor : of) key.push_back(levelIndex(plan, factors[factor], entry.labels[factor]));
     return key;
   };
-  for (const Entry& entry : entries) {
-    std::vector<std::string>& labels = rows[rowKey(entry)];
-    labels.clear();
-    for (const size_t factor : order) labels.push_back(entry.labels[factor]);
-    if (column) columns[levelIndex(plan, grid.column_factor, entry.labels[*column])] = entry.labels[*column];
-  }
-  for (const auto& [key, labels] : rows) {
-    row_at[key] = grid.rows.size();
-    grid.rows.push_back(labels);
-  }
-  for (const auto& [key, label] : columns) {
-    column_at[key] = grid.columns.size();
-    grid.columns.push_back(label);
-  }
-  grid.cells.assign(grid.rows.size(), std::vector<GridCell>(grid.columns.size()));
+  const auto placesOf = [&](const std::vector<size_t>& of) {
+    Places places;
+    for (const Entry& entry : entries) {
+      std::vector<std::string> labels;
+      for (const size_t factor : of) labels.push_back(entry.labels[factor]);
+      places[keyOf(entry, of)].first = std::move(labels);
+    }
+    size_t number = 0;
+    for (auto& [key, place] : places) place.second = number++;
+    return places;
+  };
+  const Places rows = placesOf(down), columns = placesOf(across);
+  for (const auto& [key, row] : rows) grid.rows.push_back(row.first);
+  for (const auto& [key, column] : columns) grid.columns.push_back(across.empty() ? grid.subject : column.first[0]);
+  grid.cells.assign(rows.size(), std::vector<GridCell>(columns.size()));
   double largest = 0;
   for (const Entry& entry : entries) largest = std::max(largest, magnitudeOf(entry.cell.estimate));
   for (Entry& entry : entries) {
     entry.cell.beside = largest;
-    const size_t row = row_at.at(rowKey(entry));
-    const size_t at = column ? column_at.at(levelIndex(plan, grid.column_factor, entry.labels[*column])) : 0;
-    grid.cells[row][at] = std::move(entry.cell);
+    grid.cells[rows.at(keyOf(entry, down)).second][columns.at(keyOf(entry, across)).second] = std::move(entry.cell);
   }
 }
 
@@ -203,13 +194,9 @@ std::string asideText(const GridCell& cell) {
 }  // namespace
 
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label) {
-  for (const plan::Factor& candidate : plan.factors) {
-    if (candidate.name != factor) continue;
-    for (size_t i = 0; i < candidate.levels.size(); ++i)
-      if (candidate.levels[i].label == label) return i;
-    return candidate.levels.size();
-  }
-  return 0;
+  const plan::Factor* found = plan::named(plan.factors, factor);
+  if (!found) return 0;
+  return static_cast<size_t>(std::ranges::find(found->levels, label, &plan::Level::label) - found->levels.begin());
 }
 
 GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
@@ -222,7 +209,6 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
   else
     cell.note = whyMissing(plan, judgement, point, metric);
   if (summary) cell.never = summary->never;
-  if (summary) cell.spreads = summary->spreads;
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
@@ -238,22 +224,16 @@ double largestOf(const std::vector<analysis::CellEstimate>& estimates) {
 
 GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
                   double beside) {
-  GridCell cell = gridCell(estimate);
-  cell.beside = beside;
-  if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
-  cell.ideal = planned.ideal;
-  return cell;
-}
-
-GridCell gridCell(const analysis::CellEstimate& estimate) {
   GridCell cell;
   cell.estimate = estimate.estimate;
   cell.interval = estimate.interval;
   cell.n = estimate.scope.complete;
   cell.constant = estimate.constant;
-  cell.spreads = estimate.spreads;
   cell.values = estimate.values;
   if (!estimate.estimate) cell.note = estimate.why.empty() ? "not run" : estimate.why;
+  cell.beside = beside;
+  if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
+  cell.ideal = planned.ideal;
   return cell;
 }
 

@@ -26,13 +26,12 @@ struct GridCell {
   std::vector<unsigned> outliers;
   std::string note;  // why there is no estimate (an interval may still be there): "not run", "failed", "not on this
                      // device"; else ""
-  std::optional<double> published = std::nullopt;        // by a reference: shown beside, not judged
-  unsigned never = 0;                                    // of n: a series that never got there
-  double limit = 0;                                      // seconds that the timeouts met at most
-  std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
-  unsigned out_of_memory = 0;                  // blocks beside these values in which the point ran out of memory
-  std::optional<double> ideal = std::nullopt;  // what devices that lose nothing to each other would give
-  double beside = 0;                           // the largest magnitude in its table, which decides the unit
+  std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
+  unsigned never = 0;                              // of n: a series that never got there
+  double limit = 0;                                // seconds that the timeouts met at most
+  unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
+  std::optional<double> ideal = std::nullopt;      // what devices that lose nothing to each other would give
+  double beside = 0;                               // the largest magnitude in its table, which decides the unit
 };
 
 struct Grid {
@@ -84,8 +83,6 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analy
                   double beside = 0);
 /// The largest magnitude among estimates.
 double largestOf(const std::vector<analysis::CellEstimate>& estimates);
-/// The same without.
-GridCell gridCell(const analysis::CellEstimate& estimate);
 
 /// The levels' positions decide the order of labels; a label that is no level sorts last.
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label);

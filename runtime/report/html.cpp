@@ -66,22 +66,37 @@ std::string dataElement(const Page& page) {
          "</script>\n";
 }
 
+constexpr char kNoCharts[] =
+    "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
+    "run</code> (or <code>tools/setup</code> and a new build), then <code>expc report</code>. Every number is in the "
+    "tables.</p>\n";
+constexpr char kNoScripts[] =
+    "<noscript><p class=\"notice\">Charts need scripts, which are off. Every number is in the tables.</p></noscript>\n";
+
+/// What the charts are drawn from and with.
+std::string chartElements(const Page& page) {
+  llvm::json::Object specifications;
+  for (size_t i = 0; i < page.charts.size(); ++i)
+    specifications[fmt::format("chart-{}", i + 1)] = llvm::json::Object(page.charts[i].specification);
+  return fmt::format(
+      "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
+      "id=\"charts\">{}</script>\n<script>{}</script>\n",
+      scriptSafe(assets::chartConfig()), scriptJson(std::move(specifications)), scriptText(assets::chartLibrary()));
+}
+
 }  // namespace
 
 bool hasChartLibrary() { return !assets::chartLibrary().empty(); }
-
-std::string Page::place(llvm::json::Object specification, const std::string& name) {
-  charts.push_back({name, std::move(specification)});
-  return fmt::format("<div class=\"chart\" id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}\"></div>",
-                     charts.size(), html(name));
-}
 
 std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
   for (Chart& chart : all) {
     const bool captioned = !chart.caption.empty();
-    out += "<figure>" + (captioned ? "<figcaption>" + html(chart.caption) + "</figcaption>" : std::string()) +
-           place(std::move(chart.specification), captioned ? name + " at " + chart.caption : name) + "</figure>";
+    charts.push_back({captioned ? name + " at " + chart.caption : name, std::move(chart.specification)});
+    out += fmt::format(
+        "<figure>{}<div class=\"chart\" id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}\"></div></figure>",
+        captioned ? "<figcaption>" + html(chart.caption) + "</figcaption>" : "", charts.size(),
+        html(charts.back().name));
   }
   return out + (all.size() > 1 ? "</div>" : "");
 }
@@ -121,44 +136,23 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
                            pageSection("measurements", "All measurements", measurements) +
                            pageSection("rehearsed", "Rehearsed", rehearsed) + pointSection(page) + designSection(page) +
                            trialSection(page) + environmentSection(page) + repeatSection(page);
-  std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
-  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPagePolicy);
-  out +=
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
-      "content=\"light dark\">\n";
-  if (options.again) out += kLoadAgain;
-  out += fmt::format("<title>{}{} – expc report</title>\n<style>\n", judgement.null_cards ? "Null cards: " : "",
-                     html(plan.study));
-  out += assets::style();
-  out += "</style></head>\n<body>" + nullCardsBanner(judgement) + "<main>\n";
-  if (!options.live.empty()) out += "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n";
-  out += headSection(page) + navigation(body);
-  if (!page.charts.empty()) {
-    if (!charts)
-      out +=
-          "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
-          "run</code> (or <code>tools/setup</code> and a new build), then <code>expc report</code>. Every number is in "
-          "the tables.</p>\n";
-    else
-      out +=
-          "<noscript><p class=\"notice\">Charts need scripts, which are off. Every number is in the "
-          "tables.</p></noscript>\n";
-  }
-  out += body + "</main>\n";
-  out += dataElement(page);
-  if (charts) {
-    llvm::json::Object specifications;
-    for (size_t i = 0; i < page.charts.size(); ++i)
-      specifications[fmt::format("chart-{}", i + 1)] = std::move(page.charts[i].specification);
-    out += "<script type=\"application/json\" id=\"chart-config\">" + scriptSafe(std::string(assets::chartConfig())) +
-           "</script>\n";
-    out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(specifications)) +
-           "</script>\n<script>";
-    out += scriptText(assets::chartLibrary());
-    out += "</script>\n";
-  }
-  out += "<script>\n" + scriptText(assets::script()) + "</script>\n</body></html>\n";
-  return out;
+  return withHoles(
+      assets::page(),
+      {{"policy", std::string(kPagePolicy)},
+       {"again", std::string(options.again ? kLoadAgain : "")},
+       {"title", (judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
+       {"style", std::string(assets::style())},
+       {"above", nullCardsBanner(judgement)},
+       {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},
+       {"head", headSection(page)},
+       {"navigation", navigation(body)},
+       {"notice", page.charts.empty() ? ""
+                  : charts            ? kNoScripts
+                                      : kNoCharts},
+       {"body", body},
+       {"data", dataElement(page)},
+       {"charts", charts ? chartElements(page) : ""},
+       {"script", scriptText(assets::script())}});
 }
 
 std::string pageName(const plan::Plan& plan) {

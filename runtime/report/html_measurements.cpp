@@ -27,12 +27,6 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
   return out;
 }
 
-std::string chartFigures(Page& page, const Grid& grid, const std::string& name) {
-  size_t left_out = 0;
-  std::vector<Chart> all = charts(page.plan, grid, left_out);
-  return chartFigures(page, std::move(all), left_out, "more chart", name);
-}
-
 Block foldedNumbers(Table table) { return Part{.title = "The numbers", .blocks = {std::move(table)}, .folded = true}; }
 
 Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
@@ -42,7 +36,9 @@ Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool c
     return part;
   }
   if (!areHeatMaps(grid)) part.rest += grid.comparison ? "; dots are single blocks" : "; dots are single trials";
-  Block figures = Figures{chartFigures(page, grid, title)};
+  size_t left_out = 0;
+  std::vector<Chart> all = charts(page.plan, grid, left_out);
+  Block figures = Figures{chartFigures(page, std::move(all), left_out, "more chart", title)};
   if (chart_first)
     part.blocks = {std::move(figures), foldedNumbers(gridTable(grid, title))};
   else

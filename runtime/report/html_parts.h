@@ -22,9 +22,7 @@ struct Page {
   const HtmlOptions& options;
   std::vector<NamedChart> charts = {};
 
-  /// A place for a chart on the page; the script draws it. `name`: what it is a chart of.
-  std::string place(llvm::json::Object specification, const std::string& name);
-  /// Places for the charts of one thing, each with its caption.
+  /// Places for the charts of one thing, each with its caption; the script draws them. `name`: what they are charts of.
   std::string figures(std::vector<Chart> all, const std::string& name);
 };
 

@@ -9,6 +9,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
@@ -43,44 +44,29 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : plan::canonicalJson(value);
 }
 
-std::string environmentTable(const std::string& json) {
-  if (json.empty()) return "";
-  auto value = plan::parseJson(json);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return "<pre>" + html(json) + "</pre>";
-  }
-  std::map<std::string, std::string> rows;
-  flatten(*value, "", rows);
-  return factTable("Environment of the session", {rows.begin(), rows.end()});
-}
-
-/// What the workers said of themselves: what all agree on as it is, what differs as a list of values with their trials.
-std::string workerTable(const store::Results& results) {
+/// What texts of JSON say: what all agree on as it is, what differs as a list of values with how many trials say each.
+std::string environmentTable(const char* label, const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
-  std::map<std::string_view, unsigned> said;  // most trials say the same
-  for (const store::Trial& trial : results.trials) ++said[trial.environment_json];
-  for (const auto& [json, trials] : said) {
+  for (const auto& [json, trials] : texts) {
     auto value = plan::parseJson(json);
     if (!value) {
       llvm::consumeError(value.takeError());
       continue;
     }
-    if (llvm::json::Object* said_of = value->getAsObject()) said_of->erase("readings");  // they differ in each trial
+    if (llvm::json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
     std::map<std::string, std::string> rows;
     flatten(*value, "", rows);
     for (const auto& [name, text] : rows) values[name][text] += trials;
   }
-  std::map<std::string, std::string> merged;
+  std::vector<std::pair<std::string, std::string>> merged;
   for (const auto& [name, counts] : values) {
-    std::vector<std::string> texts;
+    std::vector<std::string> different;
     for (const auto& [text, count] : counts)
-      texts.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
-    merged[name] = texts.size() <= kMaxValues ? joined(texts, "; ") : fmt::format("{} different values", texts.size());
+      different.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
+    merged.emplace_back(name, different.size() <= kMaxValues ? joined(different, "; ")
+                                                             : fmt::format("{} different values", different.size()));
   }
-  return merged.empty() ? ""
-                        : "<h3>What the workers said of themselves</h3>" +
-                              factTable("What the workers said of themselves", {merged.begin(), merged.end()});
+  return factTable(label, merged);
 }
 
 Table statusTable(const analysis::Judgement& judgement, const plan::Design& design) {
@@ -192,30 +178,24 @@ std::string environmentSection(const Page& page) {
     out += fmt::format("<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}{}</p>", session.id,
                        html(session.where.text()), session.onNullCards() ? ", null cards" : "",
                        timeText(session.opened.wall), timeText(session.last_seen.wall), workers);
-    out += environmentTable(session.environment_json);
+    out += environmentTable("Environment of the session", {{session.environment_json, 1}});
   }
-  out += workerTable(page.results);
-  return out + "</section>\n";
+  std::map<std::string_view, unsigned> said;  // most trials say the same
+  for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
+  constexpr const char* kTitle = "What the workers said of themselves";
+  const std::string workers = environmentTable(kTitle, said);
+  return out + (workers.empty() ? "" : fmt::format("<h3>{}</h3>", kTitle) + workers) + "</section>\n";
 }
 
 std::string repeatSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  std::string out = "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" +
-                    html(replicateCommand(plan, page.options.folder)) + "</code></pre>";
-  out +=
-      "<p class=\"quiet\">It measures everything anew, into a folder of its own, and says which of these verdicts hold "
-      "there. "
-      "<code>expc bundle</code> makes an archive of study, data and results for another machine.</p>";
-  out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +
-         fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
-         fact("Workload", html(workloadText(plan)));
+  std::string facts = fact("Study", html(plan.source)) +
+                      fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
+                      fact("Workload", html(workloadText(plan)));
   if (const auto digests = dataDigests(page.results); !digests.empty())
-    out += fact("Digest of data and program", "<code>" + html(joined(digests)) + "</code>");
-  return out +
-         "</dl><p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p><p "
-         "class=\"quiet\">For "
-         "other programs: <code>expc export</code> writes every trial and every series as tables (CSV, "
-         "Parquet).</p></section>\n";
+    facts += fact("Digest of data and program", "<code>" + html(joined(digests)) + "</code>");
+  return withHoles(assets::repeat(),
+                   {{"command", html(replicateCommand(plan, page.options.folder))}, {"facts", std::move(facts)}});
 }
 
 }  // namespace expc::report

@@ -58,6 +58,16 @@ std::string htmlProse(std::string_view text) {
   }
 }
 
+std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes) {
+  std::string out;
+  for (size_t hole; (hole = markup.find("${")) != std::string_view::npos;) {
+    const size_t end = markup.find('}', hole);
+    out.append(markup.substr(0, hole)) += holes.at(markup.substr(hole + 2, end - hole - 2));
+    markup.remove_prefix(end + 1);
+  }
+  return out.append(markup);
+}
+
 std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan::canonicalJson(value)); }
 
 std::string scriptSafe(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ std::string htmlCommand(std::string_view text);
 
 /// `html` with text between backticks as <code>.
 std::string htmlProse(std::string_view text);
+
+/// Markup with what `holes` say in place of each "${name}".
+std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes);
 
 /// JSON for a <script> element: no "<", ">" or "&" outside escapes, so nothing in it can end the element or open a
 /// comment.

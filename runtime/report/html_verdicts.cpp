@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/analysis/meaning.h"
+#include "runtime/report/assets.h"
 #include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
@@ -30,22 +31,6 @@ std::string badges(const analysis::CriterionResult& result) {
   for (const std::string& mark : marksOf(result)) out += " " + badge("open", "!", mark);
   return out;
 }
-
-/// What the words of the page mean. It stands before what uses them, closed.
-constexpr char kHowToRead[] = R"(<details class="reading"><summary>How to read this page</summary><dl>
-<dt>point</dt><dd>One combination of the factors’ levels.</dd>
-<dt>trial, run</dt><dd>A point, executed once in a process of its own: one value of each metric, however many steps it has. n counts them, or pairs.</dd>
-<dt>block</dt><dd>Every point once, in a fresh random order; a repetition of the study.</dd>
-<dt>pair</dt><dd>Two trials of one block and session. A comparison looks at nothing else, so that what drifts between blocks does not count.</dd>
-<dt>cell</dt><dd>One row of a claim: the point or pair that it is about.</dd>
-<dt>estimate and interval</dt><dd>Of a metric at a point the median over trials, with the exact order-statistic interval (6 trials at least for 95 %). Of a comparison the
-Hodges–Lehmann centre of the blocks’ ratios or differences, with the interval of the signed-rank test. “Constant” is a count or size that no trial changed.</dd>
-<dt>pass, fail, inconclusive</dt><dd>A claim passes if the whole interval of each of its cells satisfies the bound (with <code>exists</code>: of one), fails if none of an interval does, and is
-inconclusive otherwise. Where it says <code>always</code> there is no interval: every single trial must satisfy the bound, and n says how much that is worth.</dd>
-<dt>drawings</dt><dd>A dot is an estimate (hollow where it has no interval), a bar its interval, faint dots are single blocks. The bound is a green line; where the claim holds it is shaded.</dd>
-<dt>look</dt><dd>More blocks after a verdict are a further look at the same data. Its intervals are wider, so that all looks together keep the confidence.</dd>
-<dt>outliers</dt><dd>They are flagged and never dropped.</dd></dl></details>
-)";
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
   std::string out =
@@ -92,7 +77,7 @@ std::string verdictSection(const Page& page) {
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
   if (!next.empty()) next = "<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n";
   return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}{}</section>\n",
-                     summary, kHowToRead, cards, next, trust);
+                     summary, assets::reading(), cards, next, trust);
 }
 
 }  // namespace expc::report

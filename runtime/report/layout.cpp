@@ -1,6 +1,7 @@
 #include "runtime/report/layout.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/Unicode.h>
@@ -15,24 +16,16 @@ constexpr unsigned kGap = 2;
 /// A prose column is not made narrower than this; the table grows over the width instead.
 constexpr unsigned kMinProse = 24;
 
-std::vector<std::string_view> linesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t start = 0;;) {
-    const size_t end = text.find('\n', start);
-    lines.push_back(text.substr(start, end == std::string_view::npos ? end : end - start));
-    if (end == std::string_view::npos) return lines;
-    start = end + 1;
-  }
+llvm::SmallVector<llvm::StringRef> linesOf(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  return lines;
 }
 
 unsigned cellWidth(std::string_view text) {
   unsigned width = 0;
-  for (const std::string_view line : linesOf(text)) width = std::max(width, displayWidth(line));
+  for (const llvm::StringRef line : linesOf(text)) width = std::max(width, displayWidth(line));
   return width;
-}
-
-void trimRight(std::string& text) {
-  while (!text.empty() && text.back() == ' ') text.pop_back();
 }
 
 }  // namespace
@@ -98,12 +91,13 @@ Paint::Brush Paint::of(std::string_view style) {
   return style == "pass"   ? &Paint::green
          : style == "fail" ? &Paint::red
          : style == "none" ? &Paint::faint
+         : style.empty()   ? &Paint::plain
                            : &Paint::yellow;
 }
 
 std::vector<unsigned> TextTable::widths() const {
   std::vector<unsigned> widths;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], cellWidth(row[i]));
   }
@@ -119,18 +113,18 @@ unsigned TextTable::naturalWidth(unsigned indent) const {
 std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns,
                                      unsigned indent, const Paint& paint) const {
   std::string out;
-  for (size_t r = 0; r < rows_.size(); ++r) {
+  for (size_t r = 0; r < rows.size(); ++r) {
     // A row that goes on with nothing is whole already.
-    if (r > 0 && columns.size() > label_columns_ && columns[label_columns_] > label_columns_ &&
-        std::all_of(columns.begin() + label_columns_, columns.end(),
-                    [&](size_t c) { return c >= rows_[r].size() || rows_[r][c].empty(); }))
+    if (r > 0 && columns.size() > labels && columns[labels] > labels &&
+        std::all_of(columns.begin() + labels, columns.end(),
+                    [&](size_t c) { return c >= rows[r].size() || rows[r][c].empty(); }))
       continue;
     // Prose is wrapped to its column first, so that every cell is a list of lines.
     std::vector<std::string> texts;
     size_t height = 1;
     for (const size_t c : columns) {
-      std::string text = c < rows_[r].size() ? rows_[r][c] : "";
-      if (prose_last_ && c + 1 == widths.size()) text = wrapped(text, widths[c], 0);
+      std::string text = c < rows[r].size() ? rows[r][c] : "";
+      if (prose && c + 1 == widths.size()) text = wrapped(text, widths[c], 0);
       height = std::max(height, linesOf(text).size());
       texts.push_back(std::move(text));
     }
@@ -138,14 +132,14 @@ std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const 
       std::string row(indent, ' ');
       for (size_t i = 0; i < columns.size(); ++i) {
         const auto lines = linesOf(texts[i]);
-        const std::string_view text = line < lines.size() ? lines[line] : std::string_view();
-        const bool left = columns[i] < label_columns_ || (prose_last_ && columns[i] + 1 == widths.size()) ||
-                          std::count(words_.begin(), words_.end(), columns[i]) > 0;
+        const llvm::StringRef text = line < lines.size() ? lines[line] : llvm::StringRef();
+        const bool left = columns[i] < labels || (prose && columns[i] + 1 == widths.size()) ||
+                          std::count(words.begin(), words.end(), columns[i]) > 0;
         const std::string pad(widths[columns[i]] - std::min(widths[columns[i]], displayWidth(text)), ' ');
         if (i) row.append(kGap, ' ');
-        row += left ? std::string(text) + pad : pad + std::string(text);
+        row += left ? text.str() + pad : pad + text.str();
       }
-      trimRight(row);
+      row.resize(llvm::StringRef(row).rtrim(' ').size());
       if (r == 0) {
         const size_t text_at = std::min<size_t>(indent, row.size());
         row = row.substr(0, text_at) + paint.faint(std::string_view(row).substr(text_at));
@@ -158,62 +152,35 @@ std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const 
 
 std::string TextTable::render(unsigned width, unsigned indent, const Paint& paint) const {
   std::vector<unsigned> wide = widths();
-  const unsigned prose = wide.empty() ? 0 : wide.back();
-  if (prose_last_ && !wide.empty()) {
+  const unsigned uncut = wide.empty() ? 0 : wide.back();
+  if (prose && !wide.empty()) {
     unsigned others = indent;
     for (size_t i = 0; i + 1 < wide.size(); ++i) others += wide[i] + kGap;
     const unsigned room = width > others ? width - others : 0;
     wide.back() = std::min(wide.back(), std::max(room, kMinProse));
   }
-  std::vector<size_t> labels;
+  std::vector<size_t> label_columns;
   unsigned label_width = indent;
-  for (size_t i = 0; i < label_columns_ && i < wide.size(); ++i) {
-    labels.push_back(i);
+  for (size_t i = 0; i < labels && i < wide.size(); ++i) {
+    label_columns.push_back(i);
     label_width += wide[i] + kGap;
   }
   std::string out;
-  for (size_t next = labels.size(); next < wide.size() || out.empty();) {
-    std::vector<size_t> columns = labels;
+  for (size_t next = labels; next < wide.size() || out.empty();) {
+    std::vector<size_t> columns = label_columns;
     unsigned used = label_width;
     // At least one column in each part, however wide.
-    while (next < wide.size() && (columns.size() == labels.size() || used + wide[next] <= width)) {
+    while (next < wide.size() && (columns.size() == labels || used + wide[next] <= width)) {
       used += wide[next] + kGap;
       columns.push_back(next++);
     }
     if (!out.empty()) out += '\n';
     // Prose that has a part for itself has its whole width.
-    if (prose_last_ && columns.size() == labels.size() + 1 && columns.back() + 1 == wide.size())
-      wide.back() = std::max(wide.back(), std::min(prose, width - std::min(width, label_width)));
+    if (prose && columns.size() == labels + 1 && columns.back() + 1 == wide.size())
+      wide.back() = std::max(wide.back(), std::min(uncut, width - std::min(width, label_width)));
     out += renderColumns(wide, columns, indent, paint);
   }
   return out;
-}
-
-void TerminalText::line(std::string_view text, unsigned indent, unsigned hanging) {
-  out_.append(indent, ' ');
-  out_ += wrapped(text, width_ - std::min(width_, indent), hanging) + '\n';
-}
-
-void TerminalText::labelled(std::string_view label, Paint::Brush paint, std::string_view text, unsigned indent,
-                            unsigned columns) {
-  const unsigned left = indent + columns, used = displayWidth(label);
-  const std::string paragraph = wrapped(text, width_ - std::min(width_, left), 0);
-  out_.append(indent, ' ');
-  out_ += (paint_.*paint)(label);
-  out_.append(columns - std::min(columns, used), ' ');
-  for (const char c : paragraph) {
-    out_ += c;
-    if (c == '\n') out_.append(left, ' ');
-  }
-  out_ += '\n';
-}
-
-void TerminalText::section(std::string_view title, std::string_view rest) {
-  out_ += '\n' + paint_.bold(title);
-  const bool fits = displayWidth(title) + 2 + displayWidth(rest) <= width_;
-  if (!rest.empty() && fits) out_ += "  " + paint_.faint(rest);
-  out_ += '\n';
-  if (!fits) line(paint_.faint(rest), 2, 2);
 }
 
 }  // namespace expc::report

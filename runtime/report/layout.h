@@ -35,13 +35,14 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
 class Paint {
  public:
   explicit Paint(bool on) : on_(on) {}
+  std::string plain(std::string_view text) const { return std::string(text); }
   std::string bold(std::string_view text) const { return paint("1", text); }
   std::string faint(std::string_view text) const { return paint("2", text); }
   std::string green(std::string_view text) const { return paint("1;32", text); }
   std::string red(std::string_view text) const { return paint("1;31", text); }
   std::string yellow(std::string_view text) const { return paint("1;33", text); }
   using Brush = std::string (Paint::*)(std::string_view) const;
-  /// That of a verdict's style (analysis/meaning.h).
+  /// That of a verdict's style (analysis/meaning.h); "" is plain.
   static Brush of(std::string_view style);
 
  private:
@@ -49,38 +50,14 @@ class Paint {
   bool on_;
 };
 
-/// Text for a terminal of a given width, that grows by lines and sections; what prints one inherits it.
-class TerminalText {
- protected:
-  TerminalText(unsigned width, bool colour) : paint_(colour), width_(width) {}
-  void line(std::string_view text, unsigned indent, unsigned hanging);
-  /// A paragraph behind a label, which `paint` colours and which has `columns` of its own.
-  void labelled(std::string_view label, Paint::Brush paint, std::string_view text, unsigned indent, unsigned columns);
-  void section(std::string_view title, std::string_view rest = "");
-
-  Paint paint_;
-  std::string out_;
-
- private:
-  unsigned width_;
-};
-
-/// A table; cells may have several lines ('\n'). The first `label_columns` columns are left-aligned and repeated when a
-/// table that is too wide is cut into several; the others are right-aligned, except a last one marked as prose, which
-/// is wrapped.
-class TextTable {
- public:
-  explicit TextTable(std::vector<std::string> header, unsigned label_columns = 1, bool prose_last = false)
-      : label_columns_(label_columns), prose_last_(prose_last) {
-    rows_.push_back(std::move(header));
-  }
-  /// Columns of words beside the labels: left-aligned too.
-  TextTable& words(std::vector<size_t> columns) {
-    words_ = std::move(columns);
-    return *this;
-  }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  size_t size() const { return rows_.size() - 1; }
+/// A table; cells may have several lines ('\n'). Its labels and columns of words are left-aligned, the others
+/// right-aligned, except a last one of prose, which is wrapped. Labels are repeated when a table that is too wide is
+/// cut into several.
+struct TextTable {
+  std::vector<std::vector<std::string>> rows;  // the header first
+  size_t labels = 1;                           // the first so many columns
+  bool prose = false;                          // the last column is
+  std::vector<size_t> words = {};
 
   /// Columns that the table takes uncut, the indent included.
   unsigned naturalWidth(unsigned indent) const;
@@ -91,11 +68,6 @@ class TextTable {
   std::vector<unsigned> widths() const;
   std::string renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns, unsigned indent,
                             const Paint& paint) const;
-
-  std::vector<std::vector<std::string>> rows_;  // the header first
-  std::vector<size_t> words_;
-  unsigned label_columns_;
-  bool prose_last_;
 };
 
 }  // namespace expc::report

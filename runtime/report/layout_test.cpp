@@ -28,9 +28,7 @@ TEST_CASE("paragraphs keep to the width") {
 }
 
 TEST_CASE("a table aligns labels left and values right") {
-  TextTable table({"gpus", "time", "size"});
-  table.add({"1", "41.2 ms", "5"});
-  table.add({"16", "9 µs", "123456"});
+  TextTable table{{{"gpus", "time", "size"}, {"1", "41.2 ms", "5"}, {"16", "9 µs", "123456"}}};
   CHECK(table.naturalWidth(2) == 23);
   CHECK(table.render(80, 2, Paint(false)) ==
         "  gpus     time    size\n"
@@ -39,8 +37,7 @@ TEST_CASE("a table aligns labels left and values right") {
 }
 
 TEST_CASE("a table that is too wide is cut between columns, with its labels in each part") {
-  TextTable table({"gpus", "fp64", "fp32", "bf16"});
-  table.add({"1", "aaaaaaaa", "bbbbbbbb", "cccccccc"});
+  TextTable table{{{"gpus", "fp64", "fp32", "bf16"}, {"1", "aaaaaaaa", "bbbbbbbb", "cccccccc"}}};
   CHECK(table.render(26, 0, Paint(false)) ==
         "gpus      fp64      fp32\n"
         "1     aaaaaaaa  bbbbbbbb\n"
@@ -52,21 +49,21 @@ TEST_CASE("a table that is too wide is cut between columns, with its labels in e
 }
 
 TEST_CASE("prose in the last column is wrapped, cells may have lines") {
-  TextTable table({"a", "why"}, 1, true);
-  table.add({"1", "some words that take more than the room there is here"});
+  TextTable table{{{"a", "why"}, {"1", "some words that take more than the room there is here"}}, 1, true};
   CHECK(table.render(30, 0, Paint(false)) ==
         "a  why\n"
         "1  some words that take more\n"
         "   than the room there is here\n");
-  TextTable lines({"a", "b"});
-  lines.add({"1", "2.0x\n[1, 3]"});
+  TextTable lines{{{"a", "b"}, {"1", "2.0x\n[1, 3]"}}};
   CHECK(lines.render(30, 0, Paint(false)) == "a       b\n1    2.0x\n   [1, 3]\n");
 }
 
 TEST_CASE("prose that does not fit beside the other columns has a part for itself, of the rows that have some") {
-  TextTable table({"point", "estimate", "why"}, 1, true);
-  table.add({"a", "1.23x [1.00x, 1.50x]", ""});
-  table.add({"b", "4.56x [1.00x, 9.50x]", "does not decide the bound"});
+  TextTable table{{{"point", "estimate", "why"},
+                   {"a", "1.23x [1.00x, 1.50x]", ""},
+                   {"b", "4.56x [1.00x, 9.50x]", "does not decide the bound"}},
+                  1,
+                  true};
   CHECK(table.render(40, 0, Paint(false)) ==
         "point              estimate\n"
         "a      1.23x [1.00x, 1.50x]\n"

@@ -74,7 +74,7 @@ void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::v
   std::vector<std::string> examples;
   for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
   if (group.count > group.examples.size()) examples.emplace_back("…");
-  if (!group.examples.empty()) blocks.emplace_back(Paragraph{.text = joined(examples, "; "), .under = true});
+  if (!group.examples.empty()) blocks.emplace_back(Paragraph{.text = joined(examples, "; "), .depth = 1});
 }
 
 }  // namespace

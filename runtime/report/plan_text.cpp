@@ -8,18 +8,23 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
 #include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/published_time.h"
-#include "runtime/report/resolution.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
+#include "runtime/stats/design.h"
+#include "runtime/stats/procedures.h"
+#include "runtime/stats/width_stop.h"
 
 namespace expc::report {
 namespace {
@@ -31,196 +36,198 @@ std::string cellsText(uint64_t cells, uint64_t unfit) {
   return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
 }
 
-class PlanPrinter : DocumentText {
- public:
-  PlanPrinter(const plan::Plan& plan, const PlanExtras& extras)
-      : DocumentText(extras.width, extras.colour),
-        plan_(plan),
-        extras_(extras),
-        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)),
-        published_(publishedTime(plan)) {}
+/// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
+/// nothing.
+std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+  if (criterion.not_asked || criterion.cells.empty()) return "";
+  const plan::TrialKind kind = criterion.cells[0].kind;
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  if (!design) return fmt::format("no {} trials are planned", toString(kind));
+  if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
+  const unsigned n = design->repeat;
+  if (!criterion.confidence) {
+    return fmt::format("must hold in every {}, {} in each cell: where none fails, {}", nounOf(criterion), n,
+                       analysis::formatWithoutFailure(n));
+  }
+  const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
+  if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
+    return "exact values decide it where they do not vary";
+  const double confidence =
+      design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
+  const unsigned needed =
+      comparesPoints(criterion) ? stats::minimumPairs(confidence) : stats::minimumForMedian(confidence);
+  if (n < needed)
+    return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
+                       analysis::formatConfidence(*criterion.confidence), needed);
+  if (criterion.cells[0].estimator != plan::Estimator::PairedRatio)
+    return fmt::format("{} give an interval at {}", counted(n, "block"),
+                       analysis::formatConfidence(*criterion.confidence));
+  const double half_width = stats::expectedHalfWidth(noise, n, confidence);
+  return fmt::format("expected resolution ±{} at {} noise ({}, {})", twoDigits(half_width), twoDigits(noise),
+                     counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+}
 
-  std::string print() {
-    printHead();
-    printFactors();
-    printPoints();
-    printRehearsed();
-    printTrials();
-    printComparisons();
-    printCriteria();
-    return std::move(out_);
+struct PlanReport {
+  const plan::Plan& plan;
+  const PlanExtras& extras;
+  const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
+  const std::optional<PublishedTime> published = publishedTime(plan);
+
+  std::vector<Block> blocks() const {
+    const std::string selection = selectionText(plan);
+    std::vector<Block> all{
+        Described{"", "",
+                  studyHead(plan,
+                            fmt::format(" ({}{}{})", plan.source, (selection.empty() ? "" : ", ") + selection,
+                                        extras.system == "local" ? "" : ", for " + extras.system),
+                            "")}};
+    if (!plan.factors.empty()) all.emplace_back(Part{.title = "Factors", .blocks = {factorTable(plan)}});
+    all.emplace_back(points());
+    if (extras.rehearsed)
+      if (Part part = rehearsalPart(plan, *extras.rehearsed,
+                                    {.most_points = extras.all_points ? SIZE_MAX : kListedPoints, .steps = false});
+          !part.blocks.empty())
+        all.emplace_back(std::move(part));
+    all.emplace_back(trials());
+    if (!plan.comparisons.empty()) all.emplace_back(comparisons());
+    if (!plan.criteria.empty()) all.emplace_back(criteria());
+    return all;
   }
 
  private:
-  void printHead() {
-    const std::string selection = selectionText(plan_);
-    line(fmt::format("{} ({}{}{})", paint_.bold("study " + plan_.study), printable(plan_.source),
-                     selection.empty() ? "" : ", " + printable(selection),
-                     extras_.system == "local" ? "" : ", for " + printable(extras_.system)),
-         0, 2);
-    if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
-    line(printable((plan_.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan_)), 0, 2);
-  }
-
-  void printFactors() {
-    if (plan_.factors.empty()) return;
-    section("Factors");
-    show(factorTable(plan_), 2);
-  }
-
-  void printPoints() {
-    section("Points", pointsText(plan_, counts_.points));
-    show(leftOutBlocks(plan_), 2);
-    if (extras_.counts) return printCounted();
+  Part points() const {
+    Part part{.title = "Points", .rest = pointsText(plan, counts.points), .blocks = leftOutBlocks(plan)};
+    if (extras.counts) {
+      if (counts.available < counts.points)
+        part.blocks.emplace_back(Paragraph{
+            fmt::format("{} not available on this system", counted(counts.points - counts.available, "point"))});
+      if (counts.expected_infeasible > 0)
+        part.blocks.emplace_back(Paragraph{fmt::format("{} expected infeasible, started only with --try-infeasible",
+                                                       counted(counts.expected_infeasible, "point"))});
+      part.blocks.emplace_back(Paragraph{
+          "too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them"});
+      return part;
+    }
     using Kind = Column::Kind;
-    Table table{
-        .label = "Points",
-        .columns = {{"point", Kind::Label}},
-        .all = plan_.points.size(),
-        .most = extras_.all_points || plan_.points.size() <= kListedPoints ? plan_.points.size() : kListedPoints,
-        .rest = "`--all` or `--format jsonl` lists every point"};
-    for (const plan::Factor& factor : plan_.factors) table.columns.push_back({factor.name, Kind::Label});
+    Table table{.label = "Points",
+                .columns = {{"point", Kind::Label}},
+                .all = plan.points.size(),
+                .most = extras.all_points || plan.points.size() <= kListedPoints ? plan.points.size() : kListedPoints,
+                .rest = "`--all` or `--format jsonl` lists every point"};
+    for (const plan::Factor& factor : plan.factors) table.columns.push_back({factor.name, Kind::Label});
     table.columns.push_back({"", Kind::Prose});
     for (size_t p = 0; p < table.most; ++p) {
-      const plan::Point& point = plan_.points[p];
+      const plan::Point& point = plan.points[p];
       Row row{{{point.id}}};
-      for (size_t i = 0; i < plan_.factors.size(); ++i) row.add(plan_.levelLabel(point, i));
+      for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
       row.add(!point.unavailable.empty()           ? "not available"
               : !point.expected_infeasible.empty() ? "expected infeasible"
                                                    : "");
       table.rows.push_back(std::move(row));
     }
-    show(table, 2);
+    part.blocks.emplace_back(std::move(table));
+    return part;
   }
 
-  void printCounted() {
-    if (counts_.available < counts_.points)
-      line(fmt::format("{} not available on this system", counted(counts_.points - counts_.available, "point")), 2, 6);
-    if (counts_.expected_infeasible > 0)
-      line(fmt::format("{} expected infeasible, started only with --try-infeasible",
-                       counted(counts_.expected_infeasible, "point")),
-           2, 6);
-    line("too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them", 2, 4);
-  }
-
-  void printRehearsed() {
-    if (!extras_.rehearsed) return;
-    const size_t most = extras_.all_points ? SIZE_MAX : kListedPoints;
-    if (const Part part = rehearsalPart(plan_, *extras_.rehearsed, {.most_points = most, .steps = false});
-        !part.blocks.empty())
-      show(part);
-  }
-
-  void printTrials() {
-    const uint64_t points = counts_.available - std::min(counts_.available, counts_.expected_infeasible);
-    std::string rest;
-    const Table table = kindTable(plan_, points, rest);
-    if (const auto seconds = secondsFromStored())
-      rest += ", about " + durationText(*seconds) + " (from stored trials)";
-    else if (published_)
-      rest += fmt::format(", {} {} and {} of GPUs (from published times)",
-                          published_->known < published_->of ? "at least" : "about", durationText(published_->seconds),
-                          durationText(published_->device_seconds));
-    if (extras_.counted && !extras_.counted->trials.empty()) {
-      const analysis::Index index(plan_, *extras_.counted, analysis::Index::Keep::ForRun);
+  Part trials() const {
+    const uint64_t points = counts.available - std::min(counts.available, counts.expected_infeasible);
+    Part part{.title = "Trials"};
+    part.blocks.emplace_back(kindTable(plan, points, part.rest));
+    const auto stored = secondsFromStored();
+    if (stored)
+      part.rest += ", about " + durationText(*stored) + " (from stored trials)";
+    else if (published)
+      part.rest += fmt::format(", {} {} and {} of GPUs (from published times)",
+                               published->known < published->of ? "at least" : "about",
+                               durationText(published->seconds), durationText(published->device_seconds));
+    if (extras.counted && !extras.counted->trials.empty()) {
+      const analysis::Index index(plan, *extras.counted, analysis::Index::Keep::ForRun);
       uint64_t left = 0;
-      for (const plan::KindDesign& kind : plan_.design.kinds) left += analysis::remaining(index, kind.kind).trials;
-      rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
+      for (const plan::KindDesign& kind : plan.design.kinds) left += analysis::remaining(index, kind.kind).trials;
+      part.rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
     }
-    if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
-    section("Trials", rest);
-    show(table, 2);
-    if (!extras_.refused.empty())  // on one line, so that its paths can be taken over
-      out_ += "  " + paint_.yellow("a run does not start now: " + printable(extras_.refused)) + '\n';
-    if (extras_.counted)
-      for (const std::string& why : extras_.counted->not_counted_reasons)
-        line(paint_.yellow("kept, and will not count: " + printable(why)), 2, 4);
-    if (!secondsFromStored() && !extras_.counts)
-      line("how long they take is not known before trials of each kind are stored", 2, 4);
-    for (const plan::KindDesign& kind : plan_.design.kinds)
+    if (plan.design.budget_seconds) part.rest += ", budget " + durationText(*plan.design.budget_seconds);
+    const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
+    const auto warn = [&](const char* word, std::string text, bool whole = false) {
+      part.blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .style = "open", .whole = whole});
+    };
+    if (!extras.refused.empty()) warn("a run does not start now:", extras.refused, true);
+    if (extras.counted)
+      for (const std::string& why : extras.counted->not_counted_reasons) warn("kept, and will not count:", why);
+    if (!stored && !extras.counts) say("how long they take is not known before trials of each kind are stored");
+    for (const plan::KindDesign& kind : plan.design.kinds)
       for (const plan::Until& until : kind.until)
-        line(printable(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind),
-                                   kind.repeat, kind.most(), untilText(plan_, until))),
-             2, 4);
-    for (const plan::Control& control : plan_.controls) {
-      const plan::Point* point = plan_.findPoint(control.point);
-      line(printable(fmt::format(
-               "control {}: {} once more in each block, {}", control.name, point ? plan_.label(*point) : control.point,
-               control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
-                                            : "to see what the same twice differs by")),
-           2, 4);
-    }
-    if (plan_.design.share > 1)
-      line(fmt::format("up to {} blocks at a time, each on devices of its own", plan_.design.share), 2, 4);
-    line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
-    std::optional<double> seconds = secondsFromStored();
-    if (!seconds && published_) seconds = published_->seconds;
-    if (seconds && plan_.design.budget_seconds && *seconds > *plan_.design.budget_seconds)
-      line(paint_.yellow("the estimate exceeds the budget"), 2, 4);
+        say(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind), kind.repeat,
+                        kind.most(), untilText(plan, until)));
+    for (const plan::Control& control : plan.controls)
+      say(fmt::format("control {}: {} once more in each block, {}", control.name, placeText(plan, control.point),
+                      control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
+                                                   : "to see what the same twice differs by"));
+    if (plan.design.share > 1)
+      say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
+    say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
+    const double seconds = stored ? *stored : published ? published->seconds : 0;
+    if (plan.design.budget_seconds && seconds > *plan.design.budget_seconds)
+      warn("the estimate exceeds the budget", "");
+    return part;
   }
 
-  void printComparisons() {
-    if (plan_.comparisons.empty()) return;
-    section("Comparisons");
-    for (size_t i = 0; i < plan_.comparisons.size(); ++i) {
-      const plan::Comparison& comparison = plan_.comparisons[i];
-      line(printable(fmt::format("{} = {}: {}", comparison.name, comparison.text,
-                                 cellsText(counts_.comparison_cells[i], counts_.comparison_unfit[i]))),
-           2, 6);
-      if (const std::string lacking = withoutPartnerText(comparison); !lacking.empty()) line(printable(lacking), 6, 6);
+  Part comparisons() const {
+    Part part{.title = "Comparisons"};
+    for (size_t i = 0; i < plan.comparisons.size(); ++i) {
+      const plan::Comparison& comparison = plan.comparisons[i];
+      part.blocks.emplace_back(
+          Paragraph{fmt::format("{} = {}: {}", comparison.name, comparison.text,
+                                cellsText(counts.comparison_cells[i], counts.comparison_unfit[i]))});
+      if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
+        part.blocks.emplace_back(Paragraph{.text = std::move(lacking), .depth = 1});
     }
+    return part;
   }
 
-  void printCriteria() {
-    if (plan_.criteria.empty()) return;
-    section("Criteria");
-    for (size_t i = 0; i < plan_.criteria.size(); ++i) {
-      const plan::Criterion& criterion = plan_.criteria[i];
-      line(paint_.bold(criterion.name) + ": " + printable(criterion.text), 2, 6);
-      if (!criterion.doc.empty()) line(printable(criterion.doc), 6, 6);
+  Part criteria() const {
+    Part part{.title = "Criteria"};
+    const auto below = [&](std::string text) {
+      if (!text.empty()) part.blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1});
+    };
+    for (size_t i = 0; i < plan.criteria.size(); ++i) {
+      const plan::Criterion& criterion = plan.criteria[i];
+      part.blocks.emplace_back(Paragraph{.text = criterion.text, .of = criterion.name});
+      below(criterion.doc);
       if (criterion.not_asked) {
-        line("not asked: the selection or the system leaves it no point" +
-                 (criterion.domain.empty() ? std::string() : " (" + printable(criterion.domain) + ")"),
-             6, 6);
+        below("not asked: the selection or the system leaves it no point" +
+              (criterion.domain.empty() ? "" : " (" + criterion.domain + ")"));
         continue;
       }
-      std::string text = cellsText(counts_.criterion_cells[i], counts_.criterion_unfit[i]);
-      if (!criterion.domain.empty()) text += "; " + printable(criterion.domain);
-      line(text, 6, 6);
-      if (extras_.counts) continue;
-      if (!extras_.diagnosis || extras_.diagnosis->design.criteria[i].reach == 0)
-        line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
-      if (extras_.diagnosis) printDiagnosis(criterion, extras_.diagnosis->design.criteria[i]);
+      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) +
+            (criterion.domain.empty() ? "" : "; " + criterion.domain));
+      if (extras.counts) continue;
+      // What the noise of stored trials lets expect, where there are such.
+      const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
+      if (!diagnosed || diagnosed->reach == 0) below(resolutionText(plan, criterion, extras.noise));
+      if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
+        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials");
+      if (diagnosed) below(chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies));
     }
-  }
-
-  /// What the noise of stored trials lets expect.
-  void printDiagnosis(const plan::Criterion& criterion, const simulate::CriterionDiagnosis& one) {
-    if (one.reach > 0 && criterion.confidence)
-      line("expected resolution ±" + resolutionOf(criterion, one.reach) + " at the noise of stored trials", 6, 6);
-    if (const std::string text = chancesText(plan_, criterion, one, extras_.diagnosis->studies); !text.empty())
-      line(text, 6, 6);
+    return part;
   }
 
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
-      return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan_, criterion.cells.front()));
+      return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
     return analysis::formatQuantity(reach, "", "share");
   }
 
   std::optional<double> secondsFromStored() const {
-    return extras_.diagnosis ? extras_.diagnosis->design.seconds : std::nullopt;
+    return extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
   }
-
-  const plan::Plan& plan_;
-  const PlanExtras& extras_;
-  PlanCounts counts_;
-  std::optional<PublishedTime> published_;
 };
 
 }  // namespace
 
-std::string planText(const plan::Plan& plan, const PlanExtras& extras) { return PlanPrinter(plan, extras).print(); }
+std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
+  return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
+}
 
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;

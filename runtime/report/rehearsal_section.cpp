@@ -16,128 +16,89 @@ namespace {
 
 using rehearsal::Outcome;
 
-using Plan = const plan::Plan&;
-using Planned = const plan::Point&;
-using Seen = const rehearsal::Point&;
-
-/// To show more of a point, add one.
-struct RehearsalColumn {
-  const char* name;
-  bool exact;  // the same on every machine: it may stand on a report's page
-  /// The cell of a point that runs: `seen.rehearsed` is there.
-  std::string (*text)(Plan plan, Planned point, Seen seen);
-};
-
 /// What the memory model foretells, and the allocator counts.
 constexpr const char* kPeakMetric = "device_memory_peak";
 
-/// The most over the ranks.
-template <typename Of>
-auto most(const rehearsal::Point& seen, Of of) {
-  decltype(of(seen.rehearsed->ranks[0])) found{};
-  for (const plan::RehearsedRank& rank : seen.rehearsed->ranks) found = std::max(found, of(rank));
-  return found;
-}
-
-template <typename Of>
-double perStep(const rehearsal::Point& seen, Of of) {
-  return static_cast<double>(most(seen, of)) / seen.rehearsed->steps;
-}
-
 std::string bytesText(double bytes) { return analysis::formatQuantity(bytes, "B", "bytes"); }
+std::string secondsText(double seconds) { return analysis::formatQuantity(seconds, "s", "time"); }
 std::string numberText(double count) { return analysis::formatQuantity(count, ""); }
 
-template <typename Of>
-std::string bytesOf(const rehearsal::Point& seen, Of of) {
-  return bytesText(static_cast<double>(most(seen, of)));
+/// "3 (12.0 MiB)", of so many steps.
+std::string trafficText(const plan::Traffic& traffic, double steps) {
+  if (traffic.calls == 0) return "0";
+  return fmt::format("{} ({})", numberText(double(traffic.calls) / steps), bytesText(double(traffic.bytes) / steps));
 }
 
-/// "3 (12.0 MiB)"
-template <typename Of>
-std::string trafficText(const rehearsal::Point& seen, Of of) {
-  const double calls = perStep(seen, [&](const plan::RehearsedRank& rank) { return of(rank).calls; });
-  if (calls == 0) return "0";
-  const double bytes = perStep(seen, [&](const plan::RehearsedRank& rank) { return of(rank).bytes; });
-  return fmt::format("{} ({})", numberText(calls), bytesText(bytes));
-}
-
-plan::Traffic collectivesOf(const plan::RehearsedRank& rank) {
-  plan::Traffic all;
-  for (const auto& [name, traffic] : rank.collectives) {
-    all.calls += traffic.calls;
-    all.bytes += traffic.bytes;
+/// The most that any rank took and did, each by itself; all collectives as one.
+plan::RehearsedRank mostOf(const plan::Rehearsed& rehearsed) {
+  plan::RehearsedRank most;
+  const auto raise = [](auto& to, auto value) { to = std::max(to, value); };
+  const auto raiseTraffic = [&](plan::Traffic& to, const plan::Traffic& traffic) {
+    raise(to.calls, traffic.calls);
+    raise(to.bytes, traffic.bytes);
+  };
+  for (const plan::RehearsedRank& rank : rehearsed.ranks) {
+    raise(most.device_memory_allocated, rank.device_memory_allocated);
+    raise(most.device_memory_reserved, rank.device_memory_reserved);
+    raise(most.host_memory, rank.host_memory);
+    raise(most.launches, rank.launches);
+    raise(most.synchronisations, rank.synchronisations);
+    raise(most.host_seconds, rank.host_seconds);
+    raiseTraffic(most.to_device, rank.to_device);
+    raiseTraffic(most.from_device, rank.from_device);
+    plan::Traffic collectives;
+    for (const auto& [name, traffic] : rank.collectives) {
+      collectives.calls += traffic.calls;
+      collectives.bytes += traffic.bytes;
+    }
+    raiseTraffic(most.collectives[""], collectives);
   }
-  return all;
+  return most;
 }
 
-/// Most of a device's memory that the allocator of a rank gave out, in bytes; of a point that runs.
-uint64_t rehearsedPeak(const plan::Rehearsed& rehearsed) {
-  uint64_t peak = 0;
-  for (const plan::RehearsedRank& rank : rehearsed.ranks) peak = std::max(peak, rank.device_memory_allocated);
-  return peak;
-}
-
-/// The workload's estimate of that, in bytes, where it has one at the point.
+/// The workload's estimate of the peak, in bytes, where it has one at the point.
 std::optional<double> estimatedPeak(const plan::Point& point) {
   const auto found = point.estimates.find(kPeakMetric);
   return found == point.estimates.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// "9.13 GiB (-2.0 %)": how far the estimate is from what was seen.
-std::string estimateText(const plan::Plan&, const plan::Point& point, const rehearsal::Point& seen) {
+std::string estimateText(const plan::Point& point, double peak) {
   const auto estimate = estimatedPeak(point);
   if (!estimate) return "–";
-  const auto peak = static_cast<double>(rehearsedPeak(*seen.rehearsed));
   return bytesText(*estimate) + (peak > 0 ? fmt::format(" ({:+.1f} %)", 100 * (*estimate / peak - 1)) : "");
 }
 
-/// What the point takes: of the rank that takes most.
-const std::vector<RehearsalColumn>& memoryColumns() {
-  static const std::vector<RehearsalColumn> columns = {
-      {"peak", true, [](Plan, Planned, Seen seen) { return bytesText(double(rehearsedPeak(*seen.rehearsed))); }},
-      {"estimate", true, estimateText},
-      {"reserved", true,
-       [](Plan, Planned, Seen seen) {
-         return bytesOf(seen, [](const plan::RehearsedRank& rank) { return rank.device_memory_reserved; });
-       }},
-      {"host", false, [](Plan, Planned, Seen seen) {
-         return bytesOf(seen, [](const plan::RehearsedRank& rank) { return rank.host_memory; });
-       }}};
-  return columns;
+/// What each column of a point that runs is called, whether it is the same on every machine, so that it may stand on a
+/// report's page, and its cell.
+struct RehearsedValue {
+  const char* name;
+  bool exact;
+  std::string text;
+};
+
+/// What the point takes.
+std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const plan::Rehearsed& seen) {
+  const plan::RehearsedRank most = mostOf(seen);
+  return {{"peak", true, bytesText(double(most.device_memory_allocated))},
+          {"estimate", true, estimateText(point, double(most.device_memory_allocated))},
+          {"reserved", true, bytesText(double(most.device_memory_reserved))},
+          {"host", false, bytesText(double(most.host_memory))}};
 }
 
-/// What a step does: of the rank that does most.
-const std::vector<RehearsalColumn>& stepColumns() {
-  static const std::vector<RehearsalColumn> columns = {
-      {"launches", true,
-       [](Plan, Planned, Seen seen) {
-         return numberText(perStep(seen, [](const plan::RehearsedRank& rank) { return rank.launches; }));
-       }},
-      {"waits", true,
-       [](Plan, Planned, Seen seen) {
-         return numberText(perStep(seen, [](const plan::RehearsedRank& rank) { return rank.synchronisations; }));
-       }},
-      {"to device", true,
-       [](Plan, Planned, Seen seen) {
-         return trafficText(seen, [](const plan::RehearsedRank& rank) { return rank.to_device; });
-       }},
-      {"from device", true,
-       [](Plan, Planned, Seen seen) {
-         return trafficText(seen, [](const plan::RehearsedRank& rank) { return rank.from_device; });
-       }},
-      {"collectives", true, [](Plan, Planned, Seen seen) { return trafficText(seen, collectivesOf); }},
-      {"host time", false,
-       [](Plan, Planned, Seen seen) {
-         return analysis::formatQuantity(
-             perStep(seen, [](const plan::RehearsedRank& rank) { return rank.host_seconds; }), "s", "time");
-       }},
-      {"at least", false, [](Plan plan, Planned point, Seen seen) {
-         const auto least = rehearsal::leastStep(*seen.rehearsed, plan::devicesOf(point), plan.rates);
-         return least ? fmt::format("{} ({})", analysis::formatQuantity(least->seconds, "s", "time"),
-                                    toString(least->limit))
-                      : "–";
-       }}};
-  return columns;
+/// What a step does.
+std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const plan::Rehearsed& seen) {
+  plan::RehearsedRank most = mostOf(seen);
+  const double steps = seen.steps;
+  const auto least = rehearsal::leastStep(seen, plan::devicesOf(point), plan.rates);
+  return {
+      {"launches", true, numberText(double(most.launches) / steps)},
+      {"waits", true, numberText(double(most.synchronisations) / steps)},
+      {"to device", true, trafficText(most.to_device, steps)},
+      {"from device", true, trafficText(most.from_device, steps)},
+      {"collectives", true, trafficText(most.collectives[""], steps)},
+      {"host time", false, secondsText(most.host_seconds / steps)},
+      {"at least", false, least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
 }
 
 /// "runs", "does not fit, as expected", "runs, though expected not to fit".
@@ -190,8 +151,8 @@ std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
 }
 
 /// A row for each point; without outcomes only those that run have something to show.
-Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, const std::vector<RehearsalColumn>& columns,
-                  bool outcomes, size_t most) {
+Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltype(memoryOf)& values, bool outcomes,
+                  size_t most) {
   Table table{.label = outcomes ? "What rehearsals saw" : "What a step does",
               .style = "grid",
               .one_row = "point",
@@ -203,8 +164,9 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, const s
   for (const size_t factor : varying) table.columns.push_back({plan.factors[factor].name, Column::Kind::Label});
   if (varying.empty()) table.columns.push_back({"point", Column::Kind::Label});
   if (outcomes) table.columns.push_back({"rehearsed", Column::Kind::Words});
-  for (const RehearsalColumn& column : columns)
-    table.columns.push_back({column.name, Column::Kind::Number, column.exact ? Shown::Everywhere : Shown::InText});
+  const std::vector<RehearsedValue> none = values(plan, {}, {.steps = 1, .ranks = {}});
+  for (const RehearsedValue& value : none)
+    table.columns.push_back({value.name, Column::Kind::Number, value.exact ? Shown::Everywhere : Shown::InText});
   for (const plan::Point& point : plan.points) {
     const rehearsal::Point* seen = study.find(point.id);
     if (!seen || (!outcomes && !seen->rehearsed) || ++table.all > kMostRows) continue;
@@ -212,7 +174,8 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, const s
     for (const size_t factor : varying) row.add(plan.levelLabel(point, factor));
     if (varying.empty()) row.add(point.id);
     if (outcomes) row.add(outcomeText(point, *seen));
-    for (const RehearsalColumn& column : columns) row.add(seen->rehearsed ? column.text(plan, point, *seen) : "");
+    for (const RehearsedValue& value : seen->rehearsed ? values(plan, point, *seen->rehearsed) : none)
+      row.add(seen->rehearsed ? value.text : "");
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -233,8 +196,9 @@ std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& stu
   for (const plan::Point& point : plan.points) {
     const rehearsal::Point* seen = study.find(point.id);
     const auto estimate = estimatedPeak(point);
-    if (!estimate || !seen || !seen->rehearsed || rehearsedPeak(*seen->rehearsed) == 0) continue;
-    const double off = std::abs(*estimate / static_cast<double>(rehearsedPeak(*seen->rehearsed)) - 1);
+    const double peak = seen && seen->rehearsed ? double(mostOf(*seen->rehearsed).device_memory_allocated) : 0;
+    if (!estimate || peak == 0) continue;
+    const double off = std::abs(*estimate / peak - 1);
     if (off <= farthest) continue;
     farthest = off;
     at = &point;
@@ -266,12 +230,12 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
           "the rest is of a step of the rank that does most. No verdict comes from it.",
           cards.empty() ? "cards" : cards),
       Shown::OnPage);
-  part.blocks.emplace_back(pointsTable(plan, study, memoryColumns(), /*outcomes=*/true, options.most_points));
+  part.blocks.emplace_back(pointsTable(plan, study, memoryOf, /*outcomes=*/true, options.most_points));
   if (options.steps && countOf(study, Outcome::Runs) + countOf(study, Outcome::LacksData) > 0)
     part.blocks.emplace_back(
         Part{.title = "A step",
              .rest = "of the rank that does most",
-             .blocks = {pointsTable(plan, study, stepColumns(), /*outcomes=*/false, options.most_points)}});
+             .blocks = {pointsTable(plan, study, stepOf, /*outcomes=*/false, options.most_points)}});
   for (const Outcome outcome : {Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
     Reasons reasons;
     for (const rehearsal::Point& seen : study.points)

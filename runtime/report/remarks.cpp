@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
@@ -55,29 +56,28 @@ std::vector<Described> settled(std::vector<Described> all) {
     if (one.lines.size() <= kMostLines) continue;
     const size_t more = one.lines.size() - kMostLines;
     one.lines.resize(kMostLines);
-    one.logs.resize(std::min(one.logs.size(), kMostLines));
-    one.lines.push_back(fmt::format("… and {} more", more));
+    one.lines.push_back({fmt::format("… and {} more", more)});
   }
   return all;
 }
 
 Described controls(const analysis::Judgement& judgement) {
-  Described block{"Controls", "the same twice in a block", {}};
+  Described block{"Controls", "the same twice in a block"};
   for (const analysis::ControlResult& control : judgement.controls)
-    block.lines.push_back((control.untrusted ? "untrusted: " : "") + control.why);
+    block.lines.push_back({(control.untrusted ? "untrusted: " : "") + control.why});
   return block;
 }
 
 Described repetitions(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Described block{"Repetitions", "they go on until intervals are narrow enough", {}};
-  for (const analysis::UntilState& state : judgement.untils) block.lines.push_back(untilResultText(plan, state));
+  Described block{"Repetitions", "they go on until intervals are narrow enough"};
+  for (const analysis::UntilState& state : judgement.untils) block.lines.push_back({untilResultText(plan, state)});
   return block;
 }
 
 Described notes(const store::Results& results) {
-  Described block{"Notes of trials", "", {}};
+  Described block{"Notes of trials", ""};
   for (const auto& [note, count] : notesOf(results))
-    block.lines.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
+    block.lines.push_back({fmt::format("{} ({})", note, counted(count, "trial"))});
   return block;
 }
 
@@ -101,16 +101,16 @@ Described lostTrialsText(const plan::Plan& plan, const store::Results& results) 
     }
     same.places.insert(trial->place());
   }
-  Described block{
-      "Trials that did not end well", fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()), {}};
+  Described block{"Trials that did not end well",
+                  fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
   for (const Alike& key : order) {
     const auto& [kind, status, reason] = key;
     const Those& same = those[key];
     const size_t more = same.places.size() - 1;
-    block.logs.push_back(same.log);
-    block.lines.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
-                                      more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
-                                      reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
+    block.lines.push_back({fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
+                                       more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
+                                       reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : "")});
+    block.lines.back().log = same.log;
   }
   return block;
 }
@@ -122,24 +122,41 @@ std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judg
   return settled({controls(judgement),
                   repetitions(plan, judgement),
                   notes(results),
-                  {"Published values", "", referencesTexts(plan)}});
+                  {"Published values", "", sentences(referencesTexts(plan))}});
 }
 
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const store::Results& results) {
-  return settled({lostTrialsText(plan, results),
-                  {"What is not there", "", shortcomings(plan, judgement)},
-                  {"Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons}});
+  return settled(
+      {lostTrialsText(plan, results),
+       {"What is not there", "", sentences(shortcomings(plan, judgement))},
+       {"Kept, not counted", counted(results.kept_not_counted, "trial"), sentences(results.not_counted_reasons)}});
+}
+
+std::vector<Paragraph> missingLines(const std::vector<analysis::Missing>& missing) {
+  std::vector<Paragraph> lines;
+  const std::string* before = nullptr;
+  for (const analysis::Missing& one : missing) {
+    const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
+    const bool same = before && *before == one.why;
+    before = &one.why;
+    lines.push_back({.text = same ? "for the same reason" : one.why,
+                     .word = std::string(meaning.word),
+                     .style = meaning.style,
+                     .of = one.what});
+  }
+  return lines;
 }
 
 std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
-  const auto first = [](const std::vector<std::string>& texts) {
-    return texts.front() + (texts.size() > 1 ? fmt::format(" (and {} more such lines)", texts.size() - 1) : "");
+  const auto first = [](const std::string& text, size_t of) {
+    return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");
   };
-  std::string text = bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"),
-                                       first(lostTrialsText(plan, results).lines))
-                         : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
+  const std::vector<Paragraph> lost = lostTrialsText(plan, results).lines;
+  std::string text =
+      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
+          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
@@ -149,14 +166,16 @@ std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgem
     text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,
                         notes.size() > 1 ? fmt::format(" (and {} more such notes)", notes.size() - 1) : "");
   if (notes.empty() && bad == 0 && all > 0) text += ", and none notes a disturbance";
-  if (const std::vector<std::string> lacking = shortcomings(plan, judgement); !lacking.empty())
-    text += "; " + first(lacking);
+  if (const auto lacking = shortcomings(plan, judgement); !lacking.empty())
+    text += "; " + first(lacking[0], lacking.size());
   if (results.kept_not_counted)
     text +=
         fmt::format("; {} stored, and {} not count{}",
                     results.kept_not_counted == 1 ? "1 more is" : fmt::format("{} more are", results.kept_not_counted),
                     results.kept_not_counted == 1 ? "does" : "do",
-                    results.not_counted_reasons.empty() ? "" : ": " + first(results.not_counted_reasons));
+                    results.not_counted_reasons.empty()
+                        ? ""
+                        : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));
   return text;
 }
 

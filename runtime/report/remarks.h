@@ -22,6 +22,9 @@ std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judg
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const store::Results& results);
 
+/// What was asked for and has no value; a reason that the one before has is not said again.
+std::vector<Paragraph> missingLines(const std::vector<analysis::Missing>& missing);
+
 /// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
 /// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
 std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results);

@@ -28,6 +28,8 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judge
 Table gridTable(const Grid& grid, const std::string& label);
 /// The same with what its numbers are.
 Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title);
+/// Either, or the description that it asks for.
+Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Table& table);
 /// Every metric, a row for each point; a text has the medians of those that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
 

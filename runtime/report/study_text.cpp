@@ -55,6 +55,13 @@ std::string workloadText(const plan::Plan& plan) {
   return joined(texts, "; ");
 }
 
+std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside) {
+  std::vector<Paragraph> head{{.text = "", .of = "study " + plan.study + selected}};
+  if (!plan.doc.empty()) head.push_back({plan.doc});
+  head.push_back({(plan.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan) + beside});
+  return head;
+}
+
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
   std::vector<std::pair<std::string, std::string>> fixed;
   if (plan.points.empty()) return fixed;

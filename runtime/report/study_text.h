@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 
 namespace expc::report {
 
@@ -15,6 +16,10 @@ std::string selectionText(const plan::Plan& plan);
 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
+
+/// What stands above all that is said of a study: its name with what is `selected`, its sentence, its workload with
+/// what is `beside` that.
+std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside);
 
 /// Parameters that have one value at all points and are no factor: "batch 64".
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);

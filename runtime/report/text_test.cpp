@@ -65,7 +65,7 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   has(text, "not asked: the selection or the system leaves it no point");
   CHECK(text.find('\033') == std::string::npos);
   extras.colour = true;
-  has(planText(plan::examplePlan(), extras), "\033[1mstudy precision\033[0m");
+  has(planText(plan::examplePlan(), extras), "\033[1mstudy precision (experiments/precision.exp, ");
 }
 
 TEST_CASE("lines keep to the width of the terminal") {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "runtime/report/description_text.h"
 #include "runtime/report/sections.h"
 
 namespace expc::report {
@@ -46,6 +48,11 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
   }
   if (!grid.rows.empty()) part.blocks.emplace_back(gridTable(grid, title));
   return part;
+}
+
+Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Table& table) {
+  if (auto described = describedTable(plan, *judgement.description, table)) return std::move(*described);
+  return gridPart(plan, buildGrid(plan, judgement, table.subject, table.by), table.subject);
 }
 
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/analysis/bound.h"
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
@@ -14,6 +15,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/description_text.h"
+#include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
@@ -370,6 +372,22 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
     for (std::string& note : trialNotes(criterion, results)) say("note", std::move(note));
   say("next", nextStepText(result));
   return lines;
+}
+
+std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+  if (cell.cell >= criterion.cells.size()) return "";
+  const plan::Cell& planned = criterion.cells[cell.cell];
+  const auto bounds = analysis::ends(analysis::boundOf(criterion, planned));
+  const std::string_view dimension = analysis::dimensionOf(plan, planned);
+  std::string line = analysis::cellLabel(criterion.factors, planned);
+  if (!line.empty()) line += ": ";
+  const analysis::EstimateText text =
+      partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);
+  line += text.estimate.empty() ? "no estimate" : text.estimate;
+  if (!text.interval.empty()) line += " " + text.interval;
+  line += fmt::format(", n={}", cell.scope.complete);
+  if (!cell.why.empty()) line += ": " + cell.why;
+  return line;
 }
 
 }  // namespace expc::report

@@ -35,6 +35,9 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
                                       const store::Results& results, const plan::Criterion& criterion,
                                       const analysis::CriterionResult& result);
 
+/// "gpus=2: 1.24x [1.20x, 1.28x], n=7".
+std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
+
 /// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
 /// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
 /// stand as it is printed, why that is so. "" of one that is not asked.
