@@ -27,11 +27,4 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
 /// zero.
 llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
 
-/// Nobody reads more mistakes, so no more are told, and those after so many need no notes.
-inline constexpr size_t kMostTold = 300;
-
-/// Orders by file and place (those without a place first) and drops exact duplicates and what is more than kMostTold;
-/// otherwise keeps the order of emission.
-void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics);
-
 }  // namespace expc::diag

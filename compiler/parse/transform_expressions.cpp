@@ -6,7 +6,7 @@
 namespace expc::parse {
 
 EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'", int);
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'");
 
 std::optional<ast::BinaryOp> Transform::operatorOf(Token token) {
   using enum ast::BinaryOp;

@@ -16,15 +16,6 @@ plan::TermPtr term(Node node) {
   return std::make_shared<const plan::Term>(plan::Term{std::move(node)});
 }
 
-}  // namespace
-
-plan::TrialKind toPlan(check::TrialKind kind) {
-  static_assert(static_cast<int>(check::TrialKind::Profile) == static_cast<int>(plan::TrialKind::Profile));
-  return static_cast<plan::TrialKind>(kind);
-}
-
-namespace {
-
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from);
 
 /// `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
@@ -42,12 +33,7 @@ plan::TermPtr operation(const check::Study& study, Op op, const check::Formula& 
 
 /// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
 plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
-  using From = check::Formula::Op;
-  const plan::Relation relation = condition.op == From::GreaterEqual ? plan::Relation::GreaterEqual
-                                  : condition.op == From::Greater    ? plan::Relation::Greater
-                                  : condition.op == From::LessEqual  ? plan::Relation::LessEqual
-                                  : condition.op == From::Less       ? plan::Relation::Less
-                                                                     : plan::Relation::Equal;
+  const plan::Relation relation = *check::relationOf(condition.op);
   const check::Value& limit = condition.operands[1]->constant;
   plan::Bound bound{relation, limit.asNumber()->toDouble(), 0,
                     fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), limit.toString())};
@@ -98,10 +84,8 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.name = metric.name;
   result.dimension = metric.dimension.planName();
   result.unit = metric.dimension.baseUnit();
-  result.better.reset();
-  if (metric.better)
-    result.better = *metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
-  result.kind = toPlan(metric.kind);
+  result.better = metric.better;
+  result.kind = metric.kind;
   result.exact = metric.exact;
   result.series = metric.series;
   if (metric.derived) {
@@ -109,12 +93,6 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
     result.text = metric.text;
   }
   return result;
-}
-
-plan::Bound toPlan(const check::Bound& bound) {
-  using From = check::Bound::Relation;
-  static_assert(static_cast<int>(From::Within) == static_cast<int>(plan::Relation::Within));
-  return {static_cast<plan::Relation>(bound.relation), bound.low.toDouble(), bound.high.toDouble(), bound.text};
 }
 
 plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
