@@ -342,7 +342,7 @@ class CriterionChecker {
   /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
   /// 0.
   void unreachable(source::Range range, const Rational& low, const Rational& high) {
-    using enum Relation;
+    using enum plan::Relation;
     using Function = Comparison::Function;
     if (comparison() && comparison()->function == Function::Difference) return;
     if (!comparison() && metric().derived) return;  // a difference may be below zero

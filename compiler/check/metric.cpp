@@ -17,8 +17,7 @@ EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are ne
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
   return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
-         op == Op::Add || op == Op::Subtract || op == Op::Multiply || op == Op::Divide || op == Op::Max ||
-         op == Op::Min;
+         operationOf(op);
 }
 
 /// The first part that no trial can compute, or null.
@@ -78,6 +77,17 @@ std::optional<Relation> relationOf(Formula::Op op) {
   static constexpr Formula::Op kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Relation
   const auto found = std::ranges::find(kOps, op);
   return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Relation>(found - kOps));
+}
+
+std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
+  using From = Formula::Op;
+  using enum plan::OperationTerm::Op;
+  static constexpr std::pair<From, plan::OperationTerm::Op> kMeant[] = {
+      {From::Add, Sum},          {From::Subtract, Difference},
+      {From::Multiply, Product}, {From::Divide, Quotient},
+      {From::Max, Max},          {From::Min, Min}};
+  const auto* found = std::ranges::find(kMeant, op, &std::pair<From, plan::OperationTerm::Op>::first);
+  return found == std::end(kMeant) ? std::nullopt : std::optional(found->second);
 }
 
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written) {

@@ -41,9 +41,10 @@ struct Parameter {
 // What a plan says in the same way. Kinds of trial, and what is taken of several numbers, are in the order of the table
 // of words.
 using plan::Bound, plan::Direction, plan::Relation, plan::TrialKind;
-std::string_view toString(TrialKind kind);
 /// Of `>=` and the like; nothing where the operator bounds nothing.
 std::optional<Relation> relationOf(Formula::Op op);
+/// How a plan computes it; nothing where it does not.
+std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op);
 
 struct Metric {
   std::string name, doc;

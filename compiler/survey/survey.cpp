@@ -194,24 +194,14 @@ class Surveyor {
   void compare(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study_.comparisons[index];
     Survey::OfComparison& of = survey_.comparisons[index];
-    values_[index] = pairs_.value(comparison, point);
-    switch (values_[index].found) {
-      case Pairs::Found::NotTreated:
-        return;
-      case Pairs::Found::None:
-        ++of.without;
-        ++of.reasons[values_[index].missing];
-        return;
-      case Pairs::Found::Several:
-        if (++of.several == 1) of.example.assign(point.begin(), point.end());
-        return;
-      case Pairs::Found::One:
-        ++of.pairs;
-        if (!machine_.runs(&comparison, point)) return;
-        ++of.cells;
-        of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
-        return;
-    }
+    const Pairs::Answer& value = values_[index] = pairs_.value(comparison, point);
+    if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
+    if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
+    if (value.found != Pairs::Found::One) return;
+    ++of.pairs;
+    if (!machine_.runs(&comparison, point)) return;
+    ++of.cells;
+    of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
   }
 
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {

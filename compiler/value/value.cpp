@@ -37,27 +37,12 @@ bool Type::agreesWith(const Type& other) const {
 }
 
 std::string Type::name() const {
-  switch (kind) {
-    case Kind::Error:
-      return "?";
-    case Kind::Bool:
-      return "bool";
-    case Kind::Number:
-      return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
-    case Kind::String:
-      return "string";
-    case Kind::Path:
-      return "path";
-    case Kind::Enum:
-      return enumeration->name;
-    case Kind::List:
-      return fmt::format("list({})", composite->parts[0].name());
-    case Kind::Tuple:
-      return "(" + listed(composite->parts, &Type::name) + ")";
-    case Kind::Record:
-      return "{ " + listed(composite->parts, &Type::name, composite->fields, " : ") + " }";
-  }
-  return "?";
+  if (kind == Kind::Number) return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
+  if (kind == Kind::Enum) return enumeration->name;
+  if (kind == Kind::List) return fmt::format("list({})", composite->parts[0].name());
+  if (kind == Kind::Tuple) return "(" + listed(composite->parts, &Type::name) + ")";
+  if (kind == Kind::Record) return "{ " + listed(composite->parts, &Type::name, composite->fields, " : ") + " }";
+  return kind == Kind::Bool ? "bool" : kind == Kind::String ? "string" : kind == Kind::Path ? "path" : "?";
 }
 
 static Type made(Type::Kind kind, std::vector<std::string> fields, std::vector<Type> parts) {
