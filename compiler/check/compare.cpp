@@ -66,9 +66,10 @@ class Comparisons {
     if (!isFresh(emitter_, "comparison", comparison, study_.comparisons)) return;
     auto function = findFunction(context_, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context_.subject(*argument(declaration)) : std::nullopt;
-    bool over = this->over(declaration, comparison);
+    const int over = context_.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
-    if (!over) return;
+    if (over < 0) return;
+    comparison.over = static_cast<unsigned>(over);
     const Factor& factor = study_.factors[comparison.over];
     if (factor.levels.empty()) return;  // reported there
     if (!against(declaration, factor, comparison) || !function || !subject) return;
@@ -119,12 +120,6 @@ class Comparisons {
     const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
     comparison.incomplete = code.name == known;
     if (!comparison.incomplete) unknownName(emitter_, "warning", code, {known}, " of a comparison");
-  }
-
-  bool over(const ast::CompareDecl& declaration, Comparison& comparison) {
-    const int index = context_.factor(declaration.over);
-    if (index >= 0) comparison.over = static_cast<unsigned>(index);
-    return index >= 0;
   }
 
   /// Sets what the treated points are compared with.
