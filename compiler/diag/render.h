@@ -2,9 +2,7 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/source.h"
