@@ -5,11 +5,6 @@
 
 namespace expc::check {
 
-Program::Program() = default;
-Program::Program(Program&&) noexcept = default;
-Program& Program::operator=(Program&&) noexcept = default;
-Program::~Program() = default;
-
 const Study* Program::findStudy(std::string_view name) const {
   const int index = findNamed(studies, name);
   return index < 0 ? nullptr : studies[static_cast<size_t>(index)].get();
@@ -68,7 +63,7 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {
     if (const Study* first = program.findStudy(declaration.name.name))
-      diag::duplicateName(context.emitter, declaration.name.range, "study", declaration.name.name, first->range);
+      duplicateName(context.emitter, "study", declaration.name, first->range);
     auto study = checkStudy(context, scope, declaration);
     study->valid &= program.modules.parsed;
     program.studies.push_back(std::move(study));

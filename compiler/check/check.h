@@ -7,13 +7,12 @@
 #include "compiler/ast/ast.h"
 #include "compiler/check/model.h"
 #include "compiler/check/names.h"
+#include "compiler/check/scope.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/load/load.h"
 #include "compiler/source/source.h"
 
 namespace expc::check {
-
-struct ModuleScope;  // names of one file; internal to check
 
 /// A checked file with everything it imports. Errors were reported; what could not be resolved is left out, and a study
 /// with an error inside is marked (`Study::valid`), so that later phases can go on with the others.
@@ -27,11 +26,6 @@ struct Program {
   std::vector<std::unique_ptr<System>> systems;  // of all files; of the root first, then imported, then std.systems
   std::vector<std::unique_ptr<Study>> studies;   // of the root file, in order
   Names names;                                   // of all files
-
-  Program();
-  Program(Program&&) noexcept;
-  Program& operator=(Program&&) noexcept;
-  ~Program();
 
   const Study* findStudy(std::string_view name) const;
   /// The machine called `name` ("box", "systems.proxima"), or null.

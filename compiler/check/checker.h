@@ -80,8 +80,6 @@ struct StudyScope {
     return expressions().refused(word, place(), kinds);
   }
   void note(const ast::Identifier& word, source::Range declared) { expressions().note(word.range, declared); }
-  /// Names of the factors, for suggestions.
-  std::vector<std::string> factorNames() const;
   /// Says that a metric or comparison is not known, unless its declaration was refused.
   void unknownSubject(const ast::Identifier& name, std::string_view what);
   /// Index of a factor, or -1 after a report that says what the name is instead.
@@ -105,7 +103,8 @@ const Workload* unite(StudyContext& context);
 /// `left and right`, either of which may be null (true).
 FormulaPtr both(FormulaPtr left, FormulaPtr right);
 
-std::string_view spelled(Bound::Relation relation);
+/// `written` is the limit as it stands in the file.
+Bound boundOf(Relation relation, const Rational& limit, std::string_view written);
 
 /// A measured metric, of a command or a built-in workload; nothing after a report.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
@@ -116,8 +115,8 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
 /// Checks `outputs` by itself, once: false after a report.
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
 /// What a command's output must be; nothing after a report.
-std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                                            const ast::Expr& expr);
+std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
+                                                  const ast::WorkloadDecl& workload, const ast::Expr& expr);
 /// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to
 /// the runtime.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,

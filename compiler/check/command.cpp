@@ -12,10 +12,10 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the parameter '{0}'", std::string_view);
+EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}");
+EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the parameter '{0}'");
 
-EXPC_DIAGNOSTIC(ShellWord, Warning, "no shell reads this command, so its program gets '{0}' itself", std::string_view);
+EXPC_DIAGNOSTIC(ShellWord, Warning, "no shell reads this command, so its program gets '{0}' itself");
 
 /// Whether an argument is what a shell would take for a redirection or for what stands between two commands: `<`,
 /// `>out.txt`, `2>&1`, `|`. `<pad>` and `>=` are none.
@@ -37,6 +37,17 @@ std::string filledIn(std::string text, const std::string& name) {
   return text;
 }
 
+/// The texts that a program gets, with `options` written out.
+std::vector<std::string> argumentTexts(const std::vector<CommandArgument>& arguments) {
+  std::vector<std::string> texts;
+  for (const CommandArgument& argument : arguments) {
+    if (!argument.options) texts.push_back(argument.texts[0]);
+    for (const std::string& name : argument.parameters)
+      for (const std::string& text : argument.texts) texts.push_back(filledIn(text, name));
+  }
+  return texts;
+}
+
 class CommandChecker {
  public:
   CommandChecker(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload, ModuleScope& scope)
@@ -48,31 +59,37 @@ class CommandChecker {
     Command command;
     if (declaration_.prepare) {
       names_ = {"prepared"};
-      command.preparation = program(*declaration_.prepare);
+      const std::vector<CommandArgument> arguments = program(*declaration_.prepare);
+      command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration_.prepare)};
     }
     names_.insert(names_.end(), kOfTrial.begin(), kOfTrial.end());
-    if (declaration_.before) command.before = program(*declaration_.before);
-    command.exit_codes = declaration_.exit_codes;
+    if (declaration_.before) command.before = argumentTexts(program(*declaration_.before));
+    command.exit_codes.assign(declaration_.exit_codes.begin(), declaration_.exit_codes.end());
     const size_t before = context_.emitter.errors();
-    command.program = program(*declaration_.command);
+    command.written = program(*declaration_.command);
+    command.timeout_seconds = timeout(*declaration_.command);
     if (told_all_)
-      fillOptions(command.program);
+      fillOptions(command.written);
     else if (context_.emitter.errors() == before)  // a name that is wrong may be the one that is missing
       unused();
+    command.arguments = argumentTexts(command.written);
     inputs(command);
+    for (const Metric& metric : workload_.metrics)
+      if (metric.source) command.metrics.push_back(*metric.source);
     for (const ast::ExprPtr& expr : declaration_.expectations)
       if (auto expectation = checkExpectation(context_, scope_, declaration_, *expr)) {
-        if (expectation->source.from == MetricSource::From::Same) command.inputs.push_back(expectation->source.where);
+        if (expectation->read.from == plan::CommandMetric::From::Same)
+          command.inputs.push_back(expectation->read.where);
         command.expectations.push_back(std::move(*expectation));
       }
     return command;
   }
 
  private:
-  Command::Program program(const ast::Command& written) {
-    Command::Program program;
+  std::vector<CommandArgument> program(const ast::Command& written) {
+    std::vector<CommandArgument> arguments;
     for (const ast::CommandArgument& argument : written.arguments) {
-      CommandArgument& made = program.arguments.emplace_back(CommandArgument{argument.options, {}, {}});
+      CommandArgument& made = arguments.emplace_back(CommandArgument{argument.options, {}, {}});
       for (const ast::Text& text : argument.texts) {
         checkTemplate(text);
         if (!argument.options && isShellWord(text.value) && !std::exchange(said_, true))
@@ -83,11 +100,10 @@ class CommandChecker {
       }
       if (argument.options) checkOptions(written, argument, made);
     }
-    const bool none = program.arguments.empty() || program.arguments[0].options;
-    if (none || program.arguments[0].texts[0].empty())
+    const bool none = arguments.empty() || arguments[0].options;
+    if (none || arguments[0].texts[0].empty())
       context_.emitter.emit(written.range, BadCommand, declaration_.name.name, "names no program");
-    if (written.timeout) program.timeout = timeout(*written.timeout);
-    return program;
+    return arguments;
   }
 
   /// Checks the `${…}` of one argument and marks the parameters that it passes on.
@@ -139,16 +155,18 @@ class CommandChecker {
           .emit();
   }
 
-  std::optional<Rational> timeout(const ast::Expr& expr) {
+  std::optional<double> timeout(const ast::Command& written) {
+    if (!written.timeout) return std::nullopt;
+    const ast::Expr& expr = *written.timeout;
     const Type time = Type::number(Dimension::of(Dimension::Time));
     auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
     const bool good = value && context_.expressions.positive(*value, expr.range, "'timeout'");
-    return good ? std::optional(*value->asNumber()) : std::nullopt;
+    return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
   }
 
   /// By name, so that the order of declarations means nothing.
-  void fillOptions(Command::Program& program) {
-    const auto options = std::ranges::find_if(program.arguments, &CommandArgument::options);
+  void fillOptions(std::vector<CommandArgument>& arguments) {
+    const auto options = std::ranges::find_if(arguments, &CommandArgument::options);
     for (size_t i = 0; i < passed_.size(); ++i)
       if (!passed_[i]) options->parameters.push_back(workload_.parameters[i].name);
     std::sort(options->parameters.begin(), options->parameters.end());
@@ -220,22 +238,11 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
   return CommandChecker(context, declaration, workload, scope).run();
 }
 
-std::vector<std::string> argumentTexts(const Command::Program& program) {
-  std::vector<std::string> texts;
-  for (const CommandArgument& argument : program.arguments) {
-    if (!argument.options) texts.push_back(argument.texts[0]);
-    for (const std::string& name : argument.parameters)
-      for (const std::string& text : argument.texts) texts.push_back(filledIn(text, name));
-  }
-  return texts;
-}
-
 bool isTold(const Workload& workload, std::string_view setting) {
   const std::string told = fmt::format("${{{}}}", setting);
+  const auto holds = [&](const std::string& text) { return text.find(told) != std::string::npos; };
   return workload.command && workload.findParameter(setting) < 0 &&
-         std::ranges::any_of(
-             argumentTexts(workload.command->program),
-             [&](const std::string& text) { return text.find(told) != std::string::npos; });
+         std::ranges::any_of(workload.command->arguments, holds);
 }
 
 }  // namespace expc::check

@@ -7,16 +7,12 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which has no baseline", std::string_view,
-                std::string_view);
-EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}", std::string_view,
-                std::string);
-EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}", std::string);
-EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
-                std::string_view);
-EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}", std::string_view, std::string_view,
-                std::string);
+EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which has no baseline");
+EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}");
+EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}");
+EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already");
+EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing");
+EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}");
 
 using Function = Comparison::Function;
 
@@ -24,8 +20,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   const ast::Identifier& last = callee.parts.back();
   const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
   if (index >= 0) return static_cast<Function>(index);
-  diag::unknownName(context.emitter, last.range, "comparison function", last.name,
-                    language::texts(language::Role::Comparison));
+  unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
   return std::nullopt;
 }
 
@@ -67,17 +62,14 @@ class Comparisons {
     comparison.name = declaration.name.name;
     comparison.doc = declaration.doc;
     comparison.range = declaration.name.range;
-    if (int metric = study_.findMetric(comparison.name); metric >= 0)
-      diag::duplicateName(emitter_, comparison.range, "metric or comparison", comparison.name,
-                          study_.metrics[metric].range);
-    if (int first = study_.findComparison(comparison.name); first >= 0)
-      return diag::duplicateName(emitter_, comparison.range, "comparison", comparison.name,
-                                 study_.comparisons[first].range);
+    isFresh(emitter_, "metric or comparison", comparison, study_.metrics);
+    if (!isFresh(emitter_, "comparison", comparison, study_.comparisons)) return;
     auto function = findFunction(context_, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context_.subject(*argument(declaration)) : std::nullopt;
-    bool over = this->over(declaration, comparison);
+    const int over = context_.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
-    if (!over) return;
+    if (over < 0) return;
+    comparison.over = static_cast<unsigned>(over);
     const Factor& factor = study_.factors[comparison.over];
     if (factor.levels.empty()) return;  // reported there
     if (!against(declaration, factor, comparison) || !function || !subject) return;
@@ -127,14 +119,7 @@ class Comparisons {
   void allow(const ast::Identifier& code, Comparison& comparison) {
     const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
     comparison.incomplete = code.name == known;
-    if (!comparison.incomplete)
-      diag::unknownName(emitter_, code.range, "warning", code.name, {known}, " of a comparison");
-  }
-
-  bool over(const ast::CompareDecl& declaration, Comparison& comparison) {
-    const int index = context_.factor(declaration.over);
-    if (index >= 0) comparison.over = static_cast<unsigned>(index);
-    return index >= 0;
+    if (!comparison.incomplete) unknownName(emitter_, "warning", code, {known}, " of a comparison");
   }
 
   /// Sets what the treated points are compared with.

@@ -7,7 +7,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'", std::string_view);
+EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'");
 
 }  // namespace
 
@@ -26,7 +26,7 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
     if (found < 0) {
-      diag::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
+      unknownName(emitter_, "field", parts[i], namesOf(type.fields));
       return error(range);
     }
     const auto part = static_cast<unsigned>(found);
@@ -40,7 +40,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
                                  const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
-  formula.constant = {SequenceValue{tuple, {}}};
+  formula.constant = {CompositeValue{tuple ? Type::Kind::Tuple : Type::Kind::List, {}, {}}};
   std::vector<Type> types;
   for (size_t i = 0; i < elements.size(); ++i) {
     const Type* wanted = nullptr;
@@ -69,16 +69,16 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
   }
   const CompositeType& type = *expected->composite;
   Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
-  formula.constant = {RecordValue{type.fields, {}}};
+  formula.constant = {CompositeValue{Type::Kind::Record, type.fields, {}}};
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
     if (found < 0) {
-      diag::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
+      unknownName(emitter_, "field", *field.name, namesOf(type.fields));
       return error(range);
     }
     const auto index = static_cast<size_t>(found);
     if (formula.operands[index]) {
-      diag::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
+      duplicateName(emitter_, "field", *field.name, formula.operands[index]->range);
       return error(range);
     }
     FormulaPtr value = build(*field.value, place, &type.parts[index]);

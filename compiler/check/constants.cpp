@@ -6,7 +6,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant", std::string_view);
+EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant");
 
 constexpr size_t kMaxLevels = 10000;
 

@@ -8,16 +8,13 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design", std::string_view);
-EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none", std::string_view,
-                std::string_view);
-EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
-                std::string_view);
-EXPC_DIAGNOSTIC(UnusedSetting, Warning, "no command of the study is told the '{0}' of {1} trials", std::string_view,
-                std::string_view);
+EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design");
+EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'");
+EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none");
+EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}");
+EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}");
+EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them");
+EXPC_DIAGNOSTIC(UnusedSetting, Warning, "no command of the study is told the '{0}' of {1} trials");
 
 struct SettingRule {
   std::string_view name;
@@ -26,9 +23,9 @@ struct SettingRule {
 };
 
 const SettingRule kLook = {"looks", 1, 10'000, false};
-const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
-const SettingRule kDisturbed = {"repeat_disturbed", 1, plan::kMostDisturbed, false};
-const SettingRule kShare = {"share", 1, 1024, false};
+const std::vector<SettingRule> kOfAll = {{"seed", 0, std::numeric_limits<int64_t>::max(), false},
+                                         {"repeat_disturbed", 1, plan::kMostDisturbed, false},
+                                         {"share", 1, 1024, false}};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
@@ -60,7 +57,7 @@ class DesignChecker {
     auto kind = kindOf(block.kind);
     if (!kind) return;
     auto [at, fresh] = design_.kinds.try_emplace(*kind);
-    if (!fresh) return diag::duplicateName(emitter_, block.kind.range, "block", block.kind.name, at->second.range);
+    if (!fresh) return duplicateName(emitter_, "block", block.kind, at->second.range);
     at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
@@ -81,14 +78,13 @@ class DesignChecker {
 
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
-    if (name.name == "seed") return add(name, whole(kSeed, value), design_.settings);
     if (name.name == "budget") return duration(name, value, design_.settings);
-    if (name.name == kDisturbed.name) return add(name, whole(kDisturbed, value), design_.settings);
+    if (const int rule = findNamed(kOfAll, name.name); rule >= 0)
+      return add(name, whole(kOfAll[static_cast<size_t>(rule)], value), design_.settings);
     if (const plan::LimitRule* limit = limitOf(name.name)) return most(name, value, *limit);
-    if (name.name == "share") return add(name, whole(kShare, value), design_.settings);
     if (findNamed(kTimed, name.name) < 0 && name.name != kTimeout)
-      return diag::unknownName(emitter_, name.range, "setting", name.name,
-                               language::texts(language::Role::Setting, language::Design), " of a design");
+      return unknownName(emitter_, "setting", name, language::texts(language::Role::Setting, language::Design),
+                         " of a design");
     auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
     if (fresh) at->second.range = name.range;
     inKind(TrialKind::Timed, name, value);
@@ -99,10 +95,9 @@ class DesignChecker {
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const int index = findNamed(rules, name.name);
     if (index < 0) {
-      std::vector<std::string> names = namesOf(rules);
+      std::vector<std::string> names = namesOf(rules)();
       names.emplace_back(kTimeout);
-      return diag::unknownName(emitter_, name.range, "setting", name.name, names,
-                               fmt::format(" of {} trials", toString(kind)));
+      return unknownName(emitter_, "setting", name, names, fmt::format(" of {} trials", toString(kind)));
     }
     const SettingRule& rule = rules[static_cast<size_t>(index)];
     Settings& settings = design_.kinds[kind].settings;
@@ -121,7 +116,7 @@ class DesignChecker {
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     const int kind = language::indexOf(language::Role::Kind, word.name);
     if (kind >= 0) return static_cast<TrialKind>(kind);
-    diag::unknownName(emitter_, word.range, "kind of trial", word.name, language::texts(language::Role::Kind));
+    unknownName(emitter_, "kind of trial", word, language::texts(language::Role::Kind));
     return std::nullopt;
   }
 
@@ -132,7 +127,7 @@ class DesignChecker {
            std::optional<Rational> most = {}) {
     if (!value) return;
     auto [at, fresh] = settings.emplace(name.name, Setting{*value, most, name.range});
-    if (!fresh) diag::duplicateName(emitter_, name.range, "setting", name.name, at->second.range);
+    if (!fresh) duplicateName(emitter_, "setting", name, at->second.range);
   }
 
   Expressions& expressions() { return context_.expressions(); }
@@ -282,8 +277,7 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
   const ast::DesignDecl& declaration = designs[0];
   if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
   if (declaration.shape && declaration.shape->name != "full")
-    diag::unknownName(context.emitter, declaration.shape->range, "shape of a design", declaration.shape->name,
-                      {"full"});
+    unknownName(context.emitter, "shape of a design", *declaration.shape, {"full"});
   const size_t before = context.context.problems();
   Design design;
   design.range = declaration.range;
@@ -322,7 +316,7 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
     const auto kind = checker.kindOf(block);
     if (!kind) return false;
     if (const auto kinds = designed(context.study); known_kind && findNamed(kinds, block.name) < 0) {
-      diag::unknownName(context.emitter, block.range, "block", block.name, kinds, " of the design");
+      unknownName(context.emitter, "block", block, kinds, " of the design");
       return false;
     }
     design.kinds[*kind].range = block.range;

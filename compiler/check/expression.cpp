@@ -7,16 +7,14 @@
 #include "compiler/check/errors.h"
 #include "compiler/check/metrics.h"
 #include "compiler/check/named.h"
-#include "compiler/diag/closest.h"
-#include "compiler/diag/render.h"
 #include "compiler/formula/lookup.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'");
+EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}");
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 
@@ -134,13 +132,11 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   auto unit = this->unit(literal.unit, *place.module, &refused);
   if (refused) return error(range);
   if (!unit) {
-    const std::vector<std::string> names = namesOf(language::unitNames(), place.module->units);
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
-    if (auto best = diag::closest(literal.unit, names))
-      builder.guess(written, *best);
-    else
-      builder.note({}, "the units are {}", diag::list(names));
+    builder.suggest(
+        written, literal.unit, [&] { return namesOf(language::unitNames(), place.module->units)(); },
+        [](const auto& names) { return "the units are " + diag::list(names); });
     builder.emit();
     return error(range);
   }
@@ -219,7 +215,7 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (!module) return error(range);
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
   if (named) return named;
-  diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, namesOf(module->lets));
+  unknownName(emitter_, "value", parts[1], namesOf(module->lets));
   return error(range);
 }
 
@@ -253,7 +249,7 @@ ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope
               stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
         .emit();
   else if (!failed)
-    diag::unknownName(emitter_, word.range, "module", word.name, namesOf(scope.imports));
+    unknownName(emitter_, "module", word, namesOf(scope.imports));
   return nullptr;
 }
 
@@ -275,16 +271,16 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
-  if (const std::string lower = llvm::StringRef(word.name).lower(); lower == "true" || lower == "false")
-    return diag::unknownName(emitter_, word.range, "name", word.name, {lower});
-  // To gather the names costs as much as there are, and of so many mistakes none is told.
-  if (emitter_.errors() > diag::kMostTold) return emitter_.emit(word.range, diag::UnknownName, "name", word.name, "");
-  const std::vector<std::string> first = place.metrics      ? place.metrics->names()
-                                         : place.columns    ? place.columns->calls()
-                                         : place.parameters ? namesOf(*place.parameters)
-                                                            : std::vector<std::string>();
-  diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name,
-                    namesOf(first, place.lets ? *place.lets : NameMap<LetEntry>(), place.module->lets));
+  const std::string lower = llvm::StringRef(word.name).lower();
+  const bool truth = lower == "true" || lower == "false";
+  unknownName(emitter_, place.metrics && !truth ? "metric" : "name", word, [&] {
+    if (truth) return std::vector{lower};
+    const std::vector<std::string> first = place.metrics      ? place.metrics->names()
+                                           : place.columns    ? place.columns->calls()
+                                           : place.parameters ? namesOf(*place.parameters)()
+                                                              : std::vector<std::string>();
+    return namesOf(first, place.lets ? *place.lets : NameMap<LetEntry>(), place.module->lets)();
+  });
 }
 
 bool Expressions::refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds) {
@@ -310,9 +306,9 @@ bool Expressions::refused(const ast::Identifier& word, const Place& place, std::
 FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
   int index = type.find(word.name);
   if (index < 0) {
-    const std::vector<std::string> names = namesOf(type.levels);
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
-    if (auto best = diag::closest(word.name, names)) builder.guess(word.range, *best);
+    std::vector<std::string> names;
+    builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
     builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
     return error(word.range);
   }
@@ -370,8 +366,8 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
     const EnumType::Field& field = declared.fields[i];
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name && argument.name->name != field.name) {
-      diag::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
-                        field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
+      unknownName(emitter_, "argument", *argument.name,
+                  field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
       return refused(call, range, place);
     }
     auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
@@ -418,14 +414,14 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
-  const ast::Identifier* word = condition && relationOf(condition->op) ? wordOf(*condition->left) : nullptr;
+  const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word) {
     emitter_.emit(range, errors::TypeMismatch, "what 'epochs_to' takes",
                   "a series and a bound, as in 'accuracy >= 97%'", written(range));
     return error(range);
   }
   FormulaPtr series = metric(*word, place, true);
-  if (!series) diag::unknownName(emitter_, word->range, "metric", word->name, place.metrics->names());
+  if (!series) unknownName(emitter_, "metric", *word, [&] { return place.metrics->names(); });
   if (!series || series->type.isError()) return error(range);
   auto limit = constant(*condition->right, place, series->type, "the bound");
   if (!limit) return error(range);

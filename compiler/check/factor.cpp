@@ -5,24 +5,22 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
-#include "compiler/diag/closest.h"
 #include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor", std::string_view);
-EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}", std::string_view, size_t,
-                std::string_view);
-EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself", std::string_view);
+EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor");
+EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice");
+EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'");
+EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
+EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 
 constexpr size_t kMaxFactors = 256;
 
 /// What a level is called where it is not written: "2", "(dali, nhwc)".
 std::string labelOf(const std::vector<Value>& values) {
-  return values.size() == 1 ? values[0].toString() : Value{SequenceValue{true, values}}.toString();
+  return values.size() == 1 ? values[0].toString() : Value{CompositeValue{Type::Kind::Tuple, {}, values}}.toString();
 }
 
 class FactorChecker {
@@ -34,8 +32,7 @@ class FactorChecker {
     const ast::Identifier& name = declaration_.name;
     factor_.name = name.name;
     factor_.range = name.range;
-    if (int first = study_.findFactor(name.name); first >= 0)
-      return diag::duplicateName(context_.emitter, name.range, "factor", name.name, study_.factors[first].range);
+    if (!isFresh(context_.emitter, "factor", name, study_.factors)) return;
     if (!parameters()) {
       if (declaration_.when) active();
       return;
@@ -57,9 +54,10 @@ class FactorChecker {
     for (const ast::Identifier& name : names) {
       int index = study_.workload->findParameter(name.name);
       if (index < 0) {
-        const std::vector<std::string> known = namesOf(study_.workload->parameters);
-        diag::unknownName(context_.emitter, name.range, "parameter", name.name, known, " of " + study_.workload->name);
-        if (const auto meant = diag::closest(name.name, known)) context_.not_varied.insert(*meant);
+        std::optional<std::string> meant;
+        unknownName(context_.emitter, "parameter", name, namesOf(study_.workload->parameters),
+                    " of " + study_.workload->name, &meant);
+        if (meant) context_.not_varied.insert(*meant);
         context_.stray = true;
         return false;
       }
@@ -68,7 +66,7 @@ class FactorChecker {
       const bool twice = std::ranges::count(factor_.parameters, parameter) > 0;
       if (twice || study_.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
-        diag::duplicateName(context_.emitter, name.range, "factor", name.name, first);
+        duplicateName(context_.emitter, "factor", name, first);
         for (const ast::Identifier& part : names) context_.not_varied.insert(part.name);
         return false;
       }
@@ -244,7 +242,7 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
                                             const std::string& label) {
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
-  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string_view, std::string_view);
+  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'");
   emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .emit();
@@ -260,8 +258,6 @@ bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range r
   });
 }
 
-std::vector<std::string> StudyScope::factorNames() const { return namesOf(study.factors); }
-
 int StudyScope::factor(const ast::Identifier& name) {
   if (int index = study.findFactor(name.name); index >= 0) {
     note(name, study.factors[index].range);
@@ -271,7 +267,7 @@ int StudyScope::factor(const ast::Identifier& name) {
   int parameter = study.workload->findParameter(name.name);
   if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
   if (parameter < 0) {
-    diag::unknownName(emitter, name.range, "factor", name.name, factorNames());
+    unknownName(emitter, "factor", name, namesOf(study.factors));
     return -1;
   }
   if (not_varied.contains(name.name)) {

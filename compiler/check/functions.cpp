@@ -10,7 +10,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do", std::string_view);
+EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do");
 
 }  // namespace
 

@@ -5,20 +5,19 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/plan_words.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run", std::string_view,
-                std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
+EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run");
 
 /// What a derived metric is made of: what a plan can compute from a trial's parameters and what it measured.
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
   return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
-         op == Op::Add || op == Op::Subtract || op == Op::Multiply || op == Op::Divide || op == Op::Max ||
-         op == Op::Min;
+         operationOf(op);
 }
 
 /// The first part that no trial can compute, or null.
@@ -73,16 +72,28 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
 
 }  // namespace
 
-std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
-  using enum ast::BinaryOp;
-  static constexpr ast::BinaryOp kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Bound::Relation
+std::optional<Relation> relationOf(Formula::Op op) {
+  using enum Formula::Op;
+  static constexpr Formula::Op kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Relation
   const auto found = std::ranges::find(kOps, op);
-  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Bound::Relation>(found - kOps));
+  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Relation>(found - kOps));
 }
 
-std::string_view spelled(Bound::Relation relation) {
-  static constexpr std::string_view kSigns[] = {">=", ">", "<=", "<", "==", "within"};
-  return kSigns[static_cast<int>(relation)];
+std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
+  using From = Formula::Op;
+  using enum plan::OperationTerm::Op;
+  static constexpr std::pair<From, plan::OperationTerm::Op> kMeant[] = {
+      {From::Add, Sum},          {From::Subtract, Difference},
+      {From::Multiply, Product}, {From::Divide, Quotient},
+      {From::Max, Max},          {From::Min, Min}};
+  const auto* found = std::ranges::find(kMeant, op, &std::pair<From, plan::OperationTerm::Op>::first);
+  return found == std::end(kMeant) ? std::nullopt : std::optional(found->second);
+}
+
+Bound boundOf(Relation relation, const Rational& limit, std::string_view written) {
+  const double number = limit.toDouble();
+  return {relation, number, number,
+          fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), written)};
 }
 
 void DerivedMetrics::declareAll() {
@@ -102,10 +113,7 @@ void DerivedMetrics::declare(size_t index) {
   current_ = reader;
   kind_ = kind;
   states_[index] = LetEntry::State::Done;
-  if (!metric) return;
-  if (const int known = findNamed(metrics_, name.name); known >= 0)
-    return diag::duplicateName(context_.emitter, name.range, "metric", name.name, metrics_[known].range);
-  metrics_.push_back(std::move(*metric));
+  if (metric && isFresh(context_.emitter, "metric", name, metrics_)) metrics_.push_back(std::move(*metric));
 }
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
@@ -155,7 +163,7 @@ bool DerivedMetrics::declares(std::string_view name) const {
   return findNamed(declared_, name) >= 0 || findNamed(metrics_, name) >= 0;
 }
 
-std::vector<std::string> DerivedMetrics::names() const { return namesOf(metrics_); }
+std::vector<std::string> DerivedMetrics::names() const { return namesOf(metrics_)(); }
 
 bool DerivedMetrics::use(const Metric& metric, source::Range range) {
   if (kind_ && *kind_ != metric.kind) {

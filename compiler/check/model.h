@@ -12,6 +12,7 @@
 #include "compiler/formula/formula.h"
 #include "compiler/value/system.h"
 #include "compiler/value/value.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::check {
 
@@ -37,29 +38,13 @@ struct Parameter {
   source::Range range;
 };
 
-enum class Direction { Lower, Higher };
-/// In the order of the table of words.
-enum class TrialKind { Timed, Quality, Profile };
-std::string_view toString(TrialKind kind);
-
-/// A value relative to others: `>= 1.2x`, `within 0.9x..1.1x`; in base units.
-struct Bound {
-  enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
-  Relation relation = Relation::GreaterEqual;
-  Rational low, high;  // `high` only for Within
-  std::string text;    // ">= 1.2x"
-};
-
-/// Where a command's metric is read: `from regex("…", unit = 1ms)`; as plan::CommandMetric.
-struct MetricSource {
-  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
-  std::string file;    // "": standard output
-  std::string where;   // pattern, JSON pointer, column, or the other file of Same
-  Rational scale = 1;  // of one unit read, in base units
-  /// In the order of the table of words.
-  enum class Take { Last, Median, Mean, Sum, Min, Max };
-  std::optional<Take> take = {};  // which of several
-};
+// What a plan says in the same way. Kinds of trial, and what is taken of several numbers, are in the order of the table
+// of words.
+using plan::Bound, plan::Direction, plan::Relation, plan::TrialKind;
+/// Of `>=` and the like; nothing where the operator bounds nothing.
+std::optional<Relation> relationOf(Formula::Op op);
+/// How a plan computes it; nothing where it does not.
+std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op);
 
 struct Metric {
   std::string name, doc;
@@ -69,9 +54,9 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;
   bool series = false;
-  FormulaPtr derived;  // over the owner's measured metrics (Formula::Op::Metric); null: measured
-  std::string text;    // of a derived one: "launch_time / wall"
-  std::optional<MetricSource> source;
+  FormulaPtr derived;                         // over the owner's measured metrics (Formula::Op::Metric); null: measured
+  std::string text;                           // of a derived one: "launch_time / wall"
+  std::optional<plan::CommandMetric> source;  // where a command's is read: `from regex("…", unit = 1ms)`
   source::Range range;
 };
 
@@ -103,24 +88,9 @@ struct CommandArgument {
   std::vector<std::string> parameters;  // of `options`, by name
 };
 
-/// What a command's output must be: `expect json("out.json", "/rows") == 500`.
-struct Expectation {
-  std::string text;
-  MetricSource source;
-  std::optional<Bound> bound;
-};
-
-/// A program of the user's, and what runs before its first trial and before each start.
-struct Command {
-  struct Program {
-    std::vector<CommandArgument> arguments;
-    std::optional<Rational> timeout;  // seconds
-  };
-  Program program;
-  std::optional<Program> preparation, before;
-  std::vector<int> exit_codes;  // with which it ends well; none: 0 alone
-  std::vector<std::string> inputs, copied;
-  std::vector<Expectation> expectations;
+/// A program of the user's as a plan has it, and its arguments as they are written, by which it is known.
+struct Command : plan::Command {
+  std::vector<CommandArgument> written;
 };
 
 struct Workload {
@@ -138,8 +108,6 @@ struct Workload {
   int findMetric(std::string_view name) const;
 };
 
-/// The texts that a program gets, with `options` written out.
-std::vector<std::string> argumentTexts(const Command::Program& program);
 /// Whether an argument of a command tells it a setting of its trials ("steps", as ${steps}): a parameter of its own
 /// with that name stands there instead.
 bool isTold(const Workload& workload, std::string_view setting);
@@ -261,15 +229,6 @@ struct Design {
   source::Range range;
 };
 
-struct Output {  // table or plot
-  bool plot = false;
-  std::string subject;
-  enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;  // words of language::Role::Description
-  std::optional<unsigned> over;
-  std::string axis;  // of a plot over no factor or a front: another metric, or the places of a series
-  std::vector<unsigned> by;
-};
-
 struct Only {
   unsigned factor = 0;
   std::vector<unsigned> levels;
@@ -326,7 +285,8 @@ struct Study {
   std::vector<Control> controls;
   std::vector<Published> references;
   std::optional<Design> design;
-  std::vector<Output> outputs;
+  std::vector<plan::Table> tables;  // what one shows beside values: in the order of the words of Role::Description
+  std::vector<plan::Plot> plots;
   std::vector<Change> presets;
   source::Range range;  // of its name
   const ast::StudyDecl* declaration = nullptr;

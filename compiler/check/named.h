@@ -26,15 +26,28 @@ std::string_view nameOf(const Named& thing) {
     return nameOf(thing.name);
 }
 
-/// The names of all that some lists hold.
+/// What gathers the names of all that some lists hold, where somebody asks; they must live until then.
 template <typename... Lists>
-std::vector<std::string> namesOf(const Lists&... lists) {
-  std::vector<std::string> names;
-  const auto add = [&](const auto& list) {
-    for (const auto& one : list) names.emplace_back(nameOf(one));
+auto namesOf(const Lists&... lists) {
+  return [&] {
+    std::vector<std::string> names;
+    const auto add = [&](const auto& list) {
+      for (const auto& one : list) names.emplace_back(nameOf(one));
+    };
+    (add(lists), ...);
+    return names;
   };
-  (add(lists), ...);
-  return names;
+}
+
+/// Of a word, or anything else with a name at a place.
+template <typename Named>
+void unknownName(diag::Emitter& emitter, std::string_view what, const Named& thing, const diag::Candidates& candidates,
+                 std::string_view of = "", std::optional<std::string>* meant = nullptr) {
+  diag::unknownName(emitter, thing.range, what, thing.name, candidates, of, meant);
+}
+template <typename Named>
+void duplicateName(diag::Emitter& emitter, std::string_view what, const Named& thing, source::Range first) {
+  diag::duplicateName(emitter, thing.range, what, thing.name, first);
 }
 
 /// Index of the first that is called `name`, or -1.
@@ -42,6 +55,14 @@ template <typename List>
 int findNamed(const List& list, std::string_view name) {
   const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
   return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
+}
+
+/// Whether nothing of a list is called as `thing` is; else reports the first one that is.
+template <typename Named, typename List>
+bool isFresh(diag::Emitter& emitter, std::string_view what, const Named& thing, const List& list) {
+  const int first = findNamed(list, thing.name);
+  if (first >= 0) duplicateName(emitter, what, thing, list[static_cast<size_t>(first)].range);
+  return first < 0;
 }
 
 /// The names of one block so far.

@@ -20,6 +20,7 @@ std::string_view toString(SymbolKind kind) {
 unsigned Names::add(Symbol symbol) {
   const unsigned id = static_cast<unsigned>(symbols_.size());
   declared_.emplace(keyOf(symbol.range), id);
+  if (symbol.parent) named_.emplace(std::tuple(*symbol.parent, symbol.kind, symbol.name), id);
   if (symbol.kind != SymbolKind::Module) occurrences_.push_back({symbol.range, id, true});
   symbols_.push_back(std::move(symbol));
   return id;
@@ -109,9 +110,8 @@ std::optional<unsigned> Names::declaredAt(source::Range range) const {
 }
 
 std::optional<unsigned> Names::find(SymbolKind kind, std::string_view name, std::optional<unsigned> parent) const {
-  for (unsigned id = 0; parent && id < symbols_.size(); ++id)
-    if (symbols_[id].kind == kind && symbols_[id].parent == parent && symbols_[id].name == name) return id;
-  return std::nullopt;
+  const auto found = parent ? named_.find({*parent, kind, std::string(name)}) : named_.end();
+  return found == named_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const Occurrence* Names::at(source::FileId file, uint32_t offset) const {

@@ -3,9 +3,11 @@
 // Every name of a program: where it is declared, and where it is used. The checker notes a use where it finds out what
 // the name means, so editors need no rules of their own.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -94,7 +96,8 @@ class Names {
 
   std::vector<Symbol> symbols_;
   std::vector<Occurrence> occurrences_;
-  std::unordered_map<uint64_t, unsigned> declared_;  // by where the name begins
+  std::unordered_map<uint64_t, unsigned> declared_;                          // by where the name begins
+  std::map<std::tuple<unsigned, SymbolKind, std::string>, unsigned> named_;  // by what they are declared in
 };
 
 }  // namespace expc::check

@@ -6,7 +6,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "'{0}' always has a value", std::string);
+EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "'{0}' always has a value");
 
 using Op = Formula::Op;
 

@@ -8,8 +8,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NothingMeasured, Error, "the study '{0}' measures nothing", std::string_view);
-EXPC_DIAGNOSTIC(MeasuredTwice, Warning, "'{0}' is measured twice", std::string_view);
+EXPC_DIAGNOSTIC(NothingMeasured, Error, "the study '{0}' measures nothing");
+EXPC_DIAGNOSTIC(MeasuredTwice, Warning, "'{0}' is measured twice");
 
 /// Appends a metric unless it is there.
 void measure(Study& study, unsigned metric) {
@@ -29,12 +29,13 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
 }
 
 /// The names of `by`, as factors.
-bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names, Output& output, Once& seen) {
+bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<std::string>& by,
+                Once& seen) {
   bool good = true;
   for (const ast::Identifier& name : names) {
     const int index = context.factor(name);
     good &= seen.add(context.emitter, "factor", name) && index >= 0;
-    if (index >= 0) output.by.push_back(static_cast<unsigned>(index));
+    if (index >= 0) by.push_back(name.name);
   }
   return good;
 }
@@ -58,37 +59,35 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
   using language::Role;
   const int described = language::indexOf(Role::Description, table.subject.name);
   if (described < 0)
-    return diag::unknownName(context.emitter, table.subject.range, "description", table.subject.name,
-                             language::texts(Role::Description));
-  const auto shows = static_cast<Output::Shows>(described + 1);
-  const size_t wanted = shows == Output::Shows::Front ? 2 : 1;
+    return unknownName(context.emitter, "description", table.subject, language::texts(Role::Description));
+  using Shows = plan::Table::Shows;
+  const auto shows = static_cast<Shows>(described + 1);
+  const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
     return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,
                                 wanted == 1 ? "one metric" : "two metrics", std::to_string(table.of.size()));
   bool good = true;
-  for (const ast::Identifier& word : table.of) good &= checkDescribed(context, word, shows != Output::Shows::Effects);
-  if (good)
-    context.study.outputs.push_back(
-        {false, table.of[0].name, shows, std::nullopt, wanted == 2 ? table.of[1].name : "", {}});
+  for (const ast::Identifier& word : table.of) good &= checkDescribed(context, word, shows != Shows::Effects);
+  if (good) context.study.tables.push_back({table.of[0].name, {}, shows, wanted == 2 ? table.of[1].name : ""});
 }
 
 void addTable(StudyContext& context, const ast::TableDecl& table) {
   if (!table.of.empty()) return addDescription(context, table);
-  Output output{false, table.subject.name, Output::Shows::Values, std::nullopt, "", {}};
+  plan::Table shown{table.subject.name, {}};
   Once seen;
   const bool good = checkSubject(context, table.subject);
-  if (addFactors(context, table.by, output, seen) && good) context.study.outputs.push_back(std::move(output));
+  if (addFactors(context, table.by, shown.by, seen) && good) context.study.tables.push_back(std::move(shown));
 }
 
 /// A plot over the places of a series, over another metric, or over a factor.
 class PlotChecker {
  public:
   PlotChecker(StudyContext& context, const ast::PlotDecl& plot)
-      : context_(context), plot_(plot), output_{true, plot.subject.name, Output::Shows::Values, std::nullopt, "", {}} {}
+      : context_(context), plot_(plot), shown_{plot.subject.name, plot.over.name, {}} {}
 
   void run() {
     const bool good = over();
-    if (addFactors(context_, plot_.by, output_, seen_) && good) context_.study.outputs.push_back(std::move(output_));
+    if (addFactors(context_, plot_.by, shown_.by, seen_) && good) context_.study.plots.push_back(std::move(shown_));
   }
 
  private:
@@ -107,22 +106,17 @@ class PlotChecker {
     if (const int metric = context_.study.findMetric(word.name); metric >= 0 && subject >= 0)
       return overMetric(context_.study.metrics[metric]);
     if (places && context_.study.findFactor(word.name) < 0) return noSeries(subject);
-    const int factor = context_.factor(word);
-    if (factor >= 0) output_.over = static_cast<unsigned>(factor);
-    return seen_.add(context_.emitter, "factor", word) && factor >= 0;
+    const bool known = context_.factor(word) >= 0;
+    return seen_.add(context_.emitter, "factor", word) && known;
   }
 
   bool overPlaces(bool places) {
-    output_.axis = plot_.over.name;
-    if (!places)
-      diag::unknownName(context_.emitter, plot_.over.range, "axis of a series", plot_.over.name,
-                        language::texts(language::Role::Place));
+    if (!places) unknownName(context_.emitter, "axis of a series", plot_.over, language::texts(language::Role::Place));
     return places;
   }
 
   bool overMetric(const Metric& metric) {
     context_.note(plot_.over, metric.range);
-    output_.axis = metric.name;
     if (metric.series) errors::seriesValue(context_.emitter, plot_.over.range, metric.name, metric.range);
     return !metric.series;
   }
@@ -140,7 +134,7 @@ class PlotChecker {
 
   StudyContext& context_;
   const ast::PlotDecl& plot_;
-  Output output_;
+  plan::Plot shown_;
   Once seen_;
 };
 
@@ -168,9 +162,13 @@ void checkMeasures(StudyContext& context) {
       measure(study, static_cast<unsigned>(metric));
     }
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
-  for (const Output& output : study.outputs)
-    for (const std::string& name : {output.subject, output.axis})
-      if (int metric = study.findMetric(name); metric >= 0) measure(study, static_cast<unsigned>(metric));
+  const auto shown = [&](const std::string& subject, const std::string& other) {
+    const int metric = study.findMetric(subject), second = study.findMetric(other);
+    if (metric >= 0) measure(study, static_cast<unsigned>(metric));
+    if (metric >= 0 && second >= 0) measure(study, static_cast<unsigned>(second));
+  };
+  for (const plan::Table& table : study.tables) shown(table.subject, table.other);
+  for (const plan::Plot& plot : study.plots) shown(plot.subject, plot.over);
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
     context.emitter.build(study.range, NothingMeasured, study.name)

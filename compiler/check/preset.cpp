@@ -8,7 +8,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels", std::string_view);
+EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels");
 
 /// The declared levels that `expr` picks.
 std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
@@ -104,6 +104,12 @@ class PresetChecker {
 
   /// What may be kept or removed: criteria of the study, and those that any preset adds.
   void choose(const ast::CriteriaClause& clause) {
+    if (all_.empty()) {
+      for (const ast::CriterionDecl& criterion : context_.declaration->criteria) all_.push_back(criterion.name);
+      for (const auto* presets : {&context_.declaration->presets, &context_.scope.ast->presets})
+        for (const ast::PresetDecl& preset : *presets)
+          for (const ast::CriterionDecl& criterion : preset.criteria) all_.push_back(criterion.name);
+    }
     using Which = ast::CriteriaClause::Which;
     change_.removes_all |= clause.which == Which::All;
     if (clause.which == Which::Confident) (clause.keep ? change_.keeps_confident : change_.removes_confident) = true;
@@ -111,14 +117,9 @@ class PresetChecker {
   }
 
   void choose(const ast::Identifier& name, bool keep) {
-    std::vector<ast::Identifier> all;
-    for (const ast::CriterionDecl& criterion : context_.declaration->criteria) all.push_back(criterion.name);
-    for (const auto* presets : {&context_.declaration->presets, &context_.scope.ast->presets})
-      for (const ast::PresetDecl& preset : *presets)
-        for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(criterion.name);
-    const int found = findNamed(all, name.name);
-    if (found < 0) return diag::unknownName(context_.emitter, name.range, "criterion", name.name, namesOf(all));
-    context_.note(name, all[static_cast<size_t>(found)].range);
+    const int found = findNamed(all_, name.name);
+    if (found < 0) return unknownName(context_.emitter, "criterion", name, namesOf(all_));
+    context_.note(name, all_[static_cast<size_t>(found)].range);
     if (!chosen_.add(context_.emitter, "choice of", name)) return;
     (keep ? change_.kept : change_.removed).push_back(name.name);
   }
@@ -137,6 +138,7 @@ class PresetChecker {
   const ast::PresetDecl& declaration_;
   bool is_override_;
   Change change_;
+  std::vector<ast::Identifier> all_;  // criteria that can be kept or removed
   Once assigned_, only_, chosen_, added_;
 };
 

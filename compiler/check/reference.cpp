@@ -14,8 +14,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}", std::string_view, std::string);
-EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file", std::string_view);
+EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}");
+EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file");
 
 constexpr size_t kMaxReference = 1 << 20;
 
@@ -246,9 +246,9 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
   if (const ast::Identifier* unknown = missing(context, declaration)) {
     if (!claimed) return;
-    diag::unknownName(context.emitter, unknown->range, "parameter or metric", unknown->name,
-                      namesOf(context.study.workload->parameters, context.study.metrics),
-                      fmt::format(" of the study '{}'", context.study.name));
+    unknownName(context.emitter, "parameter or metric", *unknown,
+                namesOf(context.study.workload->parameters, context.study.metrics),
+                fmt::format(" of the study '{}'", context.study.name));
     return;
   }
   context.context.used_references.insert(name);
@@ -266,8 +266,8 @@ void importReference(StudyContext& context, const std::string& written, const as
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
   if (index >= 0) return readReference(context, *module, static_cast<size_t>(index), written, true);
-  diag::unknownName(context.emitter, name.parts[1].range, "reference", name.parts[1].name, namesOf(declared),
-                    fmt::format(" of {}", module->file->path));
+  unknownName(context.emitter, "reference", name.parts[1], namesOf(declared),
+              fmt::format(" of {}", module->file->path));
 }
 
 }  // namespace
@@ -301,7 +301,7 @@ FormulaPtr Expressions::cell(const std::string& column, source::Range range, boo
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
   if (index < 0) {
-    diag::unknownName(emitter_, range, "column", column, in_quotes ? header : quoted(header));
+    diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); });
     return error(range);
   }
   auto& cells = place.columns->cells;
@@ -317,7 +317,7 @@ void checkReferences(StudyContext& context) {
     if (fresh)
       readReference(context, context.scope, i, name.name, names.contains(name.name));
     else
-      diag::duplicateName(context.emitter, name.range, "reference", name.name, at->second);
+      duplicateName(context.emitter, "reference", name, at->second);
   }
   for (const auto& [written, name] : names)
     if (name->parts.size() > 1) importReference(context, written, *name);

@@ -56,10 +56,8 @@ void checkPresets(StudyContext& context) {
   for (const ast::PresetDecl& declaration : context.scope.ast->presets) all.push_back(&declaration);
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {
-    if (const Change* first = context.study.findPreset(declaration->name.name))
-      diag::duplicateName(context.emitter, declaration->name.range, "preset", declaration->name.name, first->range);
-    else if (auto preset = checkPreset(context, *declaration, false))
-      context.study.presets.push_back(std::move(*preset));
+    if (!isFresh(context.emitter, "preset", declaration->name, context.study.presets)) continue;
+    if (auto preset = checkPreset(context, *declaration, false)) context.study.presets.push_back(std::move(*preset));
   }
 }
 
@@ -94,8 +92,8 @@ void StudyScope::unknownSubject(const ast::Identifier& name, std::string_view wh
               "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
         .emit();
   }
-  diag::unknownName(emitter, name.range, what, name.name, namesOf(study.comparisons, study.metrics),
-                    fmt::format(" of the study '{}'", study.name));
+  unknownName(emitter, what, name, namesOf(study.comparisons, study.metrics),
+              fmt::format(" of the study '{}'", study.name));
 }
 
 std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
@@ -112,12 +110,8 @@ std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
 }
 
 void StudyScope::declareLets() {
-  for (const ast::LetDecl& let : declaration->lets) {
-    if (int index = study.workload->findParameter(let.name.name); index >= 0)
-      diag::duplicateName(emitter, let.name.range, "let", let.name.name, study.workload->parameters[index].range);
-    else
-      declareLet(emitter, "let", let, lets);
-  }
+  for (const ast::LetDecl& let : declaration->lets)
+    if (isFresh(emitter, "let", let.name, study.workload->parameters)) declareLet(emitter, "let", let, lets);
 }
 
 /// All of a study but its workloads. `before`: the number of problems when the study began.
@@ -126,7 +120,9 @@ static void checkParts(StudyContext& context, size_t before) {
   study.factor_of.assign(study.workload->parameters.size(), -1);
   context.declareLets();
   // Lets of a study may read parameters; a level or an argument that uses such a let is reported as not constant.
-  for (auto& [name, entry] : context.lets) context.expressions().let(entry, context.place());
+  for (const ast::LetDecl& let : context.declaration->lets)
+    if (const auto entry = context.lets.find(let.name.name); entry != context.lets.end())
+      context.expressions().let(entry->second, context.place());
   checkAllArguments(context);
   checkFactors(context);
   checkNoArgumentMissing(context);

@@ -45,7 +45,7 @@ void declareSystems(Checking& context, ModuleScope& scope) {
           .note({}, "'local' is the machine that expc runs on")
           .emit();
     else if (const System* first = context.program.findSystem(system->name))
-      diag::duplicateName(context.emitter, declaration.name.range, "system", declaration.name.name, first->range);
+      duplicateName(context.emitter, "system", declaration.name, first->range);
     checkSystem(context, scope, declaration, *system);
     context.program.systems.push_back(std::move(system));
   }

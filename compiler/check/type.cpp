@@ -28,7 +28,7 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
 std::vector<std::string> typeNames(const ModuleScope& scope) {
   std::vector<std::string> names = language::texts(language::Role::Type);
   std::erase_if(names, [](const std::string& name) { return !simpleType(name); });
-  return namesOf(names, scope.enums, scope.units);
+  return namesOf(names, scope.enums, scope.units)();
 }
 
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
@@ -42,7 +42,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   }
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;
-  diag::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
+  unknownName(context.emitter, "type", last, [&] { return typeNames(*where); });
   return Type::error();
 }
 
@@ -103,7 +103,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   if (expr.shape == Shape::Tuple) return Type::tuple(std::move(parts));
   Once seen;
   for (const ast::Identifier& field : expr.fields) seen.add(context.emitter, "field", field);
-  return Type::record(namesOf(expr.fields), std::move(parts));
+  return Type::record(namesOf(expr.fields)(), std::move(parts));
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
     auto below = simpleType(divisor.name);
     if (!below) below = countedIn(context, divisor, scope);
     if (!below) {
-      diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, dimensionNames());
+      unknownName(context.emitter, "dimension", divisor, dimensionNames());
       return {};
     }
     if (type.isError()) return {};

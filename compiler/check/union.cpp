@@ -7,8 +7,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}'", std::string_view, std::string_view,
-                std::string_view);
+EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}'");
 
 using Op = Formula::Op;
 

@@ -9,8 +9,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload", std::string_view);
-EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload");
+EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
 
 const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
@@ -28,7 +28,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
           .emit();
       return nullptr;
     }
-  diag::unknownName(context.emitter, last.range, "workload", last.name, namesOf(where->workloads));
+  unknownName(context.emitter, "workload", last, namesOf(where->workloads));
   return nullptr;
 }
 
@@ -81,8 +81,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     const ast::Identifier& name = *argument.name;
     int index = real.findParameter(name.name);
     if (index < 0) {
-      diag::unknownName(context.emitter, name.range, "parameter", name.name, namesOf(real.parameters),
-                        " of " + real.name);
+      unknownName(context.emitter, "parameter", name, namesOf(real.parameters), " of " + real.name);
       context.expressions().lookUp(*argument.value, context.place());
       context.stray = true;
       continue;
@@ -90,7 +89,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     context.note(name, real.parameters[index].range);
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
-      diag::duplicateName(context.emitter, name.range, "argument", name.name, use.argument_ranges[at]);
+      duplicateName(context.emitter, "argument", name, use.argument_ranges[at]);
       continue;
     }
     use.argument_ranges[at] = name.range;

@@ -6,10 +6,9 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters declared before '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}",
-                std::string_view, std::string);
-EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}", int);
+EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters declared before '{0}'");
+EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}");
+EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}");
 
 void declareUnits(Context& context, ModuleScope& scope) {
   for (const ast::LetDecl& declaration : scope.ast->units) {
@@ -54,10 +53,7 @@ void declareEnums(Checking& context, ModuleScope& scope) {
   }
   for (auto& [declaration, type] : fresh) {
     for (const ast::EnumLevel& level : declaration->levels) {
-      if (int first = type->find(level.name.name); first >= 0) {
-        diag::duplicateName(context.emitter, level.name.range, "level", level.name.name, type->levels[first].range);
-        continue;
-      }
+      if (!isFresh(context.emitter, "level", level.name, type->levels)) continue;
       EnumType::Level added{level.name.name, {}, level.name.range};
       for (const ast::EnumField& field : level.fields)
         added.fields.push_back({field.name ? field.name->name : "", resolveType(context, *field.type, scope).type});
@@ -87,14 +83,13 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
 
 /// Names of a workload's own: they stand in its conditions and estimates, and nobody else sees them.
 void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
-  for (const ast::LetDecl& let : declaration.lets) {
-    if (const int first = findNamed(*place.parameters, let.name.name); first >= 0)
-      diag::duplicateName(context.emitter, let.name.range, "let", let.name.name, (*place.parameters)[first].range);
-    else
+  for (const ast::LetDecl& let : declaration.lets)
+    if (isFresh(context.emitter, "let", let.name, *place.parameters))
       declareLet(context.emitter, "let", let, *place.lets);
-  }
   place.lookups = true;  // one that an estimate uses may
-  for (auto& [name, entry] : *place.lets) context.expressions.let(entry, place);
+  for (const ast::LetDecl& let : declaration.lets)
+    if (const auto entry = place.lets->find(let.name.name); entry != place.lets->end())
+      context.expressions.let(entry->second, place);
 }
 
 /// `when` reads only what comes before, so that activity is decided in one pass.
@@ -111,9 +106,7 @@ void checkWhen(Context& context, const Place& place, const ast::ParamDecl& decla
 }
 
 void addMetric(Context& context, Workload& workload, Metric metric) {
-  if (int first = workload.findMetric(metric.name); first >= 0)
-    return diag::duplicateName(context.emitter, metric.range, "metric", metric.name, workload.metrics[first].range);
-  workload.metrics.push_back(std::move(metric));
+  if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(std::move(metric));
 }
 
 /// `metric profiler.*`: what a module declares for workloads to take.
@@ -140,8 +133,8 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
-    return diag::unknownName(context.emitter, name.range, "metric", name.name, namesOf(workload.metrics),
-                             fmt::format(" of the workload '{}'", workload.name));
+    return unknownName(context.emitter, "metric", name, namesOf(workload.metrics),
+                       fmt::format(" of the workload '{}'", workload.name));
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
@@ -166,10 +159,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param);
-    if (int first = workload->findParameter(parameter.name); first >= 0)
-      diag::duplicateName(context.emitter, parameter.range, "parameter", parameter.name,
-                          workload->parameters[first].range);
-    else
+    if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
   NameMap<LetEntry> lets;
@@ -202,8 +192,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     workload->rules.push_back(std::move(*rule));
   }
   auto [at, added] = scope.workloads.emplace(declaration.name.name, workload.get());
-  if (!added)
-    diag::duplicateName(context.emitter, declaration.name.range, "workload", declaration.name.name, at->second->range);
+  if (!added) duplicateName(context.emitter, "workload", declaration.name, at->second->range);
   workload->valid = context.emitter.errors() == errors_before;
   context.program.workloads.push_back(std::move(workload));
 }
@@ -214,12 +203,8 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
                 NameMap<LetEntry>& entries) {
   const ast::Identifier& name = declaration.name;
   const auto [at, fresh] = entries.emplace(name.name, LetEntry{&declaration});
-  if (!fresh) diag::duplicateName(emitter, name.range, what, name.name, at->second.declaration->name.range);
+  if (!fresh) duplicateName(emitter, what, name, at->second.declaration->name.range);
   return fresh;
-}
-
-std::string_view toString(TrialKind kind) {
-  return language::words(language::Role::Kind)[static_cast<size_t>(kind)].text;
 }
 
 int Workload::findParameter(std::string_view wanted) const { return findNamed(parameters, wanted); }
@@ -245,7 +230,8 @@ void declareModule(Checking& context, ModuleScope& scope) {
   declareUnits(context, scope);
   declareEnums(context, scope);
   for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);
-  for (auto& [name, entry] : scope.lets) context.expressions.let(entry, {&scope});
+  for (const ast::LetDecl& declaration : scope.ast->lets)
+    context.expressions.let(scope.lets.at(declaration.name.name), {&scope});
   for (const ast::MetricDecl& declaration : scope.ast->metrics) {
     if (declaration.all || declaration.derived)
       context.emitter.emit(declaration.range, errors::NotSupported,

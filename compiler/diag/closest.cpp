@@ -4,6 +4,9 @@
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "compiler/diag/diagnostic.h"
 
 namespace expc::diag {
 
@@ -49,6 +52,19 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
 std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise) {
   const std::optional<std::string> near = closest(name, candidates);
   return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
+}
+
+std::optional<std::string> Builder::suggest(
+    source::Range range, std::string_view name, const Candidates& candidates,
+    const std::function<std::string(const std::vector<std::string>&)>& otherwise) {
+  if (!told_) return std::nullopt;
+  const std::vector<std::string> names = candidates();
+  std::optional<std::string> near = closest(name, names);
+  if (near)
+    guess(range, *near);
+  else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
+    note({}, "{}", text);
+  return near;
 }
 
 }  // namespace expc::diag

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,19 +31,16 @@ const std::vector<Kind>& allKinds();
 
 enum class Severity { Error, Warning, Note };
 
-/// A diagnostic's kind, severity and format string, with the types of its arguments. Declared beside its emit:
-///   EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'", std::string_view, std::string_view);
+/// A diagnostic's kind, severity and format string, which its arguments are held to when it is compiled. Declared
+/// beside its emit:
+///   EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'");
 ///   emitter.build(range, UnknownName, "factor", name).note(other, "did you mean '{0}'?", best).emit();
-template <typename... Args>
-struct Definition {
-  Kind kind;
-  Severity severity;
-  std::string_view format;
-};
-
-#define EXPC_DIAGNOSTIC(Name, SeverityName, Format, ...)                   \
-  static constexpr ::expc::diag::Definition<__VA_ARGS__> Name {            \
-    ::expc::diag::Kind::Name, ::expc::diag::Severity::SeverityName, Format \
+#define EXPC_DIAGNOSTIC(Name, SeverityName, Format)                                                     \
+  static constexpr struct {                                                                             \
+    static constexpr ::expc::diag::Kind kind() { return ::expc::diag::Kind::Name; }                     \
+    static constexpr ::expc::diag::Severity severity() { return ::expc::diag::Severity::SeverityName; } \
+    static constexpr std::string_view format() { return Format; }                                       \
+  } Name {                                                                                              \
   }
 
 /// A related place.
@@ -70,26 +72,41 @@ struct Diagnostic {
   std::vector<FixIt> fixes;
 };
 
-class Consumer {
- public:
-  virtual ~Consumer() = default;
-  virtual void handle(Diagnostic diagnostic) = 0;
-};
+/// Nobody reads more mistakes, so no more are told.
+inline constexpr size_t kMostTold = 300;
 
-/// Keeps everything, in order of emission.
-class Collector : public Consumer {
+/// Keeps what is told, in order of emission: each mistake once and at most kMostTold, beyond which the first error is
+/// still told where there was none.
+class Collector {
  public:
-  void handle(Diagnostic diagnostic) override { diagnostics.push_back(std::move(diagnostic)); }
+  bool tells(const Diagnostic& diagnostic) const;
+  void add(Diagnostic diagnostic);
   std::vector<Diagnostic> diagnostics;
+
+ private:
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t, Kind, std::string>> told_;
+  bool failed_ = false;
 };
 
+/// Orders by file and place, those without a place first, and keeps the order of emission otherwise.
+void sortByPlace(std::vector<Diagnostic>& diagnostics);
+
+/// The names that could have been meant. To gather them costs as much as there are.
+struct Candidates : std::function<std::vector<std::string>()> {
+  using function::function;
+  Candidates(std::vector<std::string> names) : function([names = std::move(names)] { return names; }) {}
+  Candidates(std::initializer_list<std::string> names) : Candidates(std::vector(names)) {}
+};
+
+/// A diagnostic that is made; one that is not told gets no notes, and nothing is looked for in its name.
 class Builder {
  public:
-  Builder(Consumer& consumer, Diagnostic diagnostic) : consumer_(consumer), diagnostic_(std::move(diagnostic)) {}
+  Builder(Collector& collector, Diagnostic diagnostic)
+      : collector_(collector), diagnostic_(std::move(diagnostic)), told_(collector.tells(diagnostic_)) {}
 
   template <typename... Args>
   Builder& note(source::Range range, fmt::format_string<Args...> format, Args&&... args) {
-    diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
+    if (told_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
     return *this;
   }
   /// A fix that is certain.
@@ -103,33 +120,39 @@ class Builder {
     if (range.isValid()) diagnostic_.fixes.push_back({range, std::move(meant), Applicability::Guess});
     return *this;
   }
-  void emit() { consumer_.handle(std::move(diagnostic_)); }
+  /// The same of the candidate that is nearest to `name`, and returns it; where none is near, a note says what
+  /// `otherwise` makes of them all, if it makes anything.
+  std::optional<std::string> suggest(source::Range range, std::string_view name, const Candidates& candidates,
+                                     const std::function<std::string(const std::vector<std::string>&)>& otherwise = {});
+  void emit() {
+    if (told_) collector_.add(std::move(diagnostic_));
+  }
 
  private:
-  Consumer& consumer_;
+  Collector& collector_;
   Diagnostic diagnostic_;
+  bool told_;
 };
 
 /// What each phase is handed to report with. Counts errors so that a phase can tell whether it failed.
 class Emitter {
  public:
-  explicit Emitter(Consumer& consumer) : consumer_(consumer) {}
+  explicit Emitter(Collector& collector) : collector_(collector) {}
 
-  template <typename... Params>
-  Builder build(source::Range range, const Definition<Params...>& definition, std::type_identity_t<Params>... args) {
-    if (definition.severity == Severity::Error) ++errors_;
-    return Builder(
-        consumer_,
-        {definition.kind, definition.severity, range, fmt::format(fmt::runtime(definition.format), args...), {}, {}});
+  template <typename Definition, typename... Args>
+  Builder build(source::Range range, Definition definition, const Args&... args) {
+    if (definition.severity() == Severity::Error) ++errors_;
+    constexpr fmt::format_string<const Args&...> format(Definition::format());
+    return {collector_, {definition.kind(), definition.severity(), range, fmt::format(format, args...), {}, {}}};
   }
-  template <typename... Params>
-  void emit(source::Range range, const Definition<Params...>& definition, std::type_identity_t<Params>... args) {
-    build(range, definition, std::move(args)...).emit();
+  template <typename Definition, typename... Args>
+  void emit(source::Range range, Definition definition, const Args&... args) {
+    build(range, definition, args...).emit();
   }
   size_t errors() const { return errors_; }
 
  private:
-  Consumer& consumer_;
+  Collector& collector_;
   size_t errors_ = 0;
 };
 

@@ -1,8 +1,5 @@
 #include "compiler/diag/names.h"
 
-#include "compiler/diag/closest.h"
-#include "compiler/diag/render.h"
-
 namespace expc::diag {
 
 /// A name of a megabyte helps nobody.
@@ -22,16 +19,13 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 }
 
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const std::vector<std::string>& candidates, std::string_view of) {
+                 const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
-  if (emitter.errors() > kMostTold) return builder.emit();  // what is not told needs no guess
-  if (auto best = closest(name, candidates)) {
-    builder.guess(range, *best);
-  } else if (candidates.empty()) {
-    builder.note({}, "there is no {} to choose from", what);
-  } else if (candidates.size() <= 20) {
-    builder.note({}, "there {} {}", candidates.size() == 1 ? "is" : "are", list(candidates));
-  }
+  const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
+    if (names.empty()) return fmt::format("there is no {} to choose from", what);
+    return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));
+  });
+  if (meant) *meant = near;
   builder.emit();
 }
 

@@ -2,6 +2,7 @@
 
 // Names that are unknown or declared twice, and lists of names: what every phase says in the same words.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,13 +11,13 @@
 
 namespace expc::diag {
 
-EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}", std::string_view, std::string, std::string_view);
-EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}");
+EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice");
 
 /// Emits UnknownName with the nearest candidate as a guess, or else the list of candidates if it is short. `range`
-/// holds the name and nothing else; `of` says whose name it is: " of the design".
+/// holds the name and nothing else; `of` says whose name it is: " of the design". `meant` gets the guess.
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const std::vector<std::string>& candidates, std::string_view of = "");
+                 const Candidates& candidates, std::string_view of = "", std::optional<std::string>* meant = nullptr);
 /// Emits DuplicateName with a note at the first one.
 void duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                    source::Range first);

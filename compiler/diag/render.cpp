@@ -1,7 +1,6 @@
 #include "compiler/diag/render.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "compiler/diag/columns.h"
 
@@ -143,32 +142,6 @@ llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnos
   out["notes"] = std::move(notes);
   out["fixes"] = std::move(fixes);
   return out;
-}
-
-void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics) {
-  auto place = [](const Diagnostic& diagnostic) {
-    // An invalid file id is the largest number; adding one puts those without a place first.
-    return std::make_tuple(diagnostic.range.file.index + 1, diagnostic.range.begin, diagnostic.range.end);
-  };
-  std::stable_sort(diagnostics.begin(), diagnostics.end(),
-                   [&](const Diagnostic& left, const Diagnostic& right) { return place(left) < place(right); });
-  auto same = [&](const Diagnostic& left, const Diagnostic& right) {
-    return place(left) == place(right) && left.kind == right.kind && left.message == right.message;
-  };
-  // Those of one place are few; duplicates among them need not be neighbours. An error is always among those that are
-  // told where there is one.
-  std::vector<Diagnostic> kept;
-  bool failed = false;
-  for (Diagnostic& diagnostic : diagnostics) {
-    const bool error = diagnostic.severity == Severity::Error;
-    if (kept.size() >= kMostTold && (failed || !error)) continue;
-    failed = failed || error;
-    bool seen = false;
-    for (auto earlier = kept.rbegin(); earlier != kept.rend() && place(*earlier) == place(diagnostic); ++earlier)
-      seen = seen || same(*earlier, diagnostic);
-    if (!seen) kept.push_back(std::move(diagnostic));
-  }
-  diagnostics = std::move(kept);
 }
 
 }  // namespace expc::diag

@@ -2,9 +2,7 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/source.h"
@@ -26,12 +24,5 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
 /// and `range` are absent where the diagnostic has no place. Lines and columns count from one, offsets (bytes) from
 /// zero.
 llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
-
-/// Nobody reads more mistakes, so no more are told, and those after so many need no notes.
-inline constexpr size_t kMostTold = 300;
-
-/// Orders by file and place (those without a place first) and drops exact duplicates and what is more than kMostTold;
-/// otherwise keeps the order of emission.
-void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics);
 
 }  // namespace expc::diag

@@ -6,6 +6,7 @@
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
+#include "compiler/diag/names.h"
 
 using namespace expc;
 using namespace expc::diag;
@@ -113,12 +114,41 @@ TEST_CASE("JSON names every part") {
 
 TEST_CASE("diagnostics are sorted by place and told once") {
   source::FileId first{0}, second{1};
-  std::vector<Diagnostic> all = {make({second, 1, 2}, "c"), make({first, 5, 6}, "b"), make({first, 1, 2}, "a"),
-                                 make({first, 1, 2}, "z"),  make({first, 1, 2}, "a"), make({}, "whole")};
-  sortAndDeduplicate(all);
+  Collector said;
+  for (const Diagnostic& diagnostic : {make({second, 1, 2}, "c"), make({first, 5, 6}, "b"), make({first, 1, 2}, "a"),
+                                       make({first, 1, 2}, "z"), make({first, 1, 2}, "a"), make({}, "whole")})
+    said.add(diagnostic);
+  sortByPlace(said.diagnostics);
   std::string order;
-  for (const Diagnostic& diagnostic : all) order += diagnostic.message + " ";
+  for (const Diagnostic& diagnostic : said.diagnostics) order += diagnostic.message + " ";
   CHECK(order == "whole a z b c ");
+}
+
+TEST_CASE("of many mistakes the first are told, and what others could have meant is not looked for") {
+  Collector said;
+  Emitter emitter(said);
+  size_t asked = 0;
+  const Candidates known = [&] {
+    ++asked;
+    return std::vector<std::string>{"known"};
+  };
+  for (int time = 0; time < 2; ++time)
+    for (uint32_t at = 0; at < 1000; ++at) unknownName(emitter, {{0}, at, at + 1}, "name", "knwn", known);
+  CHECK(emitter.errors() == 2000);
+  CHECK(said.diagnostics.size() == kMostTold);
+  CHECK(asked == kMostTold);
+  for (const Diagnostic& diagnostic : said.diagnostics) CHECK(diagnostic.fixes.at(0).replacement == "known");
+}
+
+TEST_CASE("an error is told however many warnings come before it") {
+  EXPC_DIAGNOSTIC(UselessRule, Warning, "useless");
+  EXPC_DIAGNOSTIC(SyntaxError, Error, "wrong");
+  Collector said;
+  Emitter emitter(said);
+  for (uint32_t at = 0; at < 1000; ++at) emitter.emit({{0}, at, at + 1}, UselessRule);
+  for (uint32_t at = 0; at < 1000; ++at) emitter.emit({{0}, at, at + 1}, SyntaxError);
+  CHECK(said.diagnostics.size() == kMostTold + 1);
+  CHECK(said.diagnostics.back().severity == Severity::Error);
 }
 
 TEST_CASE("codes and names are unique and well formed") {

@@ -46,7 +46,7 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
 /// Sorts what was said; what there is to say is complete then.
 void finish(Compilation& compilation) {
   compilation.failed |= compilation.emitter.errors() > 0;
-  diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
+  diag::sortByPlace(compilation.diagnostics.diagnostics);
 }
 
 /// For this machine's slots.

@@ -11,7 +11,7 @@
 namespace expc::driver {
 namespace {
 
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
 
 bool looksLikeId(const std::string& text) {
   return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -49,20 +49,14 @@ void Condition::tabulate() {
       index += stride_[i] * (level == kAbsent ? absent_[i] : level);
     }
     uint64_t bit = uint64_t{1} << (index & 63);
-    switch (evaluate(at)) {
-      case Answer::Yes:
-        yes_[index >> 6] |= bit;
-        kept_yes_ += kept;
-        return;
-      case Answer::No:
-        kept_no_ += kept;
-        return;
-      case Answer::None:
-        none_.resize(yes_.size());
-        none_[index >> 6] |= bit;
-        if (kept && first_none_.empty()) first_none_ = at.empty() ? std::vector<unsigned>{kOpen} : at;
-        return;
-    }
+    const Answer answer = evaluate(at);
+    if (answer == Answer::Yes) yes_[index >> 6] |= bit;
+    kept_yes_ += kept && answer == Answer::Yes;
+    kept_no_ += kept && answer == Answer::No;
+    if (answer != Answer::None) return;
+    none_.resize(yes_.size());
+    none_[index >> 6] |= bit;
+    if (kept && first_none_.empty()) first_none_ = at.empty() ? std::vector<unsigned>{kOpen} : at;
   });
   tabulated_ = true;
 }

@@ -82,30 +82,21 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
   std::unique_ptr<Space> space(new Space(selected));
   const check::Study& study = *selected.study;
   bool good = true;
-  for (unsigned factor : space->order_) {
-    const check::FormulaPtr& active = study.factors[factor].active;
-    if (!active) continue;
-    auto condition = std::make_unique<Condition>(*space, active, View::Study);
-    good &= condition->requireValues(emitter);
-    space->activity_[factor] = std::move(condition);
-  }
+  const auto compiled = [&](const check::FormulaPtr& formula, View view) {
+    auto condition = formula ? std::make_unique<Condition>(*space, formula, view) : nullptr;
+    if (condition) good &= condition->requireValues(emitter);
+    return condition;
+  };
+  for (unsigned factor : space->order_) space->activity_[factor] = compiled(study.factors[factor].active, View::Study);
   if (!good) return nullptr;
-  for (unsigned i = 0; i < space->when_.size(); ++i) {
-    const check::FormulaPtr& when = study.workload->parameters[i].when;
-    if (!when) continue;
-    auto condition = std::make_unique<Condition>(*space, when, View::Workload);
-    good &= condition->requireValues(emitter);
-    space->when_[i] = std::move(condition);
-  }
-  if (!good) return nullptr;
-  if (!space->rulesAreFew(emitter)) return nullptr;
+  for (unsigned i = 0; i < space->when_.size(); ++i)
+    space->when_[i] = compiled(study.workload->parameters[i].when, View::Workload);
+  if (!good || !space->rulesAreFew(emitter)) return nullptr;
   for (unsigned i = 0; i < study.rules.size(); ++i) {
     const check::Rule& rule = study.rules[i];
     if (rule.usesSystem()) continue;
-    View view = rule.of_workload ? View::Workload : View::Study;
-    auto condition = std::make_unique<Condition>(*space, rule.condition, view);
-    good &= condition->requireValues(emitter);
-    space->rules_.push_back({i, std::move(condition), rule.kind == ast::RuleKind::Require});
+    space->rules_.push_back({i, compiled(rule.condition, rule.of_workload ? View::Workload : View::Study),
+                             rule.kind == ast::RuleKind::Require});
   }
   return good ? std::move(space) : nullptr;
 }

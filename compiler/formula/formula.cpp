@@ -10,8 +10,8 @@ namespace {
 
 EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be held exactly");
 EXPC_DIAGNOSTIC(DivisionByZero, Error, "division by zero");
-EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active", std::string_view);
-EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}", std::string_view);
+EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active");
+EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
 
 using Op = Formula::Op;
 
@@ -61,7 +61,7 @@ struct Evaluator {
     if (!value) return value;
     if (formula.op == Op::Not) return Value::boolean(!value->asBool());
     if (formula.op == Op::Negate) return number(-*value->asNumber(), formula);
-    return std::get<RecordValue>(value->node).parts[formula.parameter];
+    return std::get<CompositeValue>(value->node).parts[formula.parameter];
   }
 
   std::optional<Value> binary(const Formula& formula) {
@@ -72,7 +72,7 @@ struct Evaluator {
     const Op op = formula.op;
     if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
     if (op == Op::InList)
-      return Value::boolean(std::ranges::count(std::get<SequenceValue>(right->node).parts, *left) > 0);
+      return Value::boolean(std::ranges::count(std::get<CompositeValue>(right->node).parts, *left) > 0);
     if (op < Op::InSet) {
       const int sign = order(*left, *right);
       return Value::boolean(op == Op::Less        ? sign < 0
@@ -124,10 +124,7 @@ struct Evaluator {
   std::optional<Value> composite(const Formula& formula) {
     Value result = formula.constant;
     auto* level = std::get_if<EnumValue>(&result.node);
-    auto* record = std::get_if<RecordValue>(&result.node);
-    std::vector<Value>& parts = level    ? level->payload
-                                : record ? record->parts
-                                         : std::get<SequenceValue>(result.node).parts;
+    std::vector<Value>& parts = level ? level->payload : std::get<CompositeValue>(result.node).parts;
     return append(formula, parts) ? std::optional(std::move(result)) : std::nullopt;
   }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "compiler/diag/closest.h"
 #include "compiler/diag/names.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
@@ -15,10 +14,10 @@
 namespace expc::load {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownModule, Error, "there is no module '{0}'", std::string);
-EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}", std::string_view, std::string);
-EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself", std::string_view);
+EXPC_DIAGNOSTIC(UnknownModule, Error, "there is no module '{0}'");
+EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'");
+EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}");
+EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself");
 
 constexpr size_t kMaxDepth = 64;
 constexpr std::string_view kStdlib = "<stdlib>/";
@@ -80,10 +79,9 @@ class Loader {
       std::vector<std::string> names;
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
       auto builder = emitter_.build(import.target_range, UnknownModule, text);
-      if (auto best = diag::closest(text, names))
-        builder.guess(import.target_range, *best);
-      else
-        builder.note({}, "built in are {}; a file is imported by its path in quotes", diag::list(names));
+      builder.suggest(import.target_range, text, names, [](const auto& known) {
+        return fmt::format("built in are {}; a file is imported by its path in quotes", diag::list(known));
+      });
       builder.emit();
       return nullptr;
     }

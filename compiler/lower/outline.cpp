@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/lower/command.h"
 #include "compiler/lower/digest.h"
 #include "compiler/lower/lower.h"
 #include "compiler/survey/terms.h"
@@ -47,7 +46,8 @@ class Outliner {
     for (unsigned i = 0; i < study_.factors.size(); ++i) plan_.factors.push_back(factor(i));
     removed();
     design();
-    outputs();
+    plan_.tables = study_.tables;
+    plan_.plots = study_.plots;
     plan_.data_paths = survey_.data_paths;
     claims();
     outline_.points = survey_.points;
@@ -80,11 +80,8 @@ class Outliner {
     plan_.root = rootOf(plan_.source);
     plan_.presets = prepared_.selection().presets;
     plan_.overrides = prepared_.selection().overrides;
-    for (const check::Use& use : study_.uses) {
-      plan::Workload workload{use.label, use.workload->name, use.workload->version, std::nullopt};
-      if (use.workload->command) workload.command = commandOf(*use.workload);
-      plan_.workloads.push_back(std::move(workload));
-    }
+    for (const check::Use& use : study_.uses)
+      plan_.workloads.push_back({use.label, use.workload->name, use.workload->version, use.workload->command});
     for (unsigned metric : study_.measuredWith(selected_.criteria))
       plan_.metrics.push_back(lower::toPlan(study_, study_.metrics[metric]));
     for (const check::Published& published : study_.references)
@@ -155,7 +152,7 @@ class Outliner {
 
   plan::KindDesign kindDesign(check::TrialKind kind, const check::Design::Kind& block) const {
     plan::KindDesign design;
-    design.kind = lower::toPlan(kind);
+    design.kind = kind;
     auto value = [&](const char* name, int64_t otherwise) {
       auto found = block.settings.find(name);
       return found == block.settings.end() ? otherwise : found->second.value.numerator();
@@ -185,22 +182,6 @@ class Outliner {
     else if (!quality)  // steps mean nothing to any of the programs
       design.settings["uncounted_starts"] = value("warmup", 0);
     return design;
-  }
-
-  void outputs() {
-    auto names = [&](const std::vector<unsigned>& factors) {
-      std::vector<std::string> result;
-      for (unsigned factor : factors) result.push_back(study_.factors[factor].name);
-      return result;
-    };
-    for (const check::Output& output : study_.outputs) {
-      if (output.plot)
-        plan_.plots.push_back(
-            {output.subject, output.over ? study_.factors[*output.over].name : output.axis, names(output.by)});
-      else
-        plan_.tables.push_back(
-            {output.subject, names(output.by), static_cast<plan::Table::Shows>(output.shows), output.axis});
-    }
   }
 
   void claims() {
@@ -252,7 +233,7 @@ class Outliner {
                       fmt::format("like {} within {:.4g}%", study_.references[*declared.like].name,
                                   declared.agreement.toDouble() * 100)};
     else
-      result.bound = lower::toPlan(declared.bound);
+      result.bound = declared.bound;
     return result;
   }
 

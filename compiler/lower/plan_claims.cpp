@@ -47,7 +47,7 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
   plan::Cell cell;
   for (unsigned factor = 0; factor < point.size(); ++factor)
     cell.labels.push_back(point[factor] == expand::kAbsent ? "–" : study_.factors[factor].levels[point[factor]].label);
-  cell.kind = toPlan(metric.kind);
+  cell.kind = metric.kind;
   if (!comparison) {
     cell.points = {id(point)};
     cell.term = metricTerm(metric, cell.points[0].point);

@@ -26,7 +26,7 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& set
       parameters[selected.study->workload->parameters[i].name] = lower::toExactJson(*value);
   }
   if (workload.command)
-    document["command"] = lower::argumentsJson(workload.command->program);
+    document["command"] = lower::argumentsJson(*workload.command);
   else
     document["workload"] = workload.name;
   document["parameters"] = std::move(parameters);

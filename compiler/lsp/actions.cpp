@@ -46,7 +46,7 @@ llvm::json::Object action(const Query& query, std::string title, std::string_vie
 
 llvm::json::Value actions(const Query& query, uint32_t end) {
   llvm::json::Array result;
-  for (const diag::Diagnostic& diagnostic : query.analysis.diagnostics) {
+  for (const diag::Diagnostic& diagnostic : query.analysis.said.diagnostics) {
     if (!allHere(query, diagnostic)) continue;
     if (diagnostic.range.end < query.offset || diagnostic.range.begin > end) continue;
     llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
@@ -56,8 +56,8 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
         diagnosticJson(query.workspace, query.analysis, diagnostic, diagnostic.range, diagnostic.message)};
     result.push_back(std::move(mend));
   }
-  const diag::FixSet all =
-      diag::chooseFixes(query.analysis.diagnostics, [&](source::FileId file) { return file == query.analysis.root; });
+  const diag::FixSet all = diag::chooseFixes(query.analysis.said.diagnostics,
+                                             [&](source::FileId file) { return file == query.analysis.root; });
   if (!all.edits.empty()) result.push_back(action(query, "Mend all", "source.fixAll", edits(query, all.edits)));
   return result;
 }

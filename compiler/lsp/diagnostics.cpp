@@ -41,10 +41,10 @@ class Publisher {
   Publisher(Workspace& workspace, Analysis& analysis) : workspace_(workspace), analysis_(analysis) {}
 
   llvm::json::Array all() {
-    diag::sortAndDeduplicate(analysis_.diagnostics);
+    diag::sortByPlace(analysis_.said.diagnostics);
     llvm::json::Array result;
     std::set<uint32_t> files;
-    for (const diag::Diagnostic& diagnostic : analysis_.diagnostics) {
+    for (const diag::Diagnostic& diagnostic : analysis_.said.diagnostics) {
       const source::FileId file = diagnostic.range.file;
       if (!diagnostic.range.isValid() || file == analysis_.root) {
         result.push_back(own(diagnostic));

@@ -69,8 +69,7 @@ load::FileSystem Workspace::files(std::set<std::string>& read) const {
 
 std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<std::string>& read) const {
   auto analysis = std::make_unique<Analysis>();
-  diag::Collector collector;
-  diag::Emitter emitter(collector);
+  diag::Emitter emitter(analysis->said);
   const auto root = parse::load(analysis->sources, document.path(), document.text(), emitter);
   if (root) {
     analysis->loaded = true;
@@ -79,11 +78,7 @@ std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<
         check::check(analysis->sources, load::load(analysis->sources, *root, files(read), emitter), emitter);
     analysis->tokens = parse::tokens(analysis->sources, *root);
   }
-  analysis->diagnostics = std::move(collector.diagnostics);
-  analysis->parsed = analysis->loaded;
-  for (const diag::Diagnostic& diagnostic : analysis->diagnostics)
-    if (const std::string_view phase = diag::code(diagnostic.kind).substr(0, 3); phase == "E00" || phase == "E01")
-      analysis->parsed = false;
+  analysis->parsed = analysis->loaded && analysis->program.modules.parsed;
   return analysis;
 }
 
@@ -101,10 +96,8 @@ Analysis& Workspace::analyse(const Document& document) {
 void Workspace::verify(Analysis& analysis, uint64_t most) {
   if (analysis.verified || !analysis.parsed || combinations(analysis.program) > most) return;
   analysis.verified = true;
-  diag::Collector collector;
-  diag::Emitter emitter(collector);
+  diag::Emitter emitter(analysis.said);
   lower::verify(analysis.program, {}, emitter);
-  for (diag::Diagnostic& diagnostic : collector.diagnostics) analysis.diagnostics.push_back(std::move(diagnostic));
 }
 
 bool Workspace::mayImport(const Document& document, const std::string& path) const {

@@ -20,9 +20,9 @@ struct Analysis {
   bool loaded = false;  // false: the text was refused as a whole; then there is only a diagnostic
   source::FileId root{0};
   check::Program program;
-  std::vector<parse::LexedToken> tokens;      // of the root
-  std::vector<diag::Diagnostic> diagnostics;  // of parse and check; of verify too where `verified`
-  bool parsed = false;                        // no syntax error in any file
+  std::vector<parse::LexedToken> tokens;  // of the root
+  diag::Collector said;                   // by parse and check; by verify too where `verified`
+  bool parsed = false;                    // no syntax error in any file
   bool verified = false;
 
   const check::Names& names() const { return program.names; }

@@ -16,8 +16,8 @@
 namespace expc::parse::bridge {
 
 EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
-EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs", size_t);
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep", size_t);
+EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs");
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep");
 
 inline Token kindOf(size_t type) { return type == antlr4::Token::EOF ? Token::EndOfFile : static_cast<Token>(type); }
 

@@ -1,26 +1,23 @@
 #include "compiler/parse/cst.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace expc::parse {
 
-std::string_view spelling(Token token) {
-  switch (token) {
-    case Token::EndOfFile:
-      return "";
-#define X(name, unused, text) \
-  case Token::name:           \
-    return text;
-      EXPC_PARSE_TOKENS(X)
+/// By token: the end of the file, then those of the grammar.
+static constexpr std::string_view kSpellings[] = {"",
+#define X(name, token, text) text,
+                                                  EXPC_PARSE_TOKENS(X)
 #undef X
-  }
-  return "";
-}
+};
+
+std::string_view spelling(Token token) { return kSpellings[static_cast<size_t>(token)]; }
 
 Token tokenOf(std::string_view text) {
-#define X(name, unused, written) \
-  if (!text.empty() && text == written) return Token::name;
-  EXPC_PARSE_TOKENS(X)
-#undef X
-  return Token::Identifier;
+  const auto* found = std::ranges::find(kSpellings, text);
+  return text.empty() || found == std::end(kSpellings) ? Token::Identifier
+                                                       : static_cast<Token>(found - std::begin(kSpellings));
 }
 
 }  // namespace expc::parse

@@ -6,9 +6,9 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read", size_t);
-EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8", size_t, unsigned);
-EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file", size_t);
+EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read");
+EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8");
+EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file");
 
 std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
                                    diag::Emitter& emitter) {

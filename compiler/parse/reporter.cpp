@@ -4,8 +4,8 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(SyntaxError, Error, "expected {0}, found {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(TooManyErrors, Error, "more than {0} errors: the rest of this file was not read", size_t);
+EXPC_DIAGNOSTIC(SyntaxError, Error, "expected {0}, found {1}");
+EXPC_DIAGNOSTIC(TooManyErrors, Error, "more than {0} errors: the rest of this file was not read");
 
 std::string quote(std::string_view text) {
   constexpr size_t kLongest = 40;

@@ -25,15 +25,13 @@ class Reporter {
       : sources_(sources), emitter_(emitter), file_(file), limit_(limit) {}
 
   /// Begins an error; nothing once the limit is reached, which is said once.
-  template <typename... Params>
-  std::optional<diag::Builder> build(source::Range range, const diag::Definition<Params...>& kind,
-                                     std::type_identity_t<Params>... values) {
-    if (!counts(range.begin)) return std::nullopt;
-    return emitter_.build(range, kind, std::move(values)...);
+  template <typename Definition, typename... Args>
+  std::optional<diag::Builder> build(source::Range range, Definition definition, const Args&... args) {
+    return counts(range.begin) ? std::optional(emitter_.build(range, definition, args...)) : std::nullopt;
   }
-  template <typename... Params>
-  void emit(source::Range range, const diag::Definition<Params...>& kind, std::type_identity_t<Params>... values) {
-    if (auto error = build(range, kind, std::move(values)...)) error->emit();
+  template <typename Definition, typename... Args>
+  void emit(source::Range range, Definition definition, const Args&... args) {
+    if (auto error = build(range, definition, args...)) error->emit();
   }
   /// Begins "expected …, found …".
   std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);

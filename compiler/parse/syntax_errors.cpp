@@ -11,8 +11,8 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0} has no meaning here{1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}", std::string_view, std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0} has no meaning here{1}");
+EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}");
 
 namespace {
 

@@ -10,9 +10,8 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}",
-                std::string_view);
-EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice", std::string_view);
+EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
+EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice");
 
 namespace {
 

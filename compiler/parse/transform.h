@@ -81,7 +81,7 @@ class Transform {
   Built comparison(uint32_t index);
   Built rangeOf(source::Range lower_range, Built lower, uint32_t tail);
   Built members(uint32_t index);
-  Built negation(uint32_t index, Token sign, ast::UnaryOp op);
+  Built negated(uint32_t index);
   Built postfix(uint32_t index);
   Built primary(uint32_t index);
   Built set(uint32_t index);

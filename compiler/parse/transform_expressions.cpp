@@ -6,7 +6,7 @@
 namespace expc::parse {
 
 EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'", int);
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'");
 
 std::optional<ast::BinaryOp> Transform::operatorOf(Token token) {
   using enum ast::BinaryOp;
@@ -56,36 +56,25 @@ Transform::Built Transform::binary(ast::BinaryOp op, uint32_t sign, Built left, 
 }
 
 Transform::Built Transform::build(uint32_t index) {
-  switch (node(index).rule) {
-    case Rule::Set:
-      return set(index);
-    case Rule::Condition:
-    case Rule::Conjunction:
-    case Rule::Sum:
-    case Rule::Product:
-    case Rule::Coalescing:
-      return chain(index);
-    case Rule::Negation:
-      return negation(index, Token::Not, ast::UnaryOp::Not);
-    case Rule::Comparison:
-      return comparison(index);
-    case Rule::Members:
-      return members(index);
-    case Rule::Unary:
-      return negation(index, Token::Minus, ast::UnaryOp::Negate);
-    case Rule::Postfix:
-      return postfix(index);
-    case Rule::Primary:
-      return primary(index);
-    case Rule::Group:
-      return group(index);
-    case Rule::List:
-      return list(index);
-    case Rule::Refinement:
-      return refinement(index);
-    default:
-      return build(node(index).child);  // value, settingValue: operand: the first child
-  }
+  using T = Transform;
+  static constexpr std::pair<Rule, Built (T::*)(uint32_t)> kBuilders[] = {{Rule::Set, &T::set},
+                                                                          {Rule::Condition, &T::chain},
+                                                                          {Rule::Conjunction, &T::chain},
+                                                                          {Rule::Sum, &T::chain},
+                                                                          {Rule::Product, &T::chain},
+                                                                          {Rule::Coalescing, &T::chain},
+                                                                          {Rule::Negation, &T::negated},
+                                                                          {Rule::Comparison, &T::comparison},
+                                                                          {Rule::Members, &T::members},
+                                                                          {Rule::Unary, &T::negated},
+                                                                          {Rule::Postfix, &T::postfix},
+                                                                          {Rule::Primary, &T::primary},
+                                                                          {Rule::Group, &T::group},
+                                                                          {Rule::List, &T::list},
+                                                                          {Rule::Refinement, &T::refinement}};
+  for (const auto& [rule, build] : kBuilders)
+    if (rule == node(index).rule) return (this->*build)(index);
+  return build(node(index).child);  // value, settingValue, operand: the first child
 }
 
 /// Operands of one level of precedence, from the left.
@@ -154,15 +143,16 @@ Transform::Built Transform::refinement(uint32_t index) {
   return has(index, Token::Range) ? rangeOf(range(first), std::move(out), index) : std::move(out);
 }
 
-Transform::Built Transform::negation(uint32_t index, Token sign, ast::UnaryOp op) {
+/// `not` before a comparison, or `-` before a value, any number of times.
+Transform::Built Transform::negated(uint32_t index) {
+  const auto op = isRule(index, Rule::Negation) ? ast::UnaryOp::Not : ast::UnaryOp::Negate;
   const std::vector<uint32_t> parts = children(index);
   Built out = build(parts.back());
-  for (size_t at = parts.size() - 1; at-- > 0;)
-    if (isToken(parts[at], sign)) {
-      const int depth = out.depth + 1;
-      const source::Range whole = source::join(range(parts[at]), out.expr->range);
-      out = make(whole, ast::UnaryExpr{op, std::move(out.expr)}, depth);
-    }
+  for (size_t at = parts.size() - 1; at-- > 0;) {
+    const int depth = out.depth + 1;
+    const source::Range whole = source::join(range(parts[at]), out.expr->range);
+    out = make(whole, ast::UnaryExpr{op, std::move(out.expr)}, depth);
+  }
   return out;
 }
 
@@ -180,18 +170,9 @@ Transform::Built Transform::postfix(uint32_t index) {
 Transform::Built Transform::primary(uint32_t index) {
   const uint32_t first = node(index).child;
   if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
-  switch (node(first).rule) {
-    case Rule::Number:
-      return make(range(index), number(first), 1);
-    case Rule::Text:
-      return make(range(index), ast::StringLiteral{string(first)}, 1);
-    case Rule::Group:
-      return group(first);
-    case Rule::List:
-      return list(first);
-    default:
-      break;
-  }
+  if (isRule(first, Rule::Number)) return make(range(index), number(first), 1);
+  if (isRule(first, Rule::Text)) return make(range(index), ast::StringLiteral{string(first)}, 1);
+  if (!isRule(first, Rule::Name)) return build(first);
   ast::QualifiedName name = qualifiedName(first);
   const uint32_t given = child(index, Rule::Arguments);
   if (given == kNone) return make(range(index), ast::NameExpr{std::move(name)}, 1);

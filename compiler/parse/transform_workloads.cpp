@@ -11,8 +11,7 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
     UnknownTrait, Error,
-    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series",
-    std::string_view);
+    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series");
 
 namespace {
 
@@ -146,8 +145,7 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
   } else if (beginsReader(sources_.text(tree_.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
     return;  // `form regex(…)`: likewise
   } else if (auto error = reporter_.build(range(index), UnknownTrait, word)) {
-    const auto near = diag::closest(word, language::texts(language::Role::Trait));
-    if (near) error->guess(range(index), *near);
+    error->suggest(range(index), word, language::texts(language::Role::Trait));
     error->emit();
   }
 }

@@ -10,8 +10,8 @@
 namespace expc::select {
 namespace {
 
-EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}", std::string_view, std::string);
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}");
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
 
 /// The names of a checked study, for texts that come after its file.
 class Names {

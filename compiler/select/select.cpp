@@ -8,7 +8,7 @@
 
 namespace expc::select {
 
-EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}", std::string_view);
+EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}");
 
 Selected Selected::whole(const check::Study& study) {
   Selected selected;
@@ -43,7 +43,7 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
   for (const check::Criterion& added : change.criteria) {
     for (const check::Criterion* known : criteria)
       if (known->name == added.name) {
-        diag::duplicateName(emitter, added.range, "criterion", added.name, known->range);
+        duplicateName(emitter, "criterion", added, known->range);
         good = false;
       }
     criteria.push_back(&added);

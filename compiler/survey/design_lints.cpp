@@ -11,20 +11,15 @@
 namespace expc::lower {
 namespace {
 
-EXPC_DIAGNOSTIC(CannotPass, Error, "the criterion '{0}' can never pass: it needs {1} repetitions, the design has {2}",
-                std::string_view, unsigned, unsigned);
+EXPC_DIAGNOSTIC(CannotPass, Error, "the criterion '{0}' can never pass: it needs {1} repetitions, the design has {2}");
 EXPC_DIAGNOSTIC(CannotFail, Warning,
-                "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}", std::string_view,
-                unsigned, unsigned);
+                "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}");
 EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
-                "'until' can never end these repetitions: an interval takes {0} of them, the design has at most {1}",
-                unsigned, unsigned);
+                "'until' can never end these repetitions: an interval takes {0} of them, the design has at most {1}");
 EXPC_DIAGNOSTIC(LookDecidesNothing, Warning,
-                "the look after {0} repetitions can decide nothing: the criterion '{1}' takes {2} there", unsigned,
-                std::string_view, unsigned);
-EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start",
-                std::string, uint64_t);
-EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same", std::string_view);
+                "the look after {0} repetitions can decide nothing: the criterion '{1}' takes {2} there");
+EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start");
+EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same");
 
 /// Starting a process takes longer than this on any machine, whatever the trial then does.
 constexpr double kLeastSeconds = 0.001;
@@ -131,7 +126,7 @@ bool canCoincide(const check::Study& study) {
     for (size_t j = i + 1; j < study.uses.size(); ++j) {
       const check::Workload &a = *study.uses[i].workload, &b = *study.uses[j].workload;
       const bool commands = a.command && b.command;
-      if (&a == &b || (commands && argumentsJson(a.command->program) == argumentsJson(b.command->program))) return true;
+      if (&a == &b || (commands && argumentsJson(*a.command) == argumentsJson(*b.command))) return true;
     }
   return std::any_of(study.factors.begin(), study.factors.end(), [&](const check::Factor& factor) {
     return factor.lockstep() &&

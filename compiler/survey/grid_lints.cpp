@@ -6,15 +6,12 @@
 namespace expc::lower {
 namespace {
 
-EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}", std::string_view, uint64_t,
-                std::string_view);
-EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point", std::string_view);
-EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point", std::string_view);
-EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
-                std::string_view);
+EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
+EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point");
+EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point");
+EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}");
 
-EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing",
-                std::string_view);
+EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing");
 
 constexpr size_t kShownLevels = 5;
 constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case

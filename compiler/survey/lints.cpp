@@ -5,22 +5,17 @@
 namespace expc::lower {
 namespace {
 
-EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}", std::string_view, std::string);
-EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points", std::string_view);
-EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner", uint64_t,
-                uint64_t, std::string_view);
-EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point",
-                std::string_view);
-EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge", std::string_view);
-EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(NothingPublished, Error, "nothing is published in '{0}' for the points of the criterion '{1}'",
-                std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}");
+EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
+EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner");
+EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point");
+EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge");
+EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}");
+EXPC_DIAGNOSTIC(NothingPublished, Error, "nothing is published in '{0}' for the points of the criterion '{1}'");
 EXPC_DIAGNOSTIC(PartlyPublished, Warning,
-                "for {0} of {1} cells of the criterion '{2}' nothing is published in '{3}'; they are left out",
-                uint64_t, uint64_t, std::string_view, std::string_view);
+                "for {0} of {1} cells of the criterion '{2}' nothing is published in '{3}'; they are left out");
 EXPC_DIAGNOSTIC(ExpectedInfeasible, Error,
-                "on '{0}' every point of the criterion '{1}' is expected to run out of memory", std::string_view,
-                std::string_view);
+                "on '{0}' every point of the criterion '{1}' is expected to run out of memory");
 
 /// A note for each reason, the most frequent ones first.
 void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const check::Study& study,

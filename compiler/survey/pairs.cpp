@@ -19,10 +19,7 @@ class Search {
 
   Pairs::Answer run() {
     descend(0);
-    if (found_ > 0)
-      answer_.found = found_ == 1 ? Pairs::Found::One : Pairs::Found::Several;
-    else
-      answer_.found = Pairs::Found::None;
+    answer_.found = found_ == 0 ? Pairs::Found::None : found_ == 1 ? Pairs::Found::One : Pairs::Found::Several;
     return std::move(answer_);
   }
 

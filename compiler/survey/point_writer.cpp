@@ -14,7 +14,7 @@ namespace {
 /// What a point says of its workload, apart from parameters.
 llvm::json::Object identity(const check::Workload& workload) {
   if (workload.command)
-    return llvm::json::Object{{"command", argumentsJson(workload.command->program)}, {"version", workload.version}};
+    return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
 
@@ -27,16 +27,15 @@ std::string member(const std::string& name, const llvm::json::Value& value) {
   return plan::canonicalJson(name) + ":" + plan::canonicalJson(value);
 }
 
-void join(std::string& out, bool& first, const std::string& text) {
-  if (text.empty()) return;
-  if (!first) out += ',';
-  first = false;
-  out += text;
+/// Adds a member of an object behind those before.
+void append(std::string& to, const std::string& text) {
+  if (!to.empty() && to.back() != '{' && !text.empty()) to += ',';
+  to += text;
 }
 
-void append(std::string& to, const std::string& text) {
-  if (!to.empty() && !text.empty()) to += ',';
-  to += text;
+/// What stands for a level, or for none, which is the last.
+const std::string& textAt(const std::vector<std::string>& texts, unsigned level) {
+  return level < expand::kOpen ? texts[level] : texts.back();
 }
 
 }  // namespace
@@ -109,41 +108,29 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   return result;
 }
 
-void PointWriter::canonical(expand::Levels point) {
-  const Use& use = uses_[space_.use(point)];
-  canonical_ = use.prefix;
-  bool first = true;
-  for (const Entry& entry : use.entries) {
-    if (entry.when && !entry.when->holds(point)) continue;
-    unsigned level = entry.factor < 0 ? expand::kAbsent : point[entry.factor];
-    join(canonical_, first, level < expand::kOpen ? entry.id[level] : entry.id.back());
-  }
-  canonical_ += use.suffix;
+void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const {
+  for (const Entry& entry : uses_[space_.use(point)].entries)
+    if (!entry.when || entry.when->holds(point))
+      append(out, textAt(entry.*texts, entry.factor < 0 ? expand::kAbsent : point[entry.factor]));
 }
 
 void PointWriter::appendParameters(expand::Levels point, std::string& out) const {
   out += '{';
-  bool first = true;
-  for (const Entry& entry : uses_[space_.use(point)].entries) {
-    if (entry.when && !entry.when->holds(point)) continue;
-    unsigned level = entry.factor < 0 ? expand::kAbsent : point[entry.factor];
-    join(out, first, level < expand::kOpen ? entry.parameters[level] : entry.parameters.back());
-  }
+  appendMembers(point, &Entry::parameters, out);
   out += '}';
 }
 
 void PointWriter::appendLevels(expand::Levels point, std::string& out) const {
   out += '{';
-  bool first = true;
-  for (const Labels& labels : labels_) {
-    unsigned level = point[labels.factor];
-    join(out, first, level < expand::kOpen ? labels.texts[level] : labels.texts.back());
-  }
+  for (const Labels& labels : labels_) append(out, textAt(labels.texts, point[labels.factor]));
   out += '}';
 }
 
 uint64_t PointWriter::hash(expand::Levels point) {
-  canonical(point);
+  const Use& use = uses_[space_.use(point)];
+  canonical_ = use.prefix;
+  appendMembers(point, &Entry::id, canonical_);
+  canonical_ += use.suffix;
   const auto bytes = llvm::BLAKE3::hash<8>(
       llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical_.data()), canonical_.size()));
   uint64_t value = 0;

@@ -45,7 +45,7 @@ class PointWriter {
     std::vector<Entry> entries;
   };
   Use compile(const expand::Space& space, unsigned use);
-  void canonical(expand::Levels point);
+  void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const;
 
   const expand::Space& space_;
   std::vector<Use> uses_;

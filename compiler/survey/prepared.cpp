@@ -6,7 +6,7 @@
 namespace expc::lower {
 namespace {
 
-EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point", std::string, std::string_view);
+EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
 
 }  // namespace
 

@@ -65,7 +65,7 @@ class PathReader {
   std::vector<Parameter> parameters_;
 };
 
-EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 
 /// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
 /// neither an argument nor a default.
@@ -146,23 +146,13 @@ class Surveyor {
     expand::Walker::Options options;
     options.count_removed = true;
     expand::Walker walker(space_, options);
-    auto end = walker.run([&](expand::Levels point) { return visit(point); });
-    switch (end) {
-      case expand::Space::End::TooMany:
-        reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
-        return std::nullopt;
-      case expand::Space::End::Failed:
-        space_.reportFailure(emitter);
-        return std::nullopt;
-      case expand::Space::End::Stopped:
-        if (failed_)
-          failed_->reportFailure(failed_at_, emitter);
-        else
-          values_known_.report(failed_at_, emitter);
-        return std::nullopt;
-      case expand::Space::End::Done:
-        break;
-    }
+    using enum expand::Space::End;
+    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
+    if (end == TooMany) reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
+    if (end == Failed) space_.reportFailure(emitter);
+    if (end == Stopped)
+      failed_ ? failed_->reportFailure(failed_at_, emitter) : values_known_.report(failed_at_, emitter);
+    if (end != Done) return std::nullopt;
     survey_.product = walker.product();
     survey_.data_paths = paths_.paths();
     survey_.removed = walker.removed();
@@ -204,24 +194,14 @@ class Surveyor {
   void compare(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study_.comparisons[index];
     Survey::OfComparison& of = survey_.comparisons[index];
-    values_[index] = pairs_.value(comparison, point);
-    switch (values_[index].found) {
-      case Pairs::Found::NotTreated:
-        return;
-      case Pairs::Found::None:
-        ++of.without;
-        ++of.reasons[values_[index].missing];
-        return;
-      case Pairs::Found::Several:
-        if (++of.several == 1) of.example.assign(point.begin(), point.end());
-        return;
-      case Pairs::Found::One:
-        ++of.pairs;
-        if (!machine_.runs(&comparison, point)) return;
-        ++of.cells;
-        of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
-        return;
-    }
+    const Pairs::Answer& value = values_[index] = pairs_.value(comparison, point);
+    if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
+    if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
+    if (value.found != Pairs::Found::One) return;
+    ++of.pairs;
+    if (!machine_.runs(&comparison, point)) return;
+    ++of.cells;
+    of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
   }
 
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {

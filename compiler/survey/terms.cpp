@@ -16,38 +16,9 @@ plan::TermPtr term(Node node) {
   return std::make_shared<const plan::Term>(plan::Term{std::move(node)});
 }
 
-}  // namespace
-
-plan::TrialKind toPlan(check::TrialKind kind) {
-  static_assert(static_cast<int>(check::TrialKind::Profile) == static_cast<int>(plan::TrialKind::Profile));
-  return static_cast<plan::TrialKind>(kind);
-}
-
-namespace {
-
-plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from);
-
-/// `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
-plan::TermPtr operation(const check::Study& study, Op op, const check::Formula& from) {
-  std::vector<plan::TermPtr> operands;
-  for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
-  const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
-  if (first && first->op == op && (op == Op::Sum || op == Op::Product)) {
-    std::vector<plan::TermPtr> all = first->operands;
-    all.insert(all.end(), operands.begin() + 1, operands.end());
-    operands = std::move(all);
-  }
-  return term(plan::OperationTerm{op, std::move(operands)});
-}
-
 /// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
 plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
-  using From = check::Formula::Op;
-  const plan::Relation relation = condition.op == From::GreaterEqual ? plan::Relation::GreaterEqual
-                                  : condition.op == From::Greater    ? plan::Relation::Greater
-                                  : condition.op == From::LessEqual  ? plan::Relation::LessEqual
-                                  : condition.op == From::Less       ? plan::Relation::Less
-                                                                     : plan::Relation::Equal;
+  const plan::Relation relation = *check::relationOf(condition.op);
   const check::Value& limit = condition.operands[1]->constant;
   plan::Bound bound{relation, limit.asNumber()->toDouble(), 0,
                     fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), limit.toString())};
@@ -56,33 +27,23 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
-  switch (from.op) {
-    case From::Constant:
-      return constantTerm(from.constant.asNumber()->toDouble());
-    case From::Parameter:
-      return term(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
-    case From::Metric:
-      return metricTerm(study.metrics[from.parameter], "");
-    case From::EpochsTo:
-      return firstTerm(study, *from.operands[0]);
-    case From::Negate:
-      return term(plan::OperationTerm{Op::Product, {constantTerm(-1), derivedTerm(study, *from.operands[0])}});
-    case From::Add:
-      return operation(study, Op::Sum, from);
-    case From::Subtract:
-      return operation(study, Op::Difference, from);
-    case From::Multiply:
-      return operation(study, Op::Product, from);
-    case From::Divide:
-      return operation(study, Op::Quotient, from);
-    case From::Max:
-      return operation(study, Op::Max, from);
-    case From::Min:
-      return operation(study, Op::Min, from);
-    default:
-      assert(false && "check lets nothing else into a derived metric");
-      return nullptr;
+  if (from.op == From::Constant) return constantTerm(from.constant.asNumber()->toDouble());
+  if (from.op == From::Parameter) return term(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
+  if (from.op == From::Metric) return metricTerm(study.metrics[from.parameter], "");
+  if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
+  std::vector<plan::TermPtr> operands;
+  for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
+  if (from.op == From::Negate) return term(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
+  const auto op = check::operationOf(from.op);
+  assert(op && "check lets nothing else into a derived metric");
+  // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
+  const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
+  if (first && first->op == *op && (*op == Op::Sum || *op == Op::Product)) {
+    std::vector<plan::TermPtr> all = first->operands;
+    all.insert(all.end(), operands.begin() + 1, operands.end());
+    operands = std::move(all);
   }
+  return term(plan::OperationTerm{*op, std::move(operands)});
 }
 
 /// base / k
@@ -98,10 +59,8 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.name = metric.name;
   result.dimension = metric.dimension.planName();
   result.unit = metric.dimension.baseUnit();
-  result.better.reset();
-  if (metric.better)
-    result.better = *metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
-  result.kind = toPlan(metric.kind);
+  result.better = metric.better;
+  result.kind = metric.kind;
   result.exact = metric.exact;
   result.series = metric.series;
   if (metric.derived) {
@@ -109,12 +68,6 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
     result.text = metric.text;
   }
   return result;
-}
-
-plan::Bound toPlan(const check::Bound& bound) {
-  using From = check::Bound::Relation;
-  static_assert(static_cast<int>(From::Within) == static_cast<int>(plan::Relation::Within));
-  return {static_cast<plan::Relation>(bound.relation), bound.low.toDouble(), bound.high.toDouble(), bound.text};
 }
 
 plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
@@ -168,14 +121,10 @@ std::optional<double> idealOf(const check::Study& study, const check::Comparison
 }
 
 plan::Estimator estimatorOf(const check::Comparison& comparison) {
-  switch (comparison.function) {
-    case check::Comparison::Function::Difference:
-      return plan::Estimator::PairedDifference;
-    case check::Comparison::Function::MaxGap:
-      return plan::Estimator::Median;
-    default:
-      return plan::Estimator::PairedRatio;
-  }
+  using Function = check::Comparison::Function;
+  return comparison.function == Function::Difference ? plan::Estimator::PairedDifference
+         : comparison.function == Function::MaxGap   ? plan::Estimator::Median
+                                                     : plan::Estimator::PairedRatio;
 }
 
 }  // namespace expc::lower

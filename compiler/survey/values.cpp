@@ -23,10 +23,11 @@ llvm::json::Value write(const check::Value& value, bool exact) {
     return number->toDouble();
   }
   if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
-  if (auto* sequence = std::get_if<check::SequenceValue>(&value.node)) return writeAll(sequence->parts, exact);
-  if (auto* record = std::get_if<check::RecordValue>(&value.node)) {
+  if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
     llvm::json::Object object;
-    for (size_t i = 0; i < record->parts.size(); ++i) object[record->fields[i]] = write(record->parts[i], exact);
+    for (size_t i = 0; i < composite->parts.size(); ++i)
+      object[composite->fields[i]] = write(composite->parts[i], exact);
     return object;
   }
   const check::EnumValue& level = std::get<check::EnumValue>(value.node);
@@ -40,9 +41,9 @@ llvm::json::Value write(const check::Value& value, bool exact) {
 llvm::json::Value toJson(const check::Value& value) { return write(value, false); }
 llvm::json::Value toExactJson(const check::Value& value) { return write(value, true); }
 
-llvm::json::Array argumentsJson(const check::Command::Program& program) {
+llvm::json::Array argumentsJson(const check::Command& command) {
   llvm::json::Array arguments;
-  for (const check::CommandArgument& argument : program.arguments) {
+  for (const check::CommandArgument& argument : command.written) {
     llvm::json::Array texts = plan::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));
@@ -60,12 +61,10 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
     for (size_t i = 0; i < level.payload.size(); ++i)
       collectPaths(level.payload[i], level.type->levels[level.level].fields[i].type, paths);
-  } else if (auto* sequence = std::get_if<check::SequenceValue>(&value.node)) {
-    bool list = type.kind == check::Type::Kind::List;
-    for (size_t i = 0; i < sequence->parts.size(); ++i)
-      collectPaths(sequence->parts[i], type.composite->parts[list ? 0 : i], paths);
-  } else if (auto* record = std::get_if<check::RecordValue>(&value.node)) {
-    for (size_t i = 0; i < record->parts.size(); ++i) collectPaths(record->parts[i], type.composite->parts[i], paths);
+  } else if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    for (size_t i = 0; i < composite->parts.size(); ++i)
+      collectPaths(composite->parts[i], type.composite->parts[composite->kind == check::Type::Kind::List ? 0 : i],
+                   paths);
   }
 }
 

@@ -16,7 +16,7 @@ llvm::json::Value toJson(const check::Value& value);
 llvm::json::Value toExactJson(const check::Value& value);
 
 /// The argument template as it is written, `options` as a list of its form: what a command is known by.
-llvm::json::Array argumentsJson(const check::Command::Program& program);
+llvm::json::Array argumentsJson(const check::Command& command);
 
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);

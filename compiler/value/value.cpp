@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 
 namespace expc::check {
 
@@ -38,27 +37,12 @@ bool Type::agreesWith(const Type& other) const {
 }
 
 std::string Type::name() const {
-  switch (kind) {
-    case Kind::Error:
-      return "?";
-    case Kind::Bool:
-      return "bool";
-    case Kind::Number:
-      return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
-    case Kind::String:
-      return "string";
-    case Kind::Path:
-      return "path";
-    case Kind::Enum:
-      return enumeration->name;
-    case Kind::List:
-      return fmt::format("list({})", composite->parts[0].name());
-    case Kind::Tuple:
-      return "(" + listed(composite->parts, &Type::name) + ")";
-    case Kind::Record:
-      return "{ " + listed(composite->parts, &Type::name, composite->fields, " : ") + " }";
-  }
-  return "?";
+  if (kind == Kind::Number) return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
+  if (kind == Kind::Enum) return enumeration->name;
+  if (kind == Kind::List) return fmt::format("list({})", composite->parts[0].name());
+  if (kind == Kind::Tuple) return "(" + listed(composite->parts, &Type::name) + ")";
+  if (kind == Kind::Record) return "{ " + listed(composite->parts, &Type::name, composite->fields, " : ") + " }";
+  return kind == Kind::Bool ? "bool" : kind == Kind::String ? "string" : kind == Kind::Path ? "path" : "?";
 }
 
 static Type made(Type::Kind kind, std::vector<std::string> fields, std::vector<Type> parts) {
@@ -86,21 +70,9 @@ const Rational* Value::asNumber() const {
   return number ? &number->value : nullptr;
 }
 
-bool Value::operator==(const Value& other) const {
-  if (node.index() != other.node.index()) return false;
-  const auto equals = [&](const auto& mine) {
-    const auto& theirs = std::get<std::decay_t<decltype(mine)>>(other.node);
-    if constexpr (requires { mine.payload; })
-      return mine.type == theirs.type && mine.level == theirs.level && mine.payload == theirs.payload;
-    else if constexpr (requires { mine.tuple; })
-      return mine.tuple == theirs.tuple && mine.parts == theirs.parts;
-    else if constexpr (requires { mine.fields; })
-      return mine.fields == theirs.fields && mine.parts == theirs.parts;
-    else
-      return mine == theirs;
-  };
-  return std::visit(equals, node);
-}
+bool EnumValue::operator==(const EnumValue&) const = default;
+bool CompositeValue::operator==(const CompositeValue&) const = default;
+bool Value::operator==(const Value&) const = default;
 
 std::string Value::toString() const {
   if (auto* flag = std::get_if<bool>(&node)) return *flag ? "true" : "false";
@@ -110,12 +82,11 @@ std::string Value::toString() const {
       if (auto percent = number->value * Rational(100)) return percent->toString() + "%";
     return number->value.toString() + number->dimension.baseUnit();
   }
-  if (auto* sequence = std::get_if<SequenceValue>(&node)) {
-    const std::string parts = listed(sequence->parts, &Value::toString);
-    return sequence->tuple ? "(" + parts + ")" : "[" + parts + "]";
+  if (auto* composite = std::get_if<CompositeValue>(&node)) {
+    const std::string parts = listed(composite->parts, &Value::toString, composite->fields, " = ");
+    if (composite->kind == Type::Kind::List) return "[" + parts + "]";
+    return composite->kind == Type::Kind::Tuple ? "(" + parts + ")" : "{ " + parts + " }";
   }
-  if (auto* record = std::get_if<RecordValue>(&node))
-    return "{ " + listed(record->parts, &Value::toString, record->fields, " = ") + " }";
   const EnumValue& level = std::get<EnumValue>(node);
   const std::string& name = level.type->levels[level.level].name;
   return level.payload.empty() ? name : name + "(" + listed(level.payload, &Value::toString) + ")";

@@ -74,17 +74,15 @@ struct EnumValue {
   const EnumType* type = nullptr;
   unsigned level = 0;
   std::vector<Value> payload;
+  bool operator==(const EnumValue& other) const;
 };
 
-/// A list or a tuple.
-struct SequenceValue {
-  bool tuple = false;
+/// A list, a tuple or a record.
+struct CompositeValue {
+  Type::Kind kind = Type::Kind::List;
+  std::vector<std::string> fields;  // Record: a name for each part
   std::vector<Value> parts;
-};
-/// In the order of its type's fields.
-struct RecordValue {
-  std::vector<std::string> fields;
-  std::vector<Value> parts;
+  bool operator==(const CompositeValue& other) const;
 };
 
 /// A constant: in base units, exact.
@@ -94,7 +92,7 @@ struct Value {
     Dimension dimension;
     bool operator==(const Number&) const = default;
   };
-  std::variant<bool, Number, std::string, EnumValue, SequenceValue, RecordValue> node = false;
+  std::variant<bool, Number, std::string, EnumValue, CompositeValue> node = false;
 
   static Value boolean(bool value) { return {value}; }
   static Value number(Rational value, Dimension dimension = {}) { return {Number{value, dimension}}; }

@@ -25,7 +25,7 @@ void checkTokens(const source::SourceManager& sources, source::FileId file) {
 }  // namespace
 
 void render(const source::SourceManager& sources, std::vector<diag::Diagnostic>& diagnostics) {
-  diag::sortAndDeduplicate(diagnostics);
+  diag::sortByPlace(diagnostics);
   for (const diag::Diagnostic& diagnostic : diagnostics) {
     (void)diag::renderText(sources, diagnostic, true);
     (void)diag::renderJson(sources, diagnostic);

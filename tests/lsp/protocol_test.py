@@ -213,6 +213,15 @@ class Answers(Wire):
         self.client.published.clear()
         self.assertEqual(self.client.diagnostics(uri), [])
 
+    def test_of_thousands_of_mistakes_the_first_are_told(self):
+        self.client.initialize()
+        uri = self.client.open(self.folder / "many.exp", "let known = 1\n" + "".join(f"let a{i} = knwn\n" for i in range(900)))
+        told = self.client.diagnostics(uri)
+        self.assertLess(len(told), 400)
+        self.assertEqual(told[0]["range"]["start"]["line"], 1)
+        for one in told:
+            self.assertIn("did you mean 'known'?", one["message"])
+
     def test_a_text_that_is_no_text(self):
         self.client.initialize()
         uri = self.client.open(self.folder / "a.exp", "let a = 1\0\n")
