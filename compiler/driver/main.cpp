@@ -493,9 +493,13 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   std::transform(words.begin(), words.end(), words.begin(), withHome);
 
+  const std::string version = "expc " + std::string(kVersion) + "\n" EXPC_BUILT;
+  if (words == std::vector<std::string>{"--version"})  // needs none of all the options that are declared below
+    return Console(ColourMode::Never).print(version + "\n") ? kSuccess : kError;
+
   Asked asked;
   CLI::App app{"expc: performance studies as source code", "expc"};
-  app.set_version_flag("--version", "expc " + std::string(kVersion) + "\n" EXPC_BUILT);
+  app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "

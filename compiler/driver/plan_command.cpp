@@ -73,18 +73,20 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   extras.width = console.width();
   extras.colour = console.colourOut();
   extras.all_points = options.all_points;
-  llvm::Expected<store::Results> stored = storedOf(plan, options.results, !options.machine.null_gpus.empty());
-  std::optional<simulate::Diagnosis> diagnosis;
-  if (stored && !stored->trials.empty())
-    diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, {}), kQuickly);
-  else if (!stored)  // an estimate is a courtesy; `run` and `report` tell what is wrong
-    llvm::consumeError(stored.takeError());
-  extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
   extras.system = options.study.system.value_or("local");
   if (auto here = countedHere(plan, options))
     extras.counted = std::move(*here);
   else
     extras.refused = llvm::toString(here.takeError());
+  // An estimate is of what a run goes on from, else of what was measured last. It is a courtesy: `run` and `report`
+  // tell what is wrong with a store.
+  std::optional<store::Results> last;
+  if (!extras.counted || extras.counted->trials.empty())
+    last = llvm::expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
+  const store::Results none{}, &stored = last ? *last : extras.counted ? *extras.counted : none;
+  std::optional<simulate::Diagnosis> diagnosis;
+  if (!stored.trials.empty()) diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, {}), kQuickly);
+  extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));

@@ -1,8 +1,6 @@
 #include "compiler/lsp/library.h"
 
 #include <llvm/ADT/SmallString.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -12,17 +10,9 @@
 #include <utility>
 
 #include "runtime/files/files.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::lsp {
-namespace {
-
-std::string digest(std::string_view text) {
-  const auto bytes = llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(llvm::StringRef(text)));
-  return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes.data(), bytes.size()), /*LowerCase=*/true);
-}
-
-}  // namespace
-
 std::string libraryFolder() {
   llvm::SmallString<128> folder;
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/') {
@@ -41,7 +31,7 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
                                     std::string_view text) {
   if (folder.empty()) return std::nullopt;
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, llvm::StringRef(group), digest(text));
+  llvm::sys::path::append(path, llvm::StringRef(group), plan::shortHash(text));
   if (llvm::sys::fs::create_directories(path)) return std::nullopt;
   llvm::sys::path::append(path, llvm::StringRef(name));
   uint64_t size = 0;

@@ -7,20 +7,10 @@
 
 #include "compiler/lsp/library.h"
 #include "compiler/lsp/server.h"
+#include "runtime/files/files.h"
 
 namespace expc::lsp {
 namespace {
-
-/// All of it, or false: the client has gone.
-bool writeAll(int output, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(output, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 bool waits(int input) {
   pollfd entry{input, POLLIN, 0};
@@ -40,9 +30,8 @@ size_t readSome(int input, char* buffer, size_t size) {
 
 int serve(int input, int output, const std::string& version) {
   bool gone = false;
-  Server server(load::FileSystem::real(), libraryFolder(), version, [&](llvm::json::Value message) {
-    if (!gone && !writeAll(output, frame(message))) gone = true;
-  });
+  Server server(load::FileSystem::real(), libraryFolder(), version,
+                [&](llvm::json::Value message) { gone = gone || files::writeAll(output, frame(message)) != 0; });
   Deframer deframer;
   std::string buffer(1 << 16, '\0');
   for (;;) {

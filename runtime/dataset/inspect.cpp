@@ -44,15 +44,10 @@ class Headers {
     auto file = files::map(path);
     if (!file) return file.takeError();
     const llvm::StringRef bytes = (*file)->getBuffer();
-    auto header = data::readHeader({bytes.bytes_begin(), bytes.size()});
+    const auto header = llvm::expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
     const std::lock_guard lock(mutex_);
-    if (!header) {
-      llvm::consumeError(header.takeError());
-      ++info_.unreadable;
-      return llvm::Error::success();
-    }
-    ++(header->png ? info_.png : info_.jpeg);
-    take(header->shape);
+    ++(!header ? info_.unreadable : header->png ? info_.png : info_.jpeg);
+    if (header) take(header->shape);
     return llvm::Error::success();
   }
 

@@ -17,7 +17,6 @@
 #include <random>
 
 #include "runtime/dataset/inspect.h"
-#include "runtime/dataset/packed_writer.h"
 #include "runtime/dataset/shape_folder.h"
 #include "runtime/worker/data/folder.h"
 #include "runtime/worker/data/image_set.h"

@@ -12,9 +12,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/process.h"
 
 namespace expc::files {
 namespace {
@@ -54,6 +59,41 @@ void openFolders(const fs::path& path) {
   std::error_code failed;
   for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
     openFolders(at->path());
+}
+
+constexpr std::string_view kTemporary = ".expc-", kTemporaryEnd = ".tmp";
+
+/// How names of temporary files begin that were made in this boot and this namespace of processes, where a process's
+/// number means something: that and when the process started follow.
+const std::string& marked() {
+  static const std::string mark = [] {
+    struct stat space{};
+    ::stat("/proc/self/ns/pid", &space);
+    return fmt::format("{}{}-{}-", kTemporary, base::bootId().substr(0, 8), space.st_ino);
+  }();
+  return mark;
+}
+
+/// Removes the temporary files and folders that killed processes left in a folder; once for each folder, since many
+/// files may be written into one. What another machine or container may be at, or another boot was, stays.
+void removeLeft(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> seen;
+  const std::lock_guard lock(mutex);
+  if (!seen.insert(folder).second || base::bootId().empty()) return;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    llvm::StringRef rest = name;
+    int64_t pid = 0;
+    uint64_t started = 0;
+    const bool ours = isTemporary(name) && rest.consume_front(marked()) && !rest.consumeInteger(10, pid) &&
+                      rest.consume_front("-") && !rest.consumeInteger(10, started);
+    if (!ours) continue;
+    const base::Process process = base::processOf(pid);
+    if (!process.runs() || process.started != started) removeTree(at->path().string());
+  }
 }
 
 int openForReading(const std::string& path, Links links) {
@@ -106,14 +146,19 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string
 
 std::string temporaryBeside(const std::string& path) {
   static std::atomic<unsigned> count = 0;
+  const fs::path folder = fs::path(path).parent_path();
+  removeLeft(folder);
   std::string name;
-  // The name of the file may be as long as a name can be. A process of this number may have been killed.
-  do name = (fs::path(path).parent_path() / fmt::format(".expc-{}-{}.tmp", ::getpid(), count++)).string();
+  // The name of the file may be as long as a name can be.
+  do
+    name = (folder / fmt::format("{}{}-{}-{}{}", marked(), ::getpid(), base::processOf(::getpid()).started, count++,
+                                 kTemporaryEnd))
+               .string();
   while (isThere(name));
   return name;
 }
 
-bool isTemporary(llvm::StringRef name) { return name.starts_with(".expc-") && name.ends_with(".tmp"); }
+bool isTemporary(llvm::StringRef name) { return name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd); }
 
 bool isThere(const std::string& path) {
   struct stat state{};
@@ -158,11 +203,8 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 }
 
 std::string tail(const std::string& path, uint64_t bytes) {
-  auto file = openRegular(path, UINT64_MAX, Links::Refused);
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return "";
-  }
+  const auto file = llvm::expectedToOptional(openRegular(path, UINT64_MAX, Links::Refused));
+  if (!file) return "";
   std::string text(std::min(file->size, bytes), '\0');
   const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
   ::close(file->descriptor);

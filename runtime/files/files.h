@@ -36,8 +36,8 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 /// no regular file, or a link.
 std::string tail(const std::string& path, uint64_t bytes);
 
-/// A hidden name beside this one that nothing else has, under which a file or folder is made. One that was left by a
-/// process that was killed is nobody's data.
+/// A hidden name beside this one that nothing else has, under which a file or folder is made. What a process that was
+/// killed left under such a name is nobody's data, and is removed here by the next one that asks for a name there.
 std::string temporaryBeside(const std::string& path);
 bool isTemporary(llvm::StringRef name);
 

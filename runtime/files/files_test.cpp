@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -146,6 +148,45 @@ TEST_CASE("what a killed process left is no file of a folder") {
         })).empty());
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{".expc-notes", "image"});
+}
+
+TEST_CASE("what a killed process left is removed by the next one, and what a living one is at stays") {
+  const Place place;
+  // Two processes of the same place, one of which is killed in the middle of writing.
+  const auto writer = [&](int done) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    llvm::consumeError(writeBy(place / "target", [&](const std::string& temporary) {
+      std::ofstream(temporary) << "half of it";
+      fs::create_directories(temporary.substr(0, temporary.size() - 5) + "9.tmp/train");  // as drawing images makes
+      [[maybe_unused]] const ssize_t told = ::write(done, "1", 1);
+      while (true) pause();
+      return llvm::Error::success();
+    }));
+    _exit(1);
+  };
+  const auto left = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(place.path))
+      if (isTemporary(entry.path().filename().string())) names.push_back(entry.path().filename());
+    return names;
+  };
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t killed = writer(ready[1]), living = writer(ready[1]);
+  char word = 0;
+  for (int i = 0; i < 2; ++i) REQUIRE(::read(ready[0], &word, 1) == 1);
+  REQUIRE(left().size() == 4);
+  kill(killed, SIGKILL);
+  waitpid(killed, nullptr, 0);
+  std::ofstream(place / ".expc-0123abcd-1-2-3-4.tmp") << "another machine's";
+  CHECK(refusal(write(place / "target", "whole")).empty());
+  for (const std::string& name : left())
+    CHECK((name.find(fmt::format("-{}-", living)) != std::string::npos || name == ".expc-0123abcd-1-2-3-4.tmp"));
+  CHECK(left().size() == 3);
+  CHECK(contents(place / "target") == "whole");
+  kill(living, SIGKILL);
+  waitpid(living, nullptr, 0);
 }
 
 TEST_CASE("moving replaces files, and folders only where there is none") {

@@ -48,6 +48,7 @@ plan::Plan largerPlan() {
   plan.references = {
       {"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.0400}, {plan.points[2].id, "step_time", 0.0200}}}};
   plan.design.kinds[0].repeat_most = 20;
+  plan.design.kinds[0].timeout_seconds = 4 * 3600;
   plan.design.kinds[0].until = {{"gain", 0.01, true}};
   plan.criteria[0].cells[0].bound = plan::Bound{plan::Relation::Within, 1.8, 2.2, "within 10 % of 2.00x"};
   plan::Criterion oom;
@@ -98,6 +99,7 @@ TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetiti
   const std::string text = planText(largerPlan(), extras);
   has(text, "workloads ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
   has(text, "(gpus, nodes)");
+  has(text, "timeout 4 h");
   has(text, "fp64       –");
   has(text, "1 point expected infeasible, and started since a criterion claims it: needs 120 GiB, a card has 94 GB");
   has(text, "Trials  47..125");  // 5 points and a control in 7 to 20 timed blocks, 5 in one of quality
@@ -106,6 +108,14 @@ TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetiti
   has(text, "until half_width(gain) <= 1.0 %");
   has(text, "control twice: precision=fp64 (gpus, nodes)=1 once more in each block");
   has(text, "passes when each ran out of memory in 2 blocks");
+}
+
+TEST_CASE("a label is explained only where it differs from what it stands for") {
+  plan::Plan plan = largerPlan();
+  plan.workloads[1].label = "train";
+  PlanExtras extras;
+  extras.width = 140;
+  has(planText(plan, extras), "workloads ours = image.mobilenet_v2 version 1; train, the command python3 train.py");
 }
 
 TEST_CASE("the plan's text can be made from counts") {

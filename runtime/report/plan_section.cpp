@@ -25,12 +25,13 @@ std::string shortened(const std::vector<std::string>& labels) {
   return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
 }
 
-/// "steps 20, warmup 5".
-std::string settingsText(const llvm::json::Object& settings) {
+/// "steps 20, warmup 5, timeout 4 h".
+std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : settings)
+  for (const auto& [name, value] : design.settings)
     texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
   std::sort(texts.begin(), texts.end());
+  if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
   return joined(texts);
 }
 
@@ -108,7 +109,7 @@ Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total) {
                            {repetitionsText(kind)},
                            {std::to_string(points) + (controls ? " + " + counted(controls, "control") : "")},
                            {rangeText(kind.repeat * each, kind.most() * each)},
-                           {settingsText(kind.settings)},
+                           {settingsText(kind)},
                            {joined(metricsOf(plan, kind.kind))}}});
   }
   table.all = table.rows.size();

@@ -50,7 +50,8 @@ std::string workloadText(const plan::Plan& plan) {
   for (const plan::Workload& workload : plan.workloads) {
     std::string text = fmt::format("{} version {}", workload.name, workload.version);
     if (workload.command) text = workload.name + ", the command " + joined(workload.command->arguments, " ");
-    texts.push_back(workload.label.empty() ? text : workload.label + " = " + text);
+    const bool named = workload.label.empty() || workload.label == workload.name;
+    texts.push_back(named ? text : workload.label + " = " + text);
   }
   return joined(texts, "; ");
 }

@@ -33,11 +33,9 @@ void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in().value(key);
     text = value ? plan::canonicalJson(*value) : "";
-  } else if (auto value = plan::parseJson(text)) {
-    io.out()[key] = std::move(*value);
   } else {
-    llvm::consumeError(value.takeError());
-    io.out()[key] = jsonText(text);
+    auto value = llvm::expectedToOptional(plan::parseJson(text));
+    io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "runtime/base/process.h"
 #include "runtime/plan/json.h"
@@ -21,6 +22,14 @@ namespace {
 constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
                                       0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e};
 constexpr size_t kLongestText = 200;
+
+constexpr std::pair<llvm::StringLiteral, std::string LeaseHolder::*> kTexts[] = {
+    {"host", &LeaseHolder::host},
+    {"boot_id", &LeaseHolder::boot_id},
+    {"machine_id", &LeaseHolder::machine_id},
+    {"pid_namespace", &LeaseHolder::pid_namespace},
+    {"purpose", &LeaseHolder::purpose},
+    {"token", &LeaseHolder::token}};
 
 bool isOfOneMachine(const std::string& folder) {
   struct statfs system{};
@@ -61,34 +70,19 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
 
 LeaseHolder LeaseHolder::fromText(std::string_view text) {
   LeaseHolder holder;
-  auto value = plan::parseJson(text);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return holder;
-  }
-  const llvm::json::Object* object = value->getAsObject();
+  const auto value = llvm::expectedToOptional(plan::parseJson(text));
+  const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
-  holder.host = shown(object->getString("host"));
-  holder.boot_id = shown(object->getString("boot_id"));
-  holder.machine_id = shown(object->getString("machine_id"));
-  holder.pid_namespace = shown(object->getString("pid_namespace"));
-  holder.purpose = shown(object->getString("purpose"));
-  holder.token = shown(object->getString("token"));
+  for (const auto& [name, member] : kTexts) holder.*member = shown(object->getString(name));
   holder.pid = object->getInteger("pid").value_or(0);
   holder.start_ticks = uint64_t(object->getInteger("start_ticks").value_or(0));
   return holder;
 }
 
 std::string LeaseHolder::toText() const {
-  return plan::canonicalJson(llvm::json::Object{{"host", plan::jsonText(host)},
-                                                {"boot_id", plan::jsonText(boot_id)},
-                                                {"machine_id", plan::jsonText(machine_id)},
-                                                {"pid_namespace", pid_namespace},
-                                                {"pid", pid},
-                                                {"start_ticks", int64_t(start_ticks)},
-                                                {"purpose", purpose},
-                                                {"token", token}}) +
-         "\n";
+  llvm::json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
+  for (const auto& [name, member] : kTexts) object[name] = plan::jsonText(this->*member);
+  return plan::canonicalJson(std::move(object)) + "\n";
 }
 
 std::string LeaseHolder::name() const {

@@ -63,8 +63,7 @@ void Trial::supply(const std::string& metric, std::optional<double> value) {
 
 unsigned Trial::nodes() const {
   if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
-  auto slots = plan::parseJson(devices);
-  if (!slots) llvm::consumeError(slots.takeError());
+  const auto slots = llvm::expectedToOptional(plan::parseJson(devices));
   std::set<llvm::StringRef> names;
   if (slots && slots->getAsArray())
     for (const llvm::json::Value& slot : *slots->getAsArray())

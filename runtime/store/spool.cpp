@@ -55,11 +55,8 @@ std::vector<Entry> spooled(const std::string& store) {
   for (llvm::StringRef rest = text; !rest.empty();) {
     const auto [line, next] = rest.split('\n');
     rest = next;
-    auto entry = entryFromLine(line);
-    if (entry)
+    if (auto entry = llvm::expectedToOptional(entryFromLine(line)))  // else it was cut
       entries.push_back(std::move(*entry));
-    else
-      llvm::consumeError(entry.takeError());  // a line that was cut
   }
   return entries;
 }

@@ -30,10 +30,7 @@ namespace {
 /// The plan of a run; nothing where it is not read any more.
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
   auto value = plan::parseJson(contents.plans().at(run.plan_json));
-  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
-  if (plan) return std::move(*plan);
-  llvm::consumeError(plan.takeError());
-  return std::nullopt;
+  return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
 }
 
 /// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
@@ -48,11 +45,8 @@ std::vector<PastLook> looksIn(const Contents& contents) {
       if (text.empty())
         if (const auto plan = planOf(run, contents)) text = judgedText(*plan);
       auto value = plan::parseJson(text);
-      auto read = value ? judgedFromJson(*value) : llvm::Expected<Judged>(value.takeError());
-      if (read)
-        judged->second = std::make_shared<const Judged>(std::move(*read));
-      else
-        llvm::consumeError(read.takeError());
+      auto read = llvm::expectedToOptional(value ? judgedFromJson(*value) : llvm::Expected<Judged>(value.takeError()));
+      if (read) judged->second = std::make_shared<const Judged>(std::move(*read));
     }
     looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), judged->second});
   }

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -79,6 +80,19 @@ class Bench(Command):
         # The other way round the answer is no.
         self.bench("sleep 0.5", "sleep 0.01", code=3)
         self.assertTrue((self.folder / "bench_2.exp").exists())
+
+    def test_what_is_stored_is_read_once_for_a_plan(self):
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed")
+        self.bench("-r", "7", "sleep 0.01", "sleep 0.05")
+        trace = self.folder / "trace"
+        plan = subprocess.run(["strace", "-f", "-e", "trace=openat", "-o", trace, OPTIONS.expc, "plan", "bench.exp"], cwd=self.folder, capture_output=True,
+                              text=True, timeout=300)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        self.assertIn("14 stored, 0 left", plan.stdout)
+        self.assertIn("expected resolution", plan.stdout)
+        # A journal is opened for its first line and for all of them.
+        self.assertEqual(trace.read_text().count("results/journal/000001.jsonl"), 2, trace.read_text())
 
     def test_a_study_that_differs_is_never_written_over(self):
         line = ["-r", "7", "sleep 0.01", "sleep 0.05"]

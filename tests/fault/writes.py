@@ -178,6 +178,7 @@ class Writes:
                        f"{name}, killed at change {at}, leaves nothing that is seen: {list(folder.iterdir())}")
                 if replaces or not found:
                     self.expc(folder, *words)
+                    expect(not list(folder.glob(".expc-*")), f"{name}, killed at change {at} and run again, removes what was left: {list(folder.iterdir())}")
                 expect(self.what_is(folder / target) == wanted, f"{name}, killed at change {at} and run again, writes what it writes")
                 if ended:
                     break
