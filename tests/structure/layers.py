@@ -109,6 +109,27 @@ def torch_outside_worker(files):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: torch belongs in runtime/worker"
 
 
+NULL_GPU_FACE = "nullgpu/core/counters_api.h"
+
+
+def null_gpu_apart(files):
+    """The null GPU stands by itself: tests and all it includes nothing of the house, and the house one header of it, in plain C."""
+    for path, text in files:
+        inside = path.startswith("nullgpu/")
+        for match in INCLUDE.finditer(text):
+            header = match.group(1)
+            of_house = not header.startswith("nullgpu/") and (ROOT / header).exists()
+            if (of_house or path == NULL_GPU_FACE) if inside else header.startswith("nullgpu/") and header != NULL_GPU_FACE:
+                yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {header} crosses the border of the null GPU"
+
+
+def all_sources():
+    for top in ("compiler", "runtime", "nullgpu", "stdlib", "tests"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in {".h", ".cpp", ".cu", ".def", ".inc"}:
+                yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
 def project_files():
     for top in ("compiler", "runtime", "nullgpu", "stdlib"):
         for path in sorted((ROOT / top).rglob("*")):
@@ -123,13 +144,17 @@ def self_test():
     assert len(list(violations(bad))) == 2
     assert len(list(torch_outside_worker([("runtime/engine/x.cpp", "#include <torch/all.h>\n")]))) == 1
     assert not list(violations([("runtime/store/x.cpp", '#include "runtime/plan/plan.h"\n')]))
+    crossing = [("nullgpu/core/x_test.cpp", '#include "runtime/base/failure.h"\n'), ("runtime/x.cpp", '#include "nullgpu/core/cards.h"\n'),
+                (NULL_GPU_FACE, '#include "nullgpu/core/activity.h"\n')]
+    assert len(list(null_gpu_apart(crossing))) == 3
+    assert not list(null_gpu_apart([("runtime/x.cpp", f'#include "{NULL_GPU_FACE}"\n'), ("nullgpu/x.cpp", '#include "nullgpu/core/cards.h"\n')]))
 
 
 def main():
     self_test()
     files = list(project_files())
     assert len(files) > 20, "no sources found"
-    found = list(violations(files)) + list(torch_outside_worker(files))
+    found = list(violations(files)) + list(torch_outside_worker(files)) + list(null_gpu_apart(all_sources()))
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 
