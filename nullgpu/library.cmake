@@ -15,6 +15,11 @@ set(NULLGPU_STUBS_TOOL "${NULLGPU_ROOT}/stubs/stubs.py")
 # What torch asks for, written by nullgpu/stubs.
 set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
 
+if(EXPC_TESTS)
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/nullgpu/doctest_main.cpp" CONTENT "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n")
+  add_library(nullgpu_doctest_main OBJECT "${CMAKE_BINARY_DIR}/nullgpu/doctest_main.cpp")
+endif()
+
 # The places where `target` is looked for and looks for others: beside each other, wherever the folder lies.
 function(nullgpu_place target file)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${file}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${NULLGPU_OUT}"
@@ -72,8 +77,8 @@ function(nullgpu_library name)
   target_link_libraries(${_target} PUBLIC ${ARG_DEPS})
   nullgpu_place(${_target} ${ARG_FILE})
   if(EXPC_TESTS AND _tests)
-    add_executable(${_target}_test ${_tests} "${NULLGPU_ROOT}/../tests/doctest_main.cpp")
-    target_link_libraries(${_target}_test PRIVATE ${_target})
+    add_executable(${_target}_test ${_tests})
+    target_link_libraries(${_target}_test PRIVATE ${_target} nullgpu_doctest_main)
     add_test(NAME unit.${_target} COMMAND ${_target}_test)
     set_tests_properties(unit.${_target} PROPERTIES TIMEOUT 300)
   endif()

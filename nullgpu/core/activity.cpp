@@ -6,8 +6,6 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "nullgpu/core/count.h"
-
 namespace nullgpu {
 namespace {
 

@@ -73,6 +73,14 @@ struct Counters {
   std::map<std::string_view, Traffic> collectives;  // by name
 };
 Counters counters();
+/// With NULLGPU_REPORT=1 one line of them on stderr.
+void reportIfAsked();
+
+/// Counts something that a card did and tells the listener.
+void tell(const Activity& activity);
+void countAllocation();
+/// The host waits.
+void countSynchronization();
 /// A collective was called, or a graph does one again; whoever implements them says so. The name has static storage.
 void countCollective(std::string_view name, uint64_t bytes);
 

@@ -5,7 +5,6 @@
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
-#include "nullgpu/core/visible_cards.h"
 
 namespace nullgpu {
 namespace {

@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nullgpu {
+
+inline constexpr unsigned kMostCards = 64;  // of a machine
 
 /// Begins each uuid of a null card: "null" in ASCII.
 inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
@@ -15,6 +18,11 @@ inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
 /// Cards of the machine that this process sees, in its order (CUDA_VISIBLE_DEVICES: numbers, uuids, beginnings of
 /// uuids).
 const std::vector<unsigned>& visibleCards();
+
+/// What CUDA_VISIBLE_DEVICES=`list` leaves of a machine's `cards`, in its order, by CUDA's rules: numbers or, where the
+/// first entry is one, uuids and their beginnings that name one card alone. The first entry that names nothing ends the
+/// list; an entry that names a card again empties it.
+std::vector<unsigned> visibleCards(std::string_view list, unsigned cards);
 
 std::string cardName();               // "Null GPU (computes nothing)"
 std::string cardUuid(unsigned card);  // "GPU-6e756c6c-0000-0000-0000-000000000001"

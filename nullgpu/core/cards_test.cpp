@@ -15,7 +15,6 @@
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/process.h"
 #include "nullgpu/core/throttle.h"
-#include "nullgpu/core/visible_cards.h"
 
 using namespace nullgpu;
 

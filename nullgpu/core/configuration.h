@@ -10,7 +10,7 @@ namespace nullgpu {
 
 /// Faults on demand, `NULLGPU_FAULTS="launch=5000, rank=1"`. Counts begin at 1 and are the process's own.
 struct Faults {
-  std::optional<unsigned> rank;        // only the process whose RANK this is; without it each
+  std::optional<uint64_t> rank;        // only the process whose RANK this is; without it each
   std::optional<uint64_t> allocation;  // from the N-th on allocations of device memory find none: torch asks twice
   std::optional<uint64_t> memory;      // bytes; more than these on a card find none
   std::optional<uint64_t> launch;      // from the N-th launch on every call fails: cudaErrorIllegalAddress

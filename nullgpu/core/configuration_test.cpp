@@ -1,6 +1,6 @@
 #include "nullgpu/core/configuration.h"
 
-#include "tests/support/nullgpu/child.h"
+#include "nullgpu/testing/child.h"
 
 using namespace nullgpu;
 using nullgpu::testing::inChild;

@@ -11,9 +11,7 @@
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/count.h"
 #include "nullgpu/core/health.h"
-#include "nullgpu/core/report.h"
 
 namespace nullgpu {
 namespace {

@@ -30,13 +30,7 @@ bool isCaptured(cudaStream_t stream);
 /// The card of a stream; the current one for null and for what is none.
 unsigned cardOfStream(cudaStream_t stream);
 
-struct StreamTraits {
-  unsigned card = 0, flags = 0;
-  uint32_t number = 0;
-  int priority = 0;
-};
-cudaError_t traitsOf(cudaStream_t stream, StreamTraits& traits);
-
+cudaError_t priorityOf(cudaStream_t stream, int* priority);
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
 /// @param flags cudaStreamDefault or cudaStreamNonBlocking. @param priority is brought into its range.

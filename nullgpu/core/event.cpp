@@ -41,57 +41,29 @@ std::shared_ptr<Event> find(cudaEvent_t handle) {
   return found == events().end() ? nullptr : found->second;
 }
 
-class Reach final : public Operation {
- public:
-  explicit Reach(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
-  bool advance() override {
-    mark_->time = now();
-    mark_->reached = true;
-    return true;
-  }
-
- private:
-  std::shared_ptr<Mark> mark_;
-};
-
-class Wait final : public Operation {
- public:
-  explicit Wait(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
-  bool advance() override { return mark_->reached; }
-
- private:
-  std::shared_ptr<Mark> mark_;
-};
+void reach(Mark& mark) {
+  mark.time = now();
+  mark.reached = true;
+}
 
 /// A node of a graph: each launch records the event, as a call would.
-class ReachInGraph final : public Operation {
- public:
-  explicit ReachInGraph(std::shared_ptr<Event> event) : event_(std::move(event)) {}
-  bool advance() override {
+std::shared_ptr<Operation> reachInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
     auto mark = std::make_shared<Mark>();
-    mark->time = now();
-    mark->reached = true;
+    reach(*mark);
     const std::lock_guard lock(queues().mutex);
-    event_->mark = std::move(mark);
-    event_->captured = false;
+    event->mark = std::move(mark);
+    event->captured = false;
     return true;
-  }
+  });
+}
 
- private:
-  std::shared_ptr<Event> event_;
-};
-
-class WaitInGraph final : public Operation {
- public:
-  explicit WaitInGraph(std::shared_ptr<Event> event) : event_(std::move(event)) {}
-  bool advance() override {
+std::shared_ptr<Operation> waitInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
     const std::lock_guard lock(queues().mutex);
-    return !event_->mark || event_->mark->reached;
-  }
-
- private:
-  std::shared_ptr<Event> event_;
-};
+    return !event->mark || event->mark->reached;
+  });
+}
 
 /// Why the host may not ask for an event at this moment.
 cudaError_t refuseEvent(const Event& event) {
@@ -126,7 +98,7 @@ cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned
   const auto stream = all.find(stream_handle);
   if (!event || !stream || event->card != stream->card) return cudaErrorInvalidResourceHandle;
   if (stream->capture) {
-    if (flags & cudaEventRecordExternal) return capture(*stream, std::make_shared<ReachInGraph>(event));
+    if (flags & cudaEventRecordExternal) return capture(*stream, reachInGraph(event));
     if (const cudaError_t error = captureError(*stream)) return error;
     event->capture = stream->capture;
     event->tips = stream->tips;
@@ -136,7 +108,10 @@ cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned
   if (const cudaError_t error = refuseImplicit(*stream)) return error;
   event->mark = std::make_shared<Mark>();
   event->captured = false;
-  all.push(stream, std::make_shared<Reach>(event->mark));
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] {
+             reach(*mark);
+             return true;
+           }));
   return cudaSuccess;
 }
 
@@ -146,12 +121,12 @@ cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigne
   const auto event = find(handle);
   const auto stream = all.find(stream_handle);
   if (!event || !stream) return cudaErrorInvalidResourceHandle;
-  if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, std::make_shared<WaitInGraph>(event));
+  if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
   if (event->captured) return joinCapture(stream, event->capture.lock(), event->tips);
   if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
   if (!event->mark || event->mark->reached) return cudaSuccess;
   if (const cudaError_t error = refuseImplicit(*stream)) return error;
-  all.push(stream, std::make_shared<Wait>(event->mark));
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] { return mark->reached.load(); }));
   return cudaSuccess;
 }
 

@@ -8,7 +8,7 @@
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/host_touch.h"
+#include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/queues.h"
 
 namespace nullgpu {

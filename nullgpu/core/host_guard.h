@@ -53,6 +53,10 @@ void prepareGuards();
 /// From a signal's handler: if `address` lies in a page that a copy waits for, tells so and does not return.
 void refuseChange(const void* address);
 
+/// From here on an access of the host to a card's memory, or to a host buffer that a copy waits for, ends the process
+/// with a message. Other faults go where they went before.
+void catchHostTouches();
+
 /// A function of the host waits in a stream, and may write what a copy behind it reads.
 class HostFunctionWaits {
  public:

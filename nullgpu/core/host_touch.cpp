@@ -1,5 +1,3 @@
-#include "nullgpu/core/host_touch.h"
-
 #include <signal.h>
 
 #include <atomic>

@@ -6,6 +6,7 @@
 
 #include "nullgpu/core/process.h"
 #include "nullgpu/core/throttle.h"
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {

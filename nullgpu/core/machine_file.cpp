@@ -9,9 +9,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
+
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {
@@ -67,12 +68,6 @@ uint64_t sharedClock() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
-}
-
-void refuse(const std::string& line) {
-  std::fprintf(stderr, "nullgpu: %s\n", line.c_str());
-  std::fflush(stderr);
-  std::_Exit(2);
 }
 
 MachineFile::Lock::Lock(const MachineFile& file) : descriptor_(file.descriptor_) {

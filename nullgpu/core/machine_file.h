@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "nullgpu/core/cards.h"
+
 namespace nullgpu {
 
 /// What the cards of a machine are. All its processes agree on it.
@@ -17,7 +19,6 @@ struct Description {
   bool operator==(const Description&) const = default;
 };
 
-inline constexpr unsigned kMostCards = 64;
 inline constexpr unsigned kMostProcesses = 256;
 
 /// How much a card worked lately, in slices of time; each holds its slice's number above the nanoseconds of work.
@@ -51,9 +52,6 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 
 /// Nanoseconds of a clock that all processes of the machine share.
 uint64_t sharedClock();
-
-/// Ends the process with exit code 2 and one line on the error output.
-[[noreturn]] void refuse(const std::string& line);
 
 class MachineFile {
  public:

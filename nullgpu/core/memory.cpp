@@ -14,16 +14,15 @@
 #include <map>
 #include <mutex>
 
+#include "nullgpu/core/activity.h"
 #include "nullgpu/core/allocation.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/count.h"
 
 namespace nullgpu {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMostCards = 64;
 
 size_t inPages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 

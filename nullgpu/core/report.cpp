@@ -1,5 +1,3 @@
-#include "nullgpu/core/report.h"
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -7,26 +5,26 @@
 #include <string_view>
 
 #include "nullgpu/core/activity.h"
+#include "nullgpu/core/counters_api.h"
 
 namespace nullgpu {
 
 void reportIfAsked() {
   const char* wish = std::getenv("NULLGPU_REPORT");
   if (!wish || std::string_view(wish) != "1") return;
-  const Counters counted = counters();
-  const auto number = [](uint64_t count) { return static_cast<unsigned long>(count); };
-  const auto copies = [&](Work work) { return number(counted.copies[size_t(work)].calls); };
-  const auto bytes = [&](Work work) { return number(counted.copies[size_t(work)].bytes); };
+  nullgpu_counts counts{};
+  counts.size = sizeof counts;
+  nullgpu_counters(&counts);
   uint64_t collectives = 0;
-  for (const auto& [name, traffic] : counted.collectives) collectives += traffic.calls;
+  for (const nullgpu_collective& each : counts.collectives) collectives += each.calls;
   std::fprintf(
       stderr,
       "nullgpu: process %d: %lu launches, %lu allocations, %lu collectives; copies (bytes): to cards %lu (%lu), "
       "from cards %lu (%lu), within %lu (%lu), between %lu (%lu), sets %lu (%lu); the host waited %lu times\n",
-      int(getpid()), number(counted.launches), number(counted.allocations), number(collectives),
-      copies(Work::HostToDevice), bytes(Work::HostToDevice), copies(Work::DeviceToHost), bytes(Work::DeviceToHost),
-      copies(Work::DeviceToDevice), bytes(Work::DeviceToDevice), copies(Work::PeerToPeer), bytes(Work::PeerToPeer),
-      copies(Work::Set), bytes(Work::Set), number(counted.synchronizations));
+      int(getpid()), counts.launches, counts.allocations, collectives, counts.to_card.calls, counts.to_card.bytes,
+      counts.from_card.calls, counts.from_card.bytes, counts.within_card.calls, counts.within_card.bytes,
+      counts.between_cards.calls, counts.between_cards.bytes, counts.sets.calls, counts.sets.bytes,
+      counts.synchronizations);
 }
 
 }  // namespace nullgpu

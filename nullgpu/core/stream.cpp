@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "nullgpu/core/capture.h"
-#include "nullgpu/core/count.h"
 #include "nullgpu/core/enqueue.h"
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/host_guard.h"
@@ -23,21 +22,6 @@ class Kernel final : public Operation {
 
  private:
   Activity activity_;
-};
-
-class HostFunction final : public Operation {
- public:
-  HostFunction(cudaHostFn_t function, void* data) : function_(function), data_(data) {}
-  bool advance() override {
-    const HostFunctionScope scope;
-    function_(data_);
-    return true;
-  }
-
- private:
-  cudaHostFn_t function_;
-  void* data_;
-  HostFunctionWaits waits_;
 };
 
 }  // namespace
@@ -86,7 +70,12 @@ cudaError_t launch(cudaStream_t stream, std::string_view name) {
 
 cudaError_t callHost(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (!function) return cudaErrorInvalidValue;
-  return queue(stream, std::make_shared<HostFunction>(function, data)).error;
+  auto step = [function, data, waits = std::make_shared<HostFunctionWaits>()] {
+    const HostFunctionScope scope;
+    function(data);
+    return true;
+  };
+  return queue(stream, std::make_shared<FunctionOperation>(std::move(step))).error;
 }
 
 bool isCaptured(cudaStream_t handle) {
@@ -101,12 +90,11 @@ unsigned cardOfStream(cudaStream_t handle) {
   return stream ? stream->card : currentCard();
 }
 
-cudaError_t traitsOf(cudaStream_t handle, StreamTraits& traits) {
+cudaError_t priorityOf(cudaStream_t handle, int* priority) {
   const std::lock_guard lock(queues().mutex);
   const auto stream = queues().find(handle);
   if (!stream) return cudaErrorInvalidResourceHandle;
-  traits = {stream->card, stream->kind == Stream::Kind::NonBlocking ? unsigned(cudaStreamNonBlocking) : 0u,
-            stream->number, stream->priority};
+  *priority = stream->priority;
   return cudaSuccess;
 }
 

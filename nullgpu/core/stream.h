@@ -5,7 +5,9 @@
 
 #include <driver_types.h>
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "nullgpu/core/activity.h"
 
@@ -21,6 +23,16 @@ class Operation {
   virtual bool advance() = 0;
   /// What is told of it; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null: nothing is told.
   virtual Activity* activity() { return nullptr; }
+};
+
+/// One that is a function, of which nothing is told.
+class FunctionOperation final : public Operation {
+ public:
+  explicit FunctionOperation(std::function<bool()> advance) : advance_(std::move(advance)) {}
+  bool advance() override { return advance_(); }
+
+ private:
+  std::function<bool()> advance_;
 };
 
 /// Behind everything that the stream holds. Null is CUDA's legacy default stream of the thread's current card. A stream

@@ -1,19 +1,19 @@
 #include "nullgpu/core/throttle.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
 
-#include "nullgpu/core/machine_file.h"
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {
 
-/// The whole of `text` as a number, decimal or with 0x.
-std::optional<uint64_t> number(const std::string& text) {
+/// The whole of `part` as a number, decimal or with 0x.
+std::optional<uint64_t> number(std::string_view part) {
+  const std::string text(trimmed(part));
   if (text.empty() || !std::isdigit(static_cast<unsigned char>(text.front()))) return std::nullopt;
   char* end = nullptr;
   const uint64_t value = std::strtoull(text.c_str(), &end, 0);
@@ -23,18 +23,14 @@ std::optional<uint64_t> number(const std::string& text) {
 }  // namespace
 
 uint64_t throttleIn(std::string_view list, unsigned card) {
-  std::string entries(list);
-  std::erase(entries, ' ');
   uint64_t bits = 0;
-  for (size_t begin = 0; begin < entries.size();) {
-    const size_t end = std::min(entries.find(',', begin), entries.size());
-    const std::string entry = entries.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view entry : entriesOf(list)) {
     const size_t sign = entry.find('=');
-    const auto of = sign == std::string::npos ? std::optional<uint64_t>(card) : number(entry.substr(0, sign));
-    const auto value = number(sign == std::string::npos ? entry : entry.substr(sign + 1));
+    const bool for_all = sign == std::string_view::npos;
+    const auto of = for_all ? std::optional<uint64_t>(card) : number(entry.substr(0, sign));
+    const auto value = number(for_all ? entry : entry.substr(sign + 1));
     if (!of || !value)
-      refuse("NULLGPU_THROTTLE=" + std::string(list) + ": '" + entry +
+      refuse("NULLGPU_THROTTLE=" + std::string(list) + ": '" + std::string(entry) +
              "' is neither CARD=BITS nor BITS, such as 0=0x8");
     if (*of == card) bits |= *value;
   }

@@ -1,5 +1,3 @@
-#include "nullgpu/core/visible_cards.h"
-
 #include <strings.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "nullgpu/core/cards.h"
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {
@@ -29,21 +28,13 @@ std::optional<unsigned> byUuid(const std::string& entry, unsigned cards) {
   return found;
 }
 
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t") - begin + 1));
-}
-
 }  // namespace
 
 std::vector<unsigned> visibleCards(std::string_view list, unsigned cards) {
   std::vector<unsigned> kept;
   const bool uuids = trimmed(list).starts_with("GPU-");
-  while (!list.empty()) {
-    const size_t comma = list.find(',');
-    const std::string entry = trimmed(list.substr(0, comma));
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  for (const std::string_view each : entriesOf(list)) {
+    const std::string entry(each);
     if (uuids && !entry.starts_with("GPU-")) break;
     const auto card = uuids ? byUuid(entry, cards) : byNumber(entry, cards);
     if (!card) break;

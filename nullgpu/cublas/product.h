@@ -16,18 +16,11 @@ namespace nullgpu::cublas {
 
 /// What a profile calls a product whose result has that type. Static storage.
 inline std::string_view productName(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_16BF:
-      return "cublas_null_gemm_bf16";
-    case CUDA_R_16F:
-      return "cublas_null_gemm_f16";
-    case CUDA_R_32F:
-      return "cublas_null_gemm_f32";
-    case CUDA_R_64F:
-      return "cublas_null_gemm_f64";
-    default:
-      return "cublas_null_gemm";
-  }
+  return type == CUDA_R_16BF  ? "cublas_null_gemm_bf16"
+         : type == CUDA_R_16F ? "cublas_null_gemm_f16"
+         : type == CUDA_R_32F ? "cublas_null_gemm_f32"
+         : type == CUDA_R_64F ? "cublas_null_gemm_f64"
+                              : "cublas_null_gemm";
 }
 
 /// Queues one. A matrix in the host's memory, which a kernel could not read, ends the process with `call`'s name.

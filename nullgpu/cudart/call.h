@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <type_traits>
+
 #include "nullgpu/core/activity.h"
 #include "nullgpu/core/health.h"
 
@@ -28,9 +30,18 @@ cudaError_t ask(const char* name, Body&& body) {
   return remember(error ? error : body());
 }
 
-/// What the null GPU does not have, and says so.
-inline cudaError_t unsupported(const char* name) {
-  return call(name, [] { return cudaErrorNotSupported; });
+/// An answer into the place that the caller names.
+template <typename Value>
+cudaError_t give(Value* place, const std::type_identity_t<Value>& value) {
+  if (!place) return cudaErrorInvalidValue;
+  *place = value;
+  return cudaSuccess;
 }
 
 }  // namespace nullgpu
+
+/// A function of the runtime that is one such call: its name, its parameters and its answer.
+#define NULLGPU_CALL(name, parameters, ...)                                      \
+  cudaError_t name parameters {                                                  \
+    return ::nullgpu::call(#name, [&]() -> cudaError_t { return __VA_ARGS__; }); \
+  }

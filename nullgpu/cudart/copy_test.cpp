@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "nullgpu/core/activity.h"
-#include "tests/support/nullgpu/cuda.h"
+#include "nullgpu/testing/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "nullgpu/core/counters_api.h"
-#include "tests/support/nullgpu/cuda.h"
+#include "nullgpu/testing/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -16,112 +16,65 @@ bool isCard(int device) { return device >= 0 && size_t(device) < visibleCards().
 
 /// What the null GPU has nothing of is 0, as CUDA says of a feature that is not there.
 int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return p.maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-      return p.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY:
-      return p.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ:
-      return p.maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX:
-      return p.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY:
-      return p.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ:
-      return p.maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return int(p.sharedMemPerBlock);
-    case cudaDevAttrTotalConstantMemory:
-      return int(p.totalConstMem);
-    case cudaDevAttrWarpSize:
-      return p.warpSize;
-    case cudaDevAttrMaxPitch:
-      return int(p.memPitch);
-    case cudaDevAttrMaxRegistersPerBlock:
-      return p.regsPerBlock;
-    case cudaDevAttrClockRate:
-      return 1'980'000;  // kHz
-    case cudaDevAttrMemoryClockRate:
-      return 2'619'000;  // kHz
-    case cudaDevAttrTextureAlignment:
-      return int(p.textureAlignment);
-    case cudaDevAttrTexturePitchAlignment:
-      return int(p.texturePitchAlignment);
-    case cudaDevAttrSurfaceAlignment:
-      return int(p.surfaceAlignment);
-    case cudaDevAttrGpuOverlap:
-      return 1;
-    case cudaDevAttrMultiProcessorCount:
-      return p.multiProcessorCount;
-    case cudaDevAttrCanMapHostMemory:
-      return p.canMapHostMemory;
-    case cudaDevAttrConcurrentKernels:
-      return p.concurrentKernels;
-    case cudaDevAttrEccEnabled:
-      return p.ECCEnabled;
-    case cudaDevAttrPciBusId:
-      return p.pciBusID;
-    case cudaDevAttrPciDeviceId:
-      return p.pciDeviceID;
-    case cudaDevAttrPciDomainId:
-      return p.pciDomainID;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return p.memoryBusWidth;
-    case cudaDevAttrL2CacheSize:
-      return p.l2CacheSize;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return p.maxThreadsPerMultiProcessor;
-    case cudaDevAttrAsyncEngineCount:
-      return p.asyncEngineCount;
-    case cudaDevAttrUnifiedAddressing:
-      return p.unifiedAddressing;
-    case cudaDevAttrComputeCapabilityMajor:
-      return p.major;
-    case cudaDevAttrComputeCapabilityMinor:
-      return p.minor;
-    case cudaDevAttrStreamPrioritiesSupported:
-      return p.streamPrioritiesSupported;
-    case cudaDevAttrGlobalL1CacheSupported:
-      return p.globalL1CacheSupported;
-    case cudaDevAttrLocalL1CacheSupported:
-      return p.localL1CacheSupported;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return int(p.sharedMemPerMultiprocessor);
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return p.regsPerMultiprocessor;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-      return 2;
-    case cudaDevAttrComputePreemptionSupported:
-      return p.computePreemptionSupported;
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-      return p.canUseHostPointerForRegisteredMem;
-    case cudaDevAttrCooperativeLaunch:
-      return p.cooperativeLaunch;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return int(p.sharedMemPerBlockOptin);
-    case cudaDevAttrHostRegisterSupported:
-      return p.hostRegisterSupported;
-    case cudaDevAttrHostRegisterReadOnlySupported:
-      return p.hostRegisterReadOnlySupported;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return p.maxBlocksPerMultiProcessor;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      return int(p.reservedSharedMemPerBlock);
-    case cudaDevAttrMemoryPoolsSupported:
-      return p.memoryPoolsSupported;
-    case cudaDevAttrClusterLaunch:
-      return p.clusterLaunch;
-    case cudaDevAttrMemSyncDomainCount:
-      return p.clusterLaunch ? 4 : 1;
-    case cudaDevAttrNumaId:
-      return p.deviceNumaId;
-    case cudaDevAttrHostNumaId:
-      return p.hostNumaId;
-    default:
-      return 0;
-  }
+  const struct {
+    cudaDeviceAttr attribute;
+    int value;
+  } known[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, int(p.sharedMemPerBlock)},
+      {cudaDevAttrTotalConstantMemory, int(p.totalConstMem)},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxPitch, int(p.memPitch)},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrClockRate, 1'980'000},        // kHz
+      {cudaDevAttrMemoryClockRate, 2'619'000},  // kHz
+      {cudaDevAttrTextureAlignment, int(p.textureAlignment)},
+      {cudaDevAttrTexturePitchAlignment, int(p.texturePitchAlignment)},
+      {cudaDevAttrSurfaceAlignment, int(p.surfaceAlignment)},
+      {cudaDevAttrGpuOverlap, 1},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
+      {cudaDevAttrConcurrentKernels, p.concurrentKernels},
+      {cudaDevAttrEccEnabled, p.ECCEnabled},
+      {cudaDevAttrPciBusId, p.pciBusID},
+      {cudaDevAttrPciDeviceId, p.pciDeviceID},
+      {cudaDevAttrPciDomainId, p.pciDomainID},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
+      {cudaDevAttrUnifiedAddressing, p.unifiedAddressing},
+      {cudaDevAttrComputeCapabilityMajor, p.major},
+      {cudaDevAttrComputeCapabilityMinor, p.minor},
+      {cudaDevAttrStreamPrioritiesSupported, p.streamPrioritiesSupported},
+      {cudaDevAttrGlobalL1CacheSupported, p.globalL1CacheSupported},
+      {cudaDevAttrLocalL1CacheSupported, p.localL1CacheSupported},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(p.sharedMemPerMultiprocessor)},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
+      {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+      {cudaDevAttrComputePreemptionSupported, p.computePreemptionSupported},
+      {cudaDevAttrCanUseHostPointerForRegisteredMem, p.canUseHostPointerForRegisteredMem},
+      {cudaDevAttrCooperativeLaunch, p.cooperativeLaunch},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(p.sharedMemPerBlockOptin)},
+      {cudaDevAttrHostRegisterSupported, p.hostRegisterSupported},
+      {cudaDevAttrHostRegisterReadOnlySupported, p.hostRegisterReadOnlySupported},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, int(p.reservedSharedMemPerBlock)},
+      {cudaDevAttrMemoryPoolsSupported, p.memoryPoolsSupported},
+      {cudaDevAttrClusterLaunch, p.clusterLaunch},
+      {cudaDevAttrMemSyncDomainCount, p.clusterLaunch ? 4 : 1},
+      {cudaDevAttrNumaId, p.deviceNumaId},
+      {cudaDevAttrHostNumaId, p.hostNumaId},
+  };
+  for (const auto& each : known)
+    if (each.attribute == attribute) return each.value;
+  return 0;
 }
 
 /// Peer access of the process: pairs of cards, the first of which may use the memory of the second.
@@ -140,40 +93,27 @@ extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   if (count) *count = 0;
-  return ask("cudaGetDeviceCount", [&] {
-    if (!count) return cudaErrorInvalidValue;
-    *count = int(visibleCards().size());
-    return cudaSuccess;
-  });
+  return ask("cudaGetDeviceCount", [&] { return give(count, int(visibleCards().size())); });
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return ask("cudaGetDevice", [&] {
-    if (!device) return cudaErrorInvalidValue;
-    *device = int(currentCard());
-    return cudaSuccess;
-  });
+  return ask("cudaGetDevice", [&] { return give(device, int(currentCard())); });
 }
 
-cudaError_t cudaSetDevice(int device) {
-  return call("cudaSetDevice", [&] { return selectCard(device); });
-}
+NULLGPU_CALL(cudaSetDevice, (int device), selectCard(device))
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return ask("cudaGetDeviceProperties", [&] {
-    if (!properties) return cudaErrorInvalidValue;
-    if (!isCard(device)) return cudaErrorInvalidDevice;
-    *properties = propertiesOf(unsigned(device));
-    return cudaSuccess;
+    if (properties && !isCard(device)) return cudaErrorInvalidDevice;
+    return properties ? give(properties, propertiesOf(unsigned(device))) : cudaErrorInvalidValue;
   });
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return ask("cudaDeviceGetAttribute", [&] {
     if (!value || attribute <= 0 || attribute >= cudaDevAttrMax) return cudaErrorInvalidValue;
-    if (!isCard(device)) return cudaErrorInvalidDevice;
-    *value = attributeOf(propertiesOf(unsigned(device)), attribute);
-    return cudaSuccess;
+    return isCard(device) ? give(value, attributeOf(propertiesOf(unsigned(device)), attribute))
+                          : cudaErrorInvalidDevice;
   });
 }
 
@@ -196,10 +136,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return ask("cudaDeviceCanAccessPeer", [&] {
-    if (!can) return cudaErrorInvalidValue;
-    if (!isCard(device) || !isCard(peer)) return cudaErrorInvalidDevice;
-    *can = device != peer;
-    return cudaSuccess;
+    if (can && (!isCard(device) || !isCard(peer))) return cudaErrorInvalidDevice;
+    return give(can, device != peer);
   });
 }
 
@@ -212,24 +150,11 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   });
 }
 
-cudaError_t cudaDriverGetVersion(int* version) {
-  if (!version) return remember(cudaErrorInvalidValue);
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  if (!version) return remember(cudaErrorInvalidValue);
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
+cudaError_t cudaDriverGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
+cudaError_t cudaRuntimeGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 
 /// Who profiles listens already, or does not.
-cudaError_t cudaProfilerStart() {
-  return call("cudaProfilerStart", [] { return cudaSuccess; });
-}
-cudaError_t cudaProfilerStop() {
-  return call("cudaProfilerStop", [] { return cudaSuccess; });
-}
+NULLGPU_CALL(cudaProfilerStart, (), cudaSuccess)
+NULLGPU_CALL(cudaProfilerStop, (), cudaSuccess)
 
 }  // extern "C"

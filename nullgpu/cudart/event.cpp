@@ -8,32 +8,18 @@ using namespace nullgpu;
 
 extern "C" {
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  return call("cudaEventCreate", [&] { return createEvent(cudaEventDefault, event); });
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  return call("cudaEventCreateWithFlags", [&] { return createEvent(flags, event); });
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return call("cudaEventDestroy", [&] { return destroyEvent(event); });
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return call("cudaEventRecord", [&] { return recordEvent(event, stream, cudaEventRecordDefault); });
-}
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-  return call("cudaEventRecordWithFlags", [&] { return recordEvent(event, stream, flags); });
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return call("cudaStreamWaitEvent", [&] { return waitForEvent(stream, event, flags); });
-}
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return call("cudaEventQuery", [&] { return queryEvent(event); });
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return call("cudaEventSynchronize", [&] { return synchronizeEvent(event); });
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  return call("cudaEventElapsedTime", [&] { return elapsed(milliseconds, begin, end); });
-}
+NULLGPU_CALL(cudaEventCreate, (cudaEvent_t * event), createEvent(cudaEventDefault, event))
+NULLGPU_CALL(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), createEvent(flags, event))
+NULLGPU_CALL(cudaEventDestroy, (cudaEvent_t event), destroyEvent(event))
+NULLGPU_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
+             recordEvent(event, stream, cudaEventRecordDefault))
+NULLGPU_CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+             recordEvent(event, stream, flags))
+NULLGPU_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+             waitForEvent(stream, event, flags))
+NULLGPU_CALL(cudaEventQuery, (cudaEvent_t event), queryEvent(event))
+NULLGPU_CALL(cudaEventSynchronize, (cudaEvent_t event), synchronizeEvent(event))
+NULLGPU_CALL(cudaEventElapsedTime, (float* milliseconds, cudaEvent_t begin, cudaEvent_t end),
+             elapsed(milliseconds, begin, end))
 
 }  // extern "C"

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "nullgpu/core/cards.h"
-#include "tests/support/nullgpu/cuda.h"
+#include "nullgpu/testing/cuda.h"
 
 using namespace nullgpu::testing;
 

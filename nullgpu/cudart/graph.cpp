@@ -11,12 +11,8 @@ using namespace nullgpu;
 
 extern "C" {
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return call("cudaStreamBeginCapture", [&] { return beginCapture(stream, mode); });
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  return call("cudaStreamEndCapture", [&] { return endCapture(stream, graph); });
-}
+NULLGPU_CALL(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode mode), beginCapture(stream, mode))
+NULLGPU_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph), endCapture(stream, graph))
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return call("cudaStreamIsCapturing", [&] {
     CaptureInfo info;
@@ -42,30 +38,20 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return call("cudaThreadExchangeStreamCaptureMode", [&] {
-    if (!mode) return cudaErrorInvalidValue;
-    exchangeCaptureMode(*mode);
-    return cudaSuccess;
+    if (mode) exchangeCaptureMode(*mode);
+    return mode ? cudaSuccess : cudaErrorInvalidValue;
   });
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  return call("cudaGraphInstantiateWithFlags", [&] { return instantiate(graph, executable); });
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  return call("cudaGraphInstantiate", [&] { return instantiate(graph, executable); });
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return call("cudaGraphLaunch", [&] { return launchGraph(executable, stream); });
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return call("cudaGraphExecDestroy", [&] { return destroyExecutable(executable); });
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call("cudaGraphDestroy", [&] { return destroyGraph(graph); });
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  return call("cudaGraphGetNodes", [&] { return nodesOf(graph, nodes, count); });
-}
+NULLGPU_CALL(cudaGraphInstantiateWithFlags, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
+             instantiate(graph, executable))
+NULLGPU_CALL(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
+             instantiate(graph, executable))
+NULLGPU_CALL(cudaGraphLaunch, (cudaGraphExec_t executable, cudaStream_t stream), launchGraph(executable, stream))
+NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroyExecutable(executable))
+NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroyGraph(graph))
+NULLGPU_CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+             nodesOf(graph, nodes, count))
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,
                                          size_t* count) {
   return call("cudaGraphNodeGetDependencies", [&] {
@@ -74,8 +60,6 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
     return dependenciesOf(node, nodes, count);
   });
 }
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned) {
-  return call("cudaGraphDebugDotPrint", [&] { return drawGraph(graph, path); });
-}
+NULLGPU_CALL(cudaGraphDebugDotPrint, (cudaGraph_t graph, const char* path, unsigned), drawGraph(graph, path))
 
 }  // extern "C"

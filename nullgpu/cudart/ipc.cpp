@@ -2,14 +2,12 @@
 
 #include "nullgpu/cudart/call.h"
 
-using nullgpu::unsupported;
-
 extern "C" {
 
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t*, cudaEvent_t) { return unsupported("cudaIpcGetEventHandle"); }
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t*, cudaIpcEventHandle_t) { return unsupported("cudaIpcOpenEventHandle"); }
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) { return unsupported("cudaIpcGetMemHandle"); }
-cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned) { return unsupported("cudaIpcOpenMemHandle"); }
-cudaError_t cudaIpcCloseMemHandle(void*) { return unsupported("cudaIpcCloseMemHandle"); }
+NULLGPU_CALL(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcCloseMemHandle, (void*), cudaErrorNotSupported)
 
 }  // extern "C"

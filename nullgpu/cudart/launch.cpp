@@ -119,13 +119,12 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream) {
-  return call("cudaLaunchKernel", [&] { return start(function, grid, block, shared, stream); });
-}
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared,
-                                        cudaStream_t stream) {
-  return call("cudaLaunchCooperativeKernel", [&] { return start(function, grid, block, shared, stream); });
-}
+NULLGPU_CALL(cudaLaunchKernel,
+             (const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream),
+             start(function, grid, block, shared, stream))
+NULLGPU_CALL(cudaLaunchCooperativeKernel,
+             (const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream),
+             start(function, grid, block, shared, stream))
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
   return call("cudaLaunchKernelExC", [&] {
     if (!config) return cudaErrorInvalidValue;
@@ -143,10 +142,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* result, const void* function) {
   return call("cudaFuncGetAttributes", [&] {
-    if (!result) return cudaErrorInvalidValue;
-    if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
-    *result = attributes();
-    return cudaSuccess;
+    if (result && !nameOf(function)) return cudaErrorInvalidDeviceFunction;
+    return give(result, attributes());
   });
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
@@ -157,15 +154,11 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
     return too_much ? cudaErrorInvalidValue : cudaSuccess;
   });
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_size,
-                                                          size_t shared) {
-  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-              [&] { return occupancy(blocks, function, block_size, shared); });
-}
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int block_size,
-                                                                   size_t shared, unsigned) {
-  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-              [&] { return occupancy(blocks, function, block_size, shared); });
-}
+NULLGPU_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+             (int* blocks, const void* function, int block_size, size_t shared),
+             occupancy(blocks, function, block_size, shared))
+NULLGPU_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+             (int* blocks, const void* function, int block_size, size_t shared, unsigned),
+             occupancy(blocks, function, block_size, shared))
 
 }  // extern "C"

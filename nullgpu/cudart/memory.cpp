@@ -15,23 +15,19 @@
 namespace nullgpu {
 namespace {
 
-/// cudaFreeAsync: the memory goes back when its stream comes to it.
-class Free final : public Operation {
- public:
-  explicit Free(void* address) : address_(address) {}
-  bool advance() override {
-    deallocate(address_);
-    return true;
-  }
-
- private:
-  void* address_;
-};
+/// Of a call that an ongoing capture may forbid.
+cudaError_t safely(auto body) {
+  const cudaError_t error = refuseUnsafeCall();
+  return error ? error : body();
+}
 
 cudaError_t take(void** address, size_t bytes) {
   if (!address) return cudaErrorInvalidValue;
-  if (const cudaError_t error = refuseUnsafeCall()) return error;
-  return allocate(currentCard(), bytes, address, [] { synchronizeCard(); });
+  return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(); }); });
+}
+
+cudaError_t takeHost(void** address, size_t bytes, unsigned flags) {
+  return address ? safely([&] { return allocateHost(bytes, flags, address); }) : cudaErrorInvalidValue;
 }
 
 /// Waits for all that its card does, as CUDA's does.
@@ -63,11 +59,6 @@ cudaPointerAttributes attributesOf(const void* address) {
   return result;
 }
 
-cudaError_t safely(auto body) {
-  const cudaError_t error = refuseUnsafeCall();
-  return error ? error : body();
-}
-
 }  // namespace
 }  // namespace nullgpu
 
@@ -75,12 +66,8 @@ using namespace nullgpu;
 
 extern "C" {
 
-cudaError_t cudaMalloc(void** address, size_t bytes) {
-  return call("cudaMalloc", [&] { return take(address, bytes); });
-}
-cudaError_t cudaFree(void* address) {
-  return call("cudaFree", [&] { return giveBack(address); });
-}
+NULLGPU_CALL(cudaMalloc, (void** address, size_t bytes), take(address, bytes))
+NULLGPU_CALL(cudaFree, (void* address), giveBack(address))
 
 /// Within a capture CUDA makes it a node; the null GPU has no such nodes.
 cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
@@ -95,18 +82,16 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
     if (!address) return cudaSuccess;
     if (isCaptured(stream)) return cudaErrorNotSupported;
     if (allocationOf(address).begin != address) return cudaErrorInvalidValue;
-    return enqueue(stream, std::make_shared<Free>(address));
+    // The memory goes back when its stream comes to it.
+    return enqueue(stream, std::make_shared<FunctionOperation>([address] { return deallocate(address), true; }));
   });
 }
 
 /// Null cards have no managed memory. bitsandbytes, which needs it for paged optimisers only, is not loaded without
 /// these names.
-cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
-  return call("cudaMallocManaged", [] { return cudaErrorNotSupported; });
-}
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return call("cudaMemPrefetchAsync", [] { return cudaErrorNotSupported; });
-}
+NULLGPU_CALL(cudaMallocManaged, (void**, size_t, unsigned), cudaErrorNotSupported)
+NULLGPU_CALL(cudaMemPrefetchAsync, (const void*, size_t, cudaMemLocation, unsigned, cudaStream_t),
+             cudaErrorNotSupported)
 
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   return call("cudaMemGetInfo", [&] {
@@ -118,41 +103,14 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   });
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
-  return call("cudaPointerGetAttributes", [&] {
-    if (!attributes) return cudaErrorInvalidValue;
-    *attributes = attributesOf(address);
-    return cudaSuccess;
-  });
-}
+NULLGPU_CALL(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* address),
+             give(attributes, attributesOf(address)))
 
-cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
-  return call("cudaHostAlloc", [&] {
-    if (!address) return cudaErrorInvalidValue;
-    return safely([&] { return allocateHost(bytes, flags, address); });
-  });
-}
-cudaError_t cudaMallocHost(void** address, size_t bytes) {
-  return call("cudaMallocHost", [&] {
-    if (!address) return cudaErrorInvalidValue;
-    return safely([&] { return allocateHost(bytes, cudaHostAllocDefault, address); });
-  });
-}
-cudaError_t cudaFreeHost(void* address) {
-  return call("cudaFreeHost", [&] { return safely([&] { return freeHost(address); }); });
-}
-cudaError_t cudaHostRegister(void* address, size_t bytes, unsigned flags) {
-  return call("cudaHostRegister", [&] { return safely([&] { return registerHost(address, bytes, flags); }); });
-}
-cudaError_t cudaHostUnregister(void* address) {
-  return call("cudaHostUnregister", [&] { return safely([&] { return unregisterHost(address); }); });
-}
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  return call("cudaHostGetDevicePointer", [&] {
-    if (!device || !hostRange(host)) return cudaErrorInvalidValue;
-    *device = host;
-    return cudaSuccess;
-  });
-}
+NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned flags), takeHost(address, bytes, flags))
+NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes, cudaHostAllocDefault))
+NULLGPU_CALL(cudaFreeHost, (void* address), safely([&] { return freeHost(address); }))
+NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned flags),
+             safely([&] { return registerHost(address, bytes, flags); }))
+NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
 
 }  // extern "C"

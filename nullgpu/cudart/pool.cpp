@@ -11,8 +11,6 @@
 namespace nullgpu {
 namespace {
 
-constexpr size_t kMostCards = 64;
-
 std::mutex mutex;
 struct Pool {
   std::map<cudaMemPoolAttr, uint64_t> wishes;

@@ -20,15 +20,6 @@ void callBack(void* data) {
   callback->function(callback->stream, cudaSuccess, callback->data);
 }
 
-cudaError_t traits(const char* name, cudaStream_t stream, auto take) {
-  return call(name, [&] {
-    StreamTraits found;
-    const cudaError_t error = traitsOf(stream, found);
-    if (!error) take(found);
-    return error;
-  });
-}
-
 }  // namespace
 }  // namespace nullgpu
 
@@ -36,38 +27,15 @@ using namespace nullgpu;
 
 extern "C" {
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return call("cudaStreamCreate", [&] { return createStream(cudaStreamDefault, 0, stream); });
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  return call("cudaStreamCreateWithFlags", [&] { return createStream(flags, 0, stream); });
-}
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
-  return call("cudaStreamCreateWithPriority", [&] { return createStream(flags, priority, stream); });
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return call("cudaStreamDestroy", [&] { return destroyStream(stream); });
-}
+NULLGPU_CALL(cudaStreamCreate, (cudaStream_t * stream), createStream(cudaStreamDefault, 0, stream))
+NULLGPU_CALL(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), createStream(flags, 0, stream))
+NULLGPU_CALL(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority),
+             createStream(flags, priority, stream))
+NULLGPU_CALL(cudaStreamDestroy, (cudaStream_t stream), destroyStream(stream))
 
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  return traits("cudaStreamGetPriority", stream, [&](const StreamTraits& found) { *priority = found.priority; });
-}
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  return traits("cudaStreamGetFlags", stream, [&](const StreamTraits& found) { *flags = found.flags; });
-}
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
-  return traits("cudaStreamGetId", stream, [&](const StreamTraits& found) { *id = found.number; });
-}
-cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  return traits("cudaStreamGetDevice", stream, [&](const StreamTraits& found) { *device = int(found.card); });
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return call("cudaStreamSynchronize", [&] { return synchronize(stream); });
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return call("cudaStreamQuery", [&] { return query(stream); });
-}
+NULLGPU_CALL(cudaStreamGetPriority, (cudaStream_t stream, int* priority), priorityOf(stream, priority))
+NULLGPU_CALL(cudaStreamSynchronize, (cudaStream_t stream), synchronize(stream))
+NULLGPU_CALL(cudaStreamQuery, (cudaStream_t stream), query(stream))
 cudaError_t cudaDeviceSynchronize() {
   return call("cudaDeviceSynchronize", [] {
     const cudaError_t error = refuseUnsafeCall();
@@ -75,9 +43,8 @@ cudaError_t cudaDeviceSynchronize() {
   });
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return call("cudaLaunchHostFunc", [&] { return callHost(stream, function, data); });
-}
+NULLGPU_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
+             callHost(stream, function, data))
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags) {
   return call("cudaStreamAddCallback", [&] {
     if (!function || flags != 0) return cudaErrorInvalidValue;

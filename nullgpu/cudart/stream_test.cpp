@@ -1,6 +1,6 @@
 #include <set>
 
-#include "tests/support/nullgpu/cuda.h"
+#include "nullgpu/testing/cuda.h"
 
 using namespace nullgpu::testing;
 

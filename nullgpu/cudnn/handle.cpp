@@ -1,6 +1,7 @@
 // Handles, versions and the names of statuses.
 
 #include <cstdio>
+#include <utility>
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
@@ -16,20 +17,16 @@ size_t cudnnGetVersion() { return NULLGPU_CUDNN_VERSION; }
 size_t cudnnGetCudartVersion() { return 13000; }
 
 const char* cudnnGetErrorString(Status status) {
-  switch (status) {
-    case Status::Success:
-      return "CUDNN_STATUS_SUCCESS";
-    case Status::BadParameter:
-      return "CUDNN_STATUS_BAD_PARAM";
-    case Status::NullPointer:
-      return "CUDNN_STATUS_BAD_PARAM_NULL_POINTER";
-    case Status::NotSupported:
-      return "CUDNN_STATUS_NOT_SUPPORTED";
-    case Status::DeviceAllocationFailed:
-      return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
-    case Status::ExecutionFailed:
-      return "CUDNN_STATUS_EXECUTION_FAILED";
-  }
+  static constexpr std::pair<Status, const char*> kNames[] = {
+      {Status::Success, "CUDNN_STATUS_SUCCESS"},
+      {Status::BadParameter, "CUDNN_STATUS_BAD_PARAM"},
+      {Status::NullPointer, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER"},
+      {Status::NotSupported, "CUDNN_STATUS_NOT_SUPPORTED"},
+      {Status::DeviceAllocationFailed, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"},
+      {Status::ExecutionFailed, "CUDNN_STATUS_EXECUTION_FAILED"},
+  };
+  for (const auto& [known, name] : kNames)
+    if (known == status) return name;
   return "CUDNN_STATUS_INTERNAL_ERROR";
 }
 

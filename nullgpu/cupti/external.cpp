@@ -14,20 +14,6 @@ bool isKind(CUpti_ExternalCorrelationKind kind) {
 
 }  // namespace
 
-CUptiResult pushExternal(CUpti_ExternalCorrelationKind kind, uint64_t id) {
-  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
-  stacks[kind].push_back(id);
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult popExternal(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
-  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (stacks[kind].empty()) return CUPTI_ERROR_QUEUE_EMPTY;
-  if (id) *id = stacks[kind].back();
-  stacks[kind].pop_back();
-  return CUPTI_SUCCESS;
-}
-
 void eachExternal(const std::function<void(CUpti_ExternalCorrelationKind, uint64_t)>& take) {
   for (size_t kind = 0; kind < stacks.size(); ++kind) {
     if (!stacks[kind].empty()) take(static_cast<CUpti_ExternalCorrelationKind>(kind), stacks[kind].back());
@@ -35,3 +21,22 @@ void eachExternal(const std::function<void(CUpti_ExternalCorrelationKind, uint64
 }
 
 }  // namespace nullgpu::cupti
+
+extern "C" {
+
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  nullgpu::cupti::stacks[kind].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
+  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  auto& stack = nullgpu::cupti::stacks[kind];
+  if (stack.empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (id) *id = stack.back();
+  stack.pop_back();
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

@@ -7,12 +7,8 @@
 
 namespace nullgpu::cupti {
 
-/// Numbers that a profiler gives to what this thread is about to call, a stack for each kind.
-CUptiResult pushExternal(CUpti_ExternalCorrelationKind kind, uint64_t id);
-/// The number that was on top goes into `*id`, if that is not null.
-CUptiResult popExternal(CUpti_ExternalCorrelationKind kind, uint64_t* id);
-
-/// The tops of this thread's stacks.
+/// The numbers that a profiler has given to what this thread is about to call: the tops of its stacks, one for each
+/// kind.
 void eachExternal(const std::function<void(CUpti_ExternalCorrelationKind, uint64_t)>& take);
 
 }  // namespace nullgpu::cupti

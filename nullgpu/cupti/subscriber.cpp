@@ -62,30 +62,20 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CU
 }
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char** name) {
-  if (!name) return CUPTI_ERROR_INVALID_PARAMETER;
-  *name = callbackName(domain, number);
-  return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+  const char* known = callbackName(domain, number);
+  return known ? give(name, known) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
-  if (!text) return CUPTI_ERROR_INVALID_PARAMETER;
-  const char* name = resultName(result);
-  if (!name) return CUPTI_ERROR_INVALID_PARAMETER;
-  *text = name;
-  return CUPTI_SUCCESS;
+  const char* known = resultName(result);
+  return known ? give(text, known) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-CUptiResult cuptiGetVersion(uint32_t* version) {
-  if (!version) return CUPTI_ERROR_INVALID_PARAMETER;
-  *version = CUPTI_API_VERSION;
-  return CUPTI_SUCCESS;
-}
+CUptiResult cuptiGetVersion(uint32_t* version) { return give(version, CUPTI_API_VERSION); }
 
 /// Of the calling thread's context; no other has a handle here.
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
-  if (!device) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (context) return CUPTI_ERROR_INVALID_CONTEXT;
-  *device = currentCard();
-  return CUPTI_SUCCESS;
+  if (device && context) return CUPTI_ERROR_INVALID_CONTEXT;
+  return give(device, currentCard());
 }
 
 }  // extern "C"

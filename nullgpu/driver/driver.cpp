@@ -76,17 +76,8 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit) {
 CUresult cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
-  switch (error) {
-    case CUDA_SUCCESS:
-      *text = "no error";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_INVALID_DEVICE:
-      *text = "invalid device ordinal";
-      return CUDA_SUCCESS;
-    default:
-      *text = nullptr;
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+  *text = error == CUDA_SUCCESS ? "no error" : error == CUDA_ERROR_INVALID_DEVICE ? "invalid device ordinal" : nullptr;
+  return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // extern "C"

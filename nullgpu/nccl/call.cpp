@@ -20,7 +20,6 @@ constexpr const char* kKinds[] = {"AllReduce", "Reduce",   "ReduceScatter", "All
 constexpr std::string_view kCounted[] = {"all_reduce", "reduce",     "reduce_scatter", "all_gather",
                                          "broadcast",  "all_to_all", "messages"};
 
-bool reduces(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
 bool rooted(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast; }
 
 std::string mangled(const std::string& kernel) {
@@ -38,6 +37,8 @@ std::string kernelOf(Kind kind, size_t type) {
 }
 
 }  // namespace
+
+bool reduces(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
 
 bool Description::agrees(const Description& other) const {
   return kind == other.kind && type == other.type && reduction == other.reduction && root == other.root &&

@@ -14,6 +14,8 @@ namespace nullgpu::nccl {
 
 enum class Kind : uint8_t { AllReduce, Reduce, ReduceScatter, AllGather, Broadcast, AllToAll, Message };
 
+bool reduces(Kind kind);
+
 /// What the ranks compare before they move anything. Lies in memory that processes share.
 struct Description {
   Kind kind = Kind::AllReduce;
@@ -38,7 +40,7 @@ struct Call {
   Description what;
   const void* send = nullptr;
   void* receive = nullptr;
-  Factor factor;
+  Factor factor{};
   // Of a message.
   unsigned peer = 0;
   bool sends = false;

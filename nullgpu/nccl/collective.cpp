@@ -17,7 +17,6 @@ namespace nullgpu::nccl {
 namespace {
 
 bool hasParts(Kind kind) { return kind == Kind::ReduceScatter || kind == Kind::AllToAll; }
-bool hasReduction(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
 
 const std::byte* bytesAt(const void* address) { return static_cast<const std::byte*>(reachable(address)); }
 
@@ -102,7 +101,7 @@ class Collective : public Transfer {
   bool moveChunks() {
     const uint64_t before = written_ + reduced_ + read_;
     if (read_ < chunks_) read();
-    if (hasReduction(what_.kind) && reduced_ < chunks_) reduceChunk();
+    if (reduces(what_.kind) && reduced_ < chunks_) reduceChunk();
     if (written_ < chunks_) write();
     return written_ + reduced_ + read_ > before;
   }
@@ -166,7 +165,7 @@ class Collective : public Transfer {
 
   void read() {
     const uint64_t number = before_ + read_ + 1;
-    const auto before = hasReduction(what_.kind) ? &Board::reduced : &Board::written;
+    const auto before = reduces(what_.kind) ? &Board::reduced : &Board::written;
     if (!clique_.all(lane_, before, number)) return;
     const size_t count = elements(read_);
     switch (what_.kind) {

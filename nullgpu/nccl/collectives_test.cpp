@@ -8,7 +8,7 @@
 #include <iterator>
 #include <memory>
 
-#include "tests/support/nullgpu/ranks.h"
+#include "nullgpu/testing/ranks.h"
 
 using namespace nullgpu::nccl;
 

@@ -76,24 +76,20 @@ void Communicator::expectReady() {
 void Communicator::issue(std::vector<Call> calls, cudaStream_t stream) {
   const OnCard on_card(card_);
   const uint64_t capture = captureOf(stream);
-  std::shared_ptr<Operation> operation;
+  std::shared_ptr<Round> round;
   std::unique_lock lock(mutex_);
   if (capture != 0) {
-    auto& round = rounds_[capture];
-    if (!round) round = std::make_shared<Round>();
-    operation = std::make_shared<TurnTaker>(shared_from_this(), std::move(calls), round->size++, round);
-  } else {
-    operation = std::make_shared<TurnTaker>(shared_from_this(), std::move(calls), issued_++);
+    auto& own = rounds_[capture];
+    if (!own) own = std::make_shared<Round>();
+    round = own;
   }
+  uint64_t& number = round ? round->size : issued_;
+  auto operation = std::make_shared<TurnTaker>(shared_from_this(), std::move(calls), number++, round);
   lock.unlock();  // a full queue waits for operations of ours
   const cudaError_t error = enqueue(stream, std::move(operation));
   if (error == cudaSuccess) return;
   lock.lock();
-  if (capture != 0) {
-    --rounds_[capture]->size;
-  } else {
-    --issued_;
-  }
+  --number;
   expect(error);
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "tests/support/nullgpu/ranks.h"
+#include "nullgpu/testing/ranks.h"
 
 using namespace nullgpu::nccl;
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "nullgpu/core/stream.h"
@@ -16,12 +18,14 @@ using namespace nullgpu::nccl;
 
 namespace {
 
-/// The body of each function: what it throws is its answer.
+/// The body of each function: its answer is what it returns, if anything, or what it throws.
 template <typename Body>
 ncclResult_t answered(Body body) {
   ncclResult_t answer = ncclSuccess;
   try {
-    return body();
+    if constexpr (!std::is_void_v<decltype(body())>) return body();
+    body();
+    return ncclSuccess;
   } catch (const Failure& failure) {
     rememberError(failure.what());
     answer = failure.answer;
@@ -63,29 +67,15 @@ Description describe(Kind kind, size_t count, ncclDataType_t type, int reduction
 }
 
 /// Checks what can be checked here and issues the call.
-ncclResult_t call(ncclComm_t handle, cudaStream_t stream, const Description& what, const void* send, void* receive,
-                  int reduction = ncclSum) {
+ncclResult_t call(ncclComm_t handle, cudaStream_t stream, Call call, int reduction = ncclSum) {
   Communicator& communicator = the(handle);
   communicator.expectReady();
-  if (what.root < 0 || static_cast<unsigned>(what.root) >= communicator.ranks())
-    throw Failure(ncclInvalidArgument,
-                  "the root is rank " + std::to_string(what.root) + " of " + std::to_string(communicator.ranks()));
-  Call call{.what = what, .send = send, .receive = receive, .factor = {}};
-  if (what.reduction == kScaledSum) call.factor = communicator.factor(reduction);
-  issue(handle->self, call, stream);
-  return ncclSuccess;
-}
-
-ncclResult_t message(ncclComm_t handle, cudaStream_t stream, const Description& what, const void* send, void* receive,
-                     int peer, bool sends) {
-  Communicator& communicator = the(handle);
-  communicator.expectReady();
-  if (peer < 0 || static_cast<unsigned>(peer) >= communicator.ranks())
-    throw Failure(ncclInvalidArgument,
-                  "a message to or from rank " + std::to_string(peer) + " of " + std::to_string(communicator.ranks()));
-  Call call{.what = what, .send = send, .receive = receive, .factor = {}};
-  call.peer = static_cast<unsigned>(peer);
-  call.sends = sends;
+  const bool message = call.what.kind == Kind::Message;
+  const int rank = message ? static_cast<int>(call.peer) : call.what.root;
+  if (rank < 0 || static_cast<unsigned>(rank) >= communicator.ranks())
+    throw Failure(ncclInvalidArgument, (message ? "a message to or from rank " : "the root is rank ") +
+                                           std::to_string(rank) + " of " + std::to_string(communicator.ranks()));
+  if (call.what.reduction == kScaledSum) call.factor = communicator.factor(reduction);
   issue(handle->self, call, stream);
   return ncclSuccess;
 }
@@ -101,26 +91,19 @@ ncclResult_t ncclGetVersion(int* version) {
 }
 
 const char* ncclGetErrorString(ncclResult_t code) {
-  switch (code) {
-    case ncclSuccess:
-      return "no error";
-    case ncclUnhandledCudaError:
-      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-    case ncclSystemError:
-      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-    case ncclInternalError:
-      return "internal error - please report this issue to the NCCL developers";
-    case ncclInvalidArgument:
-      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-    case ncclInvalidUsage:
-      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-    case ncclRemoteError:
-      return "remote process exited or there was a network error";
-    case ncclInProgress:
-      return "NCCL operation in progress";
-    default:
-      return "unknown result code";
-  }
+  static constexpr std::pair<ncclResult_t, const char*> kTexts[] = {
+      {ncclSuccess, "no error"},
+      {ncclUnhandledCudaError, "unhandled cuda error (run with NCCL_DEBUG=INFO for details)"},
+      {ncclSystemError, "unhandled system error (run with NCCL_DEBUG=INFO for details)"},
+      {ncclInternalError, "internal error - please report this issue to the NCCL developers"},
+      {ncclInvalidArgument, "invalid argument (run with NCCL_DEBUG=WARN for details)"},
+      {ncclInvalidUsage, "invalid usage (run with NCCL_DEBUG=WARN for details)"},
+      {ncclRemoteError, "remote process exited or there was a network error"},
+      {ncclInProgress, "NCCL operation in progress"},
+  };
+  for (const auto& [known, text] : kTexts)
+    if (known == code) return text;
+  return "unknown result code";
 }
 
 const char* ncclGetLastError(ncclComm_t) { return lastError(); }
@@ -129,7 +112,6 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return answered([&] {
     if (!id) throw Failure(ncclInvalidArgument, "no place for the unique id");
     *id = newId();
-    return ncclSuccess;
   });
 }
 
@@ -166,7 +148,6 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
     }
     cudaSetDevice(before);
     endGroup();
-    return ncclSuccess;
   });
 }
 
@@ -179,21 +160,19 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return answered([&] {
-    if (!comm) return ncclSuccess;
+    if (!comm) return;
     the(comm).drain();
     the(comm).abort();
     delete comm;
     expect(nullgpu::health());
-    return ncclSuccess;
   });
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return answered([&] {
-    if (!comm) return ncclSuccess;
+    if (!comm) return;
     the(comm).abort();
     delete comm;
-    return ncclSuccess;
   });
 }
 
@@ -201,29 +180,19 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   return answered([&] {
     if (!error) throw Failure(ncclInvalidArgument, "no place for the error");
     *error = the(comm).state();
-    return ncclSuccess;
   });
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  return answered([&] {
-    *count = static_cast<int>(the(comm).ranks());
-    return ncclSuccess;
-  });
+  return answered([&] { *count = static_cast<int>(the(comm).ranks()); });
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return answered([&] {
-    *device = static_cast<int>(the(comm).card());
-    return ncclSuccess;
-  });
+  return answered([&] { *device = static_cast<int>(the(comm).card()); });
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return answered([&] {
-    *rank = static_cast<int>(the(comm).rank());
-    return ncclSuccess;
-  });
+  return answered([&] { *rank = static_cast<int>(the(comm).rank()); });
 }
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
@@ -238,47 +207,44 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
       memcpy(factor.value.data(), scalar, sizeOf(what.type));
     }
     *op = static_cast<ncclRedOp_t>(the(comm).keep(factor));
-    return ncclSuccess;
   });
 }
 
 ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
-  return answered([&] {
-    the(comm).forget(op);
-    return ncclSuccess;
-  });
+  return answered([&] { the(comm).forget(op); });
 }
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, describe(Kind::AllReduce, count, type, op), send, receive, op); });
+  return answered([&] { return call(comm, stream, {describe(Kind::AllReduce, count, type, op), send, receive}, op); });
 }
 
 ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
                         ncclComm_t comm, cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, describe(Kind::Reduce, count, type, op, root), send, receive, op); });
+  return answered(
+      [&] { return call(comm, stream, {describe(Kind::Reduce, count, type, op, root), send, receive}, op); });
 }
 
 ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                                ncclComm_t comm, cudaStream_t stream) {
   return answered(
-      [&] { return call(comm, stream, describe(Kind::ReduceScatter, count, type, op), send, receive, op); });
+      [&] { return call(comm, stream, {describe(Kind::ReduceScatter, count, type, op), send, receive}, op); });
 }
 
 ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
                            cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, describe(Kind::AllGather, count, type), send, receive); });
+  return answered([&] { return call(comm, stream, {describe(Kind::AllGather, count, type), send, receive}); });
 }
 
 ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
                           cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, describe(Kind::AllToAll, count, type), send, receive); });
+  return answered([&] { return call(comm, stream, {describe(Kind::AllToAll, count, type), send, receive}); });
 }
 
 ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream) {
   return answered(
-      [&] { return call(comm, stream, describe(Kind::Broadcast, count, type, ncclSum, root), send, receive); });
+      [&] { return call(comm, stream, {describe(Kind::Broadcast, count, type, ncclSum, root), send, receive}); });
 }
 
 ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
@@ -288,14 +254,22 @@ ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root
 
 ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  return answered(
-      [&] { return message(comm, stream, describe(Kind::Message, count, type), send, nullptr, peer, true); });
+  return answered([&] {
+    return call(comm, stream,
+                {.what = describe(Kind::Message, count, type),
+                 .send = send,
+                 .peer = static_cast<unsigned>(peer),
+                 .sends = true});
+  });
 }
 
 ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  return answered(
-      [&] { return message(comm, stream, describe(Kind::Message, count, type), nullptr, receive, peer, false); });
+  return answered([&] {
+    return call(
+        comm, stream,
+        {.what = describe(Kind::Message, count, type), .receive = receive, .peer = static_cast<unsigned>(peer)});
+  });
 }
 
 ncclResult_t ncclGroupStart() {
@@ -304,24 +278,15 @@ ncclResult_t ncclGroupStart() {
 }
 
 ncclResult_t ncclGroupEnd() {
-  return answered([] {
-    endGroup();
-    return ncclSuccess;
-  });
+  return answered([] { endGroup(); });
 }
 
 ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
-  return answered([&] {
-    expect(cudaMalloc(address, bytes));
-    return ncclSuccess;
-  });
+  return answered([&] { expect(cudaMalloc(address, bytes)); });
 }
 
 ncclResult_t ncclMemFree(void* address) {
-  return answered([&] {
-    expect(cudaFree(address));
-    return ncclSuccess;
-  });
+  return answered([&] { expect(cudaFree(address)); });
 }
 
 /// Registered buffers are as any other here; the handle only has to be given back.
@@ -329,15 +294,11 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void* address, size_t, void
   return answered([&] {
     the(comm);
     *handle = address;
-    return ncclSuccess;
   });
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void*) {
-  return answered([&] {
-    the(comm);
-    return ncclSuccess;
-  });
+  return answered([&] { the(comm); });
 }
 
 }  // extern "C"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "nullgpu/core/activity.h"
-#include "tests/support/nullgpu/ranks.h"
+#include "nullgpu/testing/ranks.h"
 
 using namespace nullgpu::nccl;
 

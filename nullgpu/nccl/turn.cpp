@@ -7,16 +7,11 @@
 
 namespace nullgpu::nccl {
 
-TurnTaker::TurnTaker(std::shared_ptr<Communicator> communicator, std::vector<Call> calls, uint64_t turn)
-    : communicator_(std::move(communicator)), calls_(std::move(calls)), turn_(turn) {
-  describe();
-  count();
-}
-
 TurnTaker::TurnTaker(std::shared_ptr<Communicator> communicator, std::vector<Call> calls, uint64_t turn,
                      std::shared_ptr<Communicator::Round> round)
     : communicator_(std::move(communicator)), calls_(std::move(calls)), turn_(turn), round_(std::move(round)) {
   describe();
+  if (!replayed()) count();
 }
 
 void TurnTaker::describe() {

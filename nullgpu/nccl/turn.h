@@ -13,11 +13,9 @@ namespace nullgpu::nccl {
 /// they were called: that order is the same on all ranks, the order in which streams move is not.
 class TurnTaker : public Operation {
  public:
-  /// One that was called: number `turn` of the communicator.
-  TurnTaker(std::shared_ptr<Communicator> communicator, std::vector<Call> calls, uint64_t turn);
-  /// One that was captured: number `turn` of each round.
+  /// Number `turn` of those that the communicator was called for, or of each `round` of a graph that has captured them.
   TurnTaker(std::shared_ptr<Communicator> communicator, std::vector<Call> calls, uint64_t turn,
-            std::shared_ptr<Communicator::Round> round);
+            std::shared_ptr<Communicator::Round> round = nullptr);
 
   bool advance() override;
   Activity* activity() override;

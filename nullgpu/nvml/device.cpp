@@ -74,7 +74,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus, nvmlDevice_t* device
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
-  return answerWith(device, index, [](unsigned card, const CardState&) { return card; });
+  return answerWith(device, [](unsigned card, const CardState&) { return card; }, index);
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* text, unsigned size) {
@@ -86,53 +86,17 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* text, unsigned size) {
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-  return answerWith(device, pci, [](unsigned card, const CardState&) { return pciOf(card); });
-}
-nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-  return nvmlDeviceGetPciInfo_v3(device, pci);
-}
-
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
-  return query(
-      device,
-      [&](unsigned, const CardState&) {
-        *major = static_cast<int>(configuration().capability / 10);
-        *minor = static_cast<int>(configuration().capability % 10);
-        return NVML_SUCCESS;
-      },
-      major, minor);
+  return answerWith(device, [](unsigned card, const CardState&) { return pciOf(card); }, pci);
 }
 
 // The card is whole, and belongs to whoever asks for it.
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
-  return query(
-      device,
-      [&](unsigned, const CardState&) {
-        *current = *pending = 0;
-        return NVML_SUCCESS;
-      },
-      current, pending);
-}
-
-nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* mig) {
-  return answerWith(device, mig, [](unsigned, const CardState&) { return 0; });
-}
-
-nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count) {
-  return answerWith(device, count, [](unsigned, const CardState&) { return 0; });
+  return answerWith(device, 0, current, pending);
 }
 
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
-  return answerWith(device, mode, [](unsigned, const CardState&) { return NVML_FEATURE_ENABLED; });
-}
-
-nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
-  return answerWith(device, mode, [](unsigned, const CardState&) { return NVML_COMPUTEMODE_DEFAULT; });
-}
-
-nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char*, unsigned) {
-  return query(device, [](unsigned, const CardState&) { return NVML_ERROR_NOT_SUPPORTED; });
+  return answerWith(device, NVML_FEATURE_ENABLED, mode);
 }
 
 }  // extern "C"

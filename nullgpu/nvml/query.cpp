@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/machine_file.h"
 
 struct nvmlDevice_st {};
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "nullgpu/core/cards.h"
 
@@ -34,16 +35,19 @@ nvmlReturn_t query(nvmlDevice_t handle, Answer&& answer, const Outs*... outs) {
   return answer(*card, state);
 }
 
-/// For questions whose answer is a number.
-template <typename Value, typename Number>
-nvmlReturn_t answerWith(nvmlDevice_t handle, Value* out, Number&& number) {
+/// For questions whose answer is a number: one that does not change, or `number(card, state)`. All of `outs` get it.
+template <typename Number, typename... Values>
+nvmlReturn_t answerWith(nvmlDevice_t handle, Number&& number, Values*... outs) {
   return query(
       handle,
       [&](unsigned card, const CardState& state) {
-        *out = static_cast<Value>(number(card, state));
+        if constexpr (std::is_invocable_v<Number, unsigned, const CardState&>)
+          (..., (*outs = static_cast<Values>(number(card, state))));
+        else
+          (..., (*outs = static_cast<Values>(number)));
         return NVML_SUCCESS;
       },
-      out);
+      outs...);
 }
 
 }  // namespace nullgpu::nvml

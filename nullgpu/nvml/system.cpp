@@ -1,6 +1,7 @@
 // The library itself, and what it says of the whole machine.
 
 #include <atomic>
+#include <utility>
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/nvml/query.h"
@@ -13,10 +14,6 @@ namespace {
 std::atomic<int> users{0};
 
 constexpr int kCudaVersion = 13000;
-
-nvmlReturn_t systemText(const char* text, char* out, unsigned size) {
-  return isInitialized() ? copyText(text, out, size) : NVML_ERROR_UNINITIALIZED;
-}
 
 }  // namespace
 
@@ -41,31 +38,25 @@ nvmlReturn_t nvmlShutdown() {
 }
 
 const char* nvmlErrorString(nvmlReturn_t result) {
-  switch (result) {
-    case NVML_SUCCESS:
-      return "Success";
-    case NVML_ERROR_UNINITIALIZED:
-      return "Uninitialized";
-    case NVML_ERROR_INVALID_ARGUMENT:
-      return "Invalid Argument";
-    case NVML_ERROR_NOT_SUPPORTED:
-      return "Not Supported";
-    case NVML_ERROR_NOT_FOUND:
-      return "Not Found";
-    case NVML_ERROR_INSUFFICIENT_SIZE:
-      return "Insufficient Size";
-    case NVML_ERROR_GPU_IS_LOST:
-      return "GPU is lost";
-    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
-      return "Argument Version Mismatch";
-    default:
-      return "Unknown Error";
-  }
+  static constexpr std::pair<nvmlReturn_t, const char*> kTexts[] = {
+      {NVML_SUCCESS, "Success"},
+      {NVML_ERROR_UNINITIALIZED, "Uninitialized"},
+      {NVML_ERROR_INVALID_ARGUMENT, "Invalid Argument"},
+      {NVML_ERROR_NOT_SUPPORTED, "Not Supported"},
+      {NVML_ERROR_NOT_FOUND, "Not Found"},
+      {NVML_ERROR_INSUFFICIENT_SIZE, "Insufficient Size"},
+      {NVML_ERROR_GPU_IS_LOST, "GPU is lost"},
+      {NVML_ERROR_ARGUMENT_VERSION_MISMATCH, "Argument Version Mismatch"},
+  };
+  for (const auto& [known, text] : kTexts)
+    if (known == result) return text;
+  return "Unknown Error";
 }
 
 // A driver that serves CUDA 13; callers read numbers from it.
-nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned size) { return systemText("580.95.05", text, size); }
-nvmlReturn_t nvmlSystemGetNVMLVersion(char* text, unsigned size) { return systemText("13.580.95.05", text, size); }
+nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  return isInitialized() ? copyText("580.95.05", text, size) : NVML_ERROR_UNINITIALIZED;
+}
 
 nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;

@@ -4,7 +4,6 @@
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -12,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "nullgpu/core/words.h"
 
 namespace {
 
@@ -62,13 +63,10 @@ const std::map<std::string, Field, std::less<>> kFields = {
 
 std::vector<Field> fieldsOf(std::string_view list) {
   std::vector<Field> fields;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string_view name = list.substr(begin, end - begin);
+  for (const std::string_view name : nullgpu::entriesOf(list)) {
     const auto found = kFields.find(name);
     if (found == kFields.end()) refuse("there is no field '" + std::string(name) + "'");
     fields.push_back(found->second);
-    begin = end + 1;
   }
   return fields;
 }

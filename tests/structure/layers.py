@@ -110,7 +110,7 @@ def torch_outside_worker(files):
 
 
 def of_tests(path):
-    return path.endswith("_test.cpp") or path.startswith("tests/")
+    return path.endswith("_test.cpp") or path.startswith(("tests/", "nullgpu/testing/"))
 
 
 def support_among_products(files):
@@ -122,18 +122,32 @@ def support_among_products(files):
     for path, users in sorted(included.items()):
         others = {user for user in users if user.rsplit(".", 1)[0] != path.rsplit(".", 1)[0]}
         if not of_tests(path) and others and all(map(of_tests, others)):
-            yield f"{path}: only tests include it; its place is tests/support"
+            yield f"{path}: only tests include it; its place is tests/support (of the null GPU nullgpu/testing)"
     for path, text in files:
         for match in INCLUDE.finditer(text):
             if not of_tests(path) and match.group(1).startswith("tests/"):
                 yield f"{path}: includes {match.group(1)}, which is the tests'"
 
 
+NULL_GPU_FACE = "nullgpu/core/counters_api.h"
+
+
+def null_gpu_apart(files):
+    """The null GPU stands by itself: tests and all it includes nothing of the house, and the house one header of it, in plain C."""
+    for path, text in files:
+        inside = path.startswith("nullgpu/")
+        for match in INCLUDE.finditer(text):
+            header = match.group(1)
+            of_house = not header.startswith("nullgpu/") and (ROOT / header).exists()
+            if (of_house or path == NULL_GPU_FACE) if inside else header.startswith("nullgpu/") and header != NULL_GPU_FACE:
+                yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {header} crosses the border of the null GPU"
+
+
 def project_files():
     """All of the project's own C++ with its tests."""
     for top in ("compiler", "runtime", "nullgpu", "stdlib", "tests"):
         for path in sorted((ROOT / top).rglob("*")):
-            if path.suffix in {".h", ".cpp", ".cu", ".def"}:
+            if path.suffix in {".h", ".cpp", ".cu", ".def", ".inc"}:
                 yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
@@ -149,6 +163,10 @@ def self_test():
     assert len(list(support_among_products([own, test]))) == 1
     assert not list(support_among_products([own, test, ("runtime/b/y.cpp", '#include "runtime/a/x.h"\n')]))
     assert len(list(support_among_products([("runtime/b/y.cpp", '#include "tests/support/a.h"\n')]))) == 1
+    crossing = [("nullgpu/core/x_test.cpp", '#include "runtime/base/failure.h"\n'), ("runtime/x.cpp", '#include "nullgpu/core/cards.h"\n'),
+                (NULL_GPU_FACE, '#include "nullgpu/core/activity.h"\n')]
+    assert len(list(null_gpu_apart(crossing))) == 3
+    assert not list(null_gpu_apart([("runtime/x.cpp", f'#include "{NULL_GPU_FACE}"\n'), ("nullgpu/x.cpp", '#include "nullgpu/core/cards.h"\n')]))
 
 
 def main():
@@ -156,7 +174,7 @@ def main():
     everything = list(project_files())
     files = [(path, text) for path, text in everything if not of_tests(path)]
     assert len(files) > 20, "no sources found"
-    found = list(violations(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything))
+    found = list(violations(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything)) + list(null_gpu_apart(everything))
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 

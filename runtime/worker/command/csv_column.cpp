@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -22,10 +21,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), column);
-  if (found == names.end())
-    return llvm::createStringError(fmt::format("it has no column '{}'; its first row has {}", column, listed(names)));
+  if (found == names.end()) return failure("it has no column '{}'; its first row has {}", column, listed(names));
   if (std::find(std::next(found), names.end(), column) != names.end())
-    return llvm::createStringError(fmt::format("it has two columns '{}'", column));
+    return failure("it has two columns '{}'", column);
   return size_t(found - names.begin());
 }
 
@@ -38,8 +36,8 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   std::vector<std::pair<size_t, std::string>> found;  // with their rows
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
-    if (!more) return llvm::createStringError(fmt::format("row {}: {}", row, llvm::toString(more.takeError())));
-    if (!*more && row == 1) return llvm::createStringError("it is empty");
+    if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));
+    if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
     if (row == 1) {
       auto at = placeOf(column, names);
@@ -48,21 +46,17 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
       continue;
     }
     if (cells.size() != names.size())
-      return llvm::createStringError(
-          fmt::format("row {} has {} cells, the first row has {}", row, cells.size(), names.size()));
+      return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
     if (llvm::StringRef(cells[*place]).trim().empty()) continue;
     if (which == Which::Last) found.clear();
     found.emplace_back(row, std::move(cells[*place]));
-    if (found.size() > kMostValues)
-      return llvm::createStringError(fmt::format("the column '{}' has more than a million values", column));
+    if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
   }
-  if (found.empty()) return llvm::createStringError(fmt::format("the column '{}' has no value", column));
+  if (found.empty()) return failure("the column '{}' has no value", column);
   Values values;
   for (const auto& [row, digits] : found) {
     auto value = readNumber(digits);
-    if (!value)
-      return llvm::createStringError(
-          fmt::format("row {} of the column '{}': {}", row, column, llvm::toString(value.takeError())));
+    if (!value) return failure("row {} of the column '{}': {}", row, column, llvm::toString(value.takeError()));
     values.push_back(*value);
   }
   return values;

@@ -1,6 +1,5 @@
 #include "runtime/worker/command/extract.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -60,7 +59,7 @@ llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader
     auto kept = unpackOutput(output, folder);
     if (!kept) return kept.takeError();
     for (const std::string& file : kept->left_out)
-      if (isRead(question, file)) return llvm::createStringError(fmt::format("'{}' was too large to be kept", file));
+      if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
     plan::Event result;
     result.type = plan::Event::Type::Result;
     const auto next = [](const plan::CommandMetric&) {};

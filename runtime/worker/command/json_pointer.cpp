@@ -123,8 +123,8 @@ llvm::Expected<const Value*> find(const Value& document, const std::string& poin
   for (llvm::StringRef token : tokens) {
     const Value* next = step(*value, unescaped(token));
     if (!next)
-      return llvm::createStringError(fmt::format("there is nothing at {}: {} is {}", pointer,
-                                                 used ? pointer.substr(0, used) : "the document", membersOf(*value)));
+      return failure("there is nothing at {}: {} is {}", pointer, used ? pointer.substr(0, used) : "the document",
+                     membersOf(*value));
     used += 1 + token.size();
     value = next;
   }
@@ -168,20 +168,18 @@ llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbe
   };
   if (const auto number = value.getAsNumber()) {
     if (finite(*number)) return llvm::Error::success();
-    return llvm::createStringError(fmt::format("at {} is no finite number", pointer));
+    return failure("at {} is no finite number", pointer);
   }
   const llvm::json::Array* array = value.getAsArray();
-  if (!array) return llvm::createStringError(fmt::format("at {} is no number but {}", pointer, kindOf(value)));
+  if (!array) return failure("at {} is no number but {}", pointer, kindOf(value));
   result.array = true;
-  if (array->size() > kMostValues)
-    return llvm::createStringError(fmt::format("the array at {} has more than a million values", pointer));
+  if (array->size() > kMostValues) return failure("the array at {} has more than a million values", pointer);
   for (size_t i = 0; i < array->size(); ++i) {
     const auto number = (*array)[i].getAsNumber();
     if (!number || !finite(*number))
-      return llvm::createStringError(
-          fmt::format("at {}/{} is no {}number but {}", pointer, i, number ? "finite " : "", kindOf((*array)[i])));
+      return failure("at {}/{} is no {}number but {}", pointer, i, number ? "finite " : "", kindOf((*array)[i]));
   }
-  if (result.values.empty()) return llvm::createStringError(fmt::format("the array at {} is empty", pointer));
+  if (result.values.empty()) return failure("the array at {} is empty", pointer);
   return llvm::Error::success();
 }
 
@@ -189,11 +187,10 @@ llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbe
 
 llvm::Error checkPointer(const std::string& pointer) {
   if (!pointer.empty() && pointer.front() != '/')
-    return llvm::createStringError(fmt::format("the JSON pointer '{}' does not begin with a slash", pointer));
+    return failure("the JSON pointer '{}' does not begin with a slash", pointer);
   for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
     if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
-      return llvm::createStringError(
-          fmt::format("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer));
+      return failure("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer);
   return llvm::Error::success();
 }
 
@@ -207,7 +204,7 @@ llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& po
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer) {
   return visit(text, pointer, Which::All, [&](const Value& value) -> llvm::Error {
     if (value.getAsBoolean() == true) return llvm::Error::success();
-    return llvm::createStringError(fmt::format("at {} is {}, not true", pointer, kindOf(value)));
+    return failure("at {} is {}, not true", pointer, kindOf(value));
   });
 }
 

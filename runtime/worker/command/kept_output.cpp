@@ -1,6 +1,5 @@
 #include "runtime/worker/command/kept_output.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/metrics.h"
 
@@ -26,9 +26,7 @@ using llvm::StringRef;
 constexpr char kMark[] = "expc-output 1 ";
 constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
 
-llvm::Error failed(const std::string& path, const std::string& why) {
-  return llvm::createStringError(fmt::format("'{}': {}", path, why));
-}
+llvm::Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
 
 bool staysInside(const std::string& name) {
   const fs::path path = fs::path(name).lexically_normal();
@@ -36,20 +34,12 @@ bool staysInside(const std::string& name) {
 }
 
 llvm::Error writeAll(const std::string& path, StringRef head, StringRef body) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) return failed(path, std::strerror(errno));
-  bool written = true;
-  for (StringRef part : {head, body}) {
-    while (written && !part.empty()) {
-      const ssize_t size = write(fd, part.data(), part.size());
-      if (size < 0 && errno == EINTR) continue;
-      written = size > 0;
-      part = part.drop_front(std::max<ssize_t>(size, 0));
-    }
-  }
-  const int error = errno;
-  close(fd);
-  if (written) return llvm::Error::success();
+  const int file = files::openLog(path);
+  if (file < 0) return failed(path, std::strerror(errno));
+  int error = files::writeAll(file, head);
+  if (error == 0) error = files::writeAll(file, body);
+  close(file);
+  if (error == 0) return llvm::Error::success();
   unlink(path.c_str());  // half of it is of no use
   return failed(path, std::strerror(error));
 }

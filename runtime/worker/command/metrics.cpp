@@ -1,6 +1,5 @@
 #include "runtime/worker/command/metrics.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Erro
   const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
                              : read.file == kErrors                    ? "standard error"
                                                                        : "'" + read.file + "'";
-  return llvm::createStringError(fmt::format("{}, read from {}: {}", what, source, llvm::toString(std::move(error))));
+  return failure("{}, read from {}: {}", what, source, llvm::toString(std::move(error)));
 }
 
 llvm::Error about(const CommandMetric& metric, llvm::Error error) {
@@ -70,7 +69,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& 
   if (!file) return file;
   const llvm::StringRef text = (*file)->getBuffer(), where = metric.where;
   const auto form = files::formOf(text);
-  if (!form.empty() && metric.from != From::Regex) return llvm::createStringError(fmt::format("it is {}", form));
+  if (!form.empty() && metric.from != From::Regex) return failure("it is {}", form);
   // A pattern that names the escapes sees them.
   const bool named = where.contains_insensitive("x1b") || where.contains("\\e") || where.contains("033");
   return text.contains('\x1b') && !(metric.from == From::Regex && named) ? uncoloured(text) : std::move(file);
@@ -105,8 +104,7 @@ bool isMeasured(const std::string& metric) {
 }
 
 llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
-  if (!metric.file.empty() && leavesFolder(metric.file))
-    return llvm::createStringError("a path inside the trial's folder is needed");
+  if (!metric.file.empty() && leavesFolder(metric.file)) return failure("a path inside the trial's folder is needed");
   if (metric.from == From::Json) return checkPointer(metric.where);
   if (metric.from != From::Regex) return llvm::Error::success();
   auto pattern = Pattern::compile(metric.where, use);
@@ -122,10 +120,10 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
                                     [&](const CommandMetric& metric) { return metric.name == name; });
     if (found == command.metrics.end()) {
       if (!isMeasured(name))
-        return llvm::createStringError(fmt::format(
+        return failure(
             "the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields wall, "
             "cpu_time, host_memory_peak and energy",
-            name));
+            name);
       reader.measured_.push_back(name);
       continue;
     }
@@ -157,17 +155,17 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   auto numbers = readJson(text, metric.where, which);
   if (!numbers) return numbers.takeError();
   if (numbers->array && !metric.series && !metric.take)
-    return llvm::createStringError(
-        fmt::format("at {} is an array; a metric of type Series takes one, or say which of its numbers is meant, as in "
-                    "`from median(json(…))` or `last(…)`",
-                    metric.where));
+    return failure(
+        "at {} is an array; a metric of type Series takes one, or say which of its numbers is meant, as in "
+        "`from median(json(…))` or `last(…)`",
+        metric.where);
   return std::move(numbers->values);
 }
 
 llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, Values values) const {
   const bool last = metric.series || !metric.take || *metric.take == Take::Last;
   const double value = (last ? values.back() : reduced(std::move(values), *metric.take)) * metric.scale;
-  if (!std::isfinite(value)) return llvm::createStringError("in base units it is not finite");
+  if (!std::isfinite(value)) return failure("in base units it is not finite");
   return value;
 }
 
@@ -180,7 +178,7 @@ llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const 
     auto value = valueOf(read, std::move(*values));
     if (!value) return value.takeError();
     if (plan::satisfies(*expectation.bound, *value, *value)) return llvm::Error::success();
-    return llvm::createStringError(fmt::format("it is {}", *value / read.scale));
+    return failure("it is {}", *value / read.scale);
   }
   if (read.from == From::Same)
     return compareFiles(pathOf(read, folder), (std::filesystem::path(root) / read.where).string(), kMostText);
@@ -213,7 +211,7 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     if (!metric.series) continue;
     for (double& one : *values) {
       one *= metric.scale;
-      if (!std::isfinite(one)) return about(metric, llvm::createStringError("in base units it is not finite"));
+      if (!std::isfinite(one)) return about(metric, failure("in base units it is not finite"));
     }
     result.series[metric.name] = llvm::json::Array(*values);
   }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -21,10 +20,10 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
   if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument)
-    return llvm::createStringError(fmt::format("'{}' is no number", excerpt(text)));
+    return failure("'{}' is no number", excerpt(text));
   if (error == std::errc::result_out_of_range)
-    return llvm::createStringError(fmt::format("'{}' is too large or too small for a number", excerpt(text)));
-  if (!std::isfinite(value)) return llvm::createStringError(fmt::format("'{}' is not finite", excerpt(text)));
+    return failure("'{}' is too large or too small for a number", excerpt(text));
+  if (!std::isfinite(value)) return failure("'{}' is not finite", excerpt(text));
   return value;
 }
 
@@ -32,11 +31,10 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& 
   auto buffer = files::map(path, most);
   if (buffer) return buffer;
   const std::error_code code = llvm::errorToErrorCode(buffer.takeError());
-  if (code == std::errc::no_such_file_or_directory) return llvm::createStringError("the program did not write it");
-  if (code == std::errc::invalid_argument) return llvm::createStringError("it is no regular file");
-  if (code == std::errc::file_too_large)
-    return llvm::createStringError(fmt::format("it is too large: at most {} MiB are read", most >> 20));
-  return llvm::createStringError(fmt::format("it cannot be read: {}", code.message()));
+  if (code == std::errc::no_such_file_or_directory) return failure("the program did not write it");
+  if (code == std::errc::invalid_argument) return failure("it is no regular file");
+  if (code == std::errc::file_too_large) return failure("it is too large: at most {} MiB are read", most >> 20);
+  return failure("it cannot be read: {}", code.message());
 }
 
 llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
@@ -50,10 +48,10 @@ llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
     if (which == Which::Last) continue;
     auto value = readNumber(line);
     if (!value) return value.takeError();
-    if (values.size() == kMostValues) return llvm::createStringError("it has more than a million numbers");
+    if (values.size() == kMostValues) return failure("it has more than a million numbers");
     values.push_back(*value);
   }
-  if (last.empty()) return llvm::createStringError("nothing was written");
+  if (last.empty()) return failure("nothing was written");
   if (which == Which::All) return values;
   auto value = readNumber(last);
   if (!value) return llvm::createStringError("its last line: " + llvm::toString(value.takeError()));
@@ -63,8 +61,8 @@ llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
 llvm::Expected<double> readSize(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const auto fail = [&] { return llvm::createStringError(fmt::format("it cannot be read: {}", error.message())); };
-  if (!fs::exists(path, error)) return llvm::createStringError("the program did not write it");
+  const auto fail = [&] { return failure("it cannot be read: {}", error.message()); };
+  if (!fs::exists(path, error)) return failure("the program did not write it");
   uint64_t bytes = 0;
   if (!fs::is_directory(path, error)) {
     bytes = fs::file_size(path, error);
@@ -85,8 +83,8 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
   const llvm::StringRef left = (*found)->getBuffer(), right = (*other)->getBuffer();
   if (left == right) return llvm::Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
-  return llvm::createStringError(fmt::format("it differs from line {} on ({} bytes, {} wanted)",
-                                             1 + std::count(left.begin(), at, '\n'), left.size(), right.size()));
+  return failure("it differs from line {} on ({} bytes, {} wanted)", 1 + std::count(left.begin(), at, '\n'),
+                 left.size(), right.size());
 }
 
 }  // namespace expc::command

@@ -61,10 +61,8 @@ struct Pattern::Parts {
     pcre2_match_context_free(context);
     pcre2_code_free(code);
   }
-  llvm::Error complain(const std::string& what) const {
-    return llvm::createStringError(fmt::format("the pattern '{}' {}", text, what));
-  }
-  llvm::Error failure(int code) const {
+  llvm::Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
+  llvm::Error gaveUp(int code) const {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
       return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
     return complain("failed: " + wordsOf(code));
@@ -81,10 +79,6 @@ struct Pattern::Parts {
   pcre2_match_context* context = nullptr;
 };
 
-Pattern::Pattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Pattern::Pattern(Pattern&&) noexcept = default;
-Pattern::~Pattern() = default;
-
 llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text, uint32_t characters) {
   auto parts = std::make_unique<Parts>();
   parts->text = text;
@@ -95,9 +89,7 @@ llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | characters, &error, &offset, lines);
   pcre2_compile_context_free(lines);
-  if (!parts->code)
-    return llvm::createStringError(
-        fmt::format("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error)));
+  if (!parts->code) return failure("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error));
   parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
   parts->context = pcre2_match_context_create(nullptr);
   pcre2_set_match_limit(parts->context, kMatchLimit);
@@ -113,8 +105,8 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   uint32_t groups = 0;
   pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
   if (groups != 1)
-    return llvm::createStringError(fmt::format(
-        "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
+    return failure("the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text,
+                   groups);
   (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));  // bytes: it reads pieces of a text
   return Pattern(std::move(*parts));
 }
@@ -123,7 +115,7 @@ llvm::Error Pattern::match(llvm::StringRef text) const {
   std::string own;
   const int groups = parts_->match(asUtf8(text, own), 0);
   if (groups == PCRE2_ERROR_NOMATCH) return parts_->complain("matches nothing");
-  return groups < 0 ? parts_->failure(groups) : llvm::Error::success();
+  return groups < 0 ? parts_->gaveUp(groups) : llvm::Error::success();
 }
 
 llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
@@ -146,7 +138,7 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which) const
   for (size_t at = 0; at <= text.size();) {
     const int groups = parts_->match(text, at);
     if (groups == PCRE2_ERROR_NOMATCH) break;
-    if (groups < 0) return parts_->failure(groups);
+    if (groups < 0) return parts_->gaveUp(groups);
     matched = true;
     const size_t* ends = parts_->ends();
     if (groups > 1 && ends[2] != PCRE2_UNSET) {

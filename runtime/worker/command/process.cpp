@@ -20,6 +20,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/serve/strangers.h"
 
@@ -27,6 +28,8 @@ extern char** environ;
 
 namespace expc::command {
 namespace {
+
+using base::failure;
 
 using Clock = std::chrono::steady_clock;
 
@@ -130,8 +133,7 @@ std::string whyNoExec(const std::string& file, int error) {
 
 llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
   if (refusal.step == Refusal::Exec) return llvm::createStringError(whyNoExec(file, refusal.error));
-  return llvm::createStringError(
-      fmt::format("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error)));
+  return failure("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error));
 }
 
 bool larger(int fd, uint64_t most) {
@@ -189,7 +191,7 @@ void Run::watch(const Outputs& outputs) {
 llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
   const Outputs outputs(program_);
   if (outputs.out < 0 || outputs.err < 0)
-    return llvm::createStringError(fmt::format("no file for the output: {}: {}", program_.out, std::strerror(errno)));
+    return failure("no file for the output: {}: {}", program_.out, std::strerror(errno));
   std::vector<char*> argv;
   for (const std::string& argument : program_.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -199,7 +201,7 @@ llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
   end_.least_peak = leastPeak();
   start_ = Clock::now();
   pid_ = startChild(program_, outputs, file.c_str(), argv.data(), self, refusal);
-  if (pid_ < 0) return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));
+  if (pid_ < 0) return failure("no process for the program: {}", std::strerror(errno));
   watch(outputs);
   serve::Strangers strangers = serve::killStrangers({});
   end_.left_behind = strangers.killed;
@@ -227,9 +229,8 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
   const std::string file = locate(program.path);
   if (file.empty()) {
     const char* path = std::getenv("PATH");
-    return llvm::createStringError(
-        fmt::format("the program '{}' is not in PATH; one that stands beside the study is written './{}' (PATH is {})",
-                    program.path, program.path, path ? path : "not set"));
+    return failure("the program '{}' is not in PATH; one that stands beside the study is written './{}' (PATH is {})",
+                   program.path, program.path, path ? path : "not set");
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // whoever the program abandons comes to us and can be found
   sigset_t child, before;

@@ -9,13 +9,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "runtime/base/failure.h"
 
 namespace llvm {
 class MemoryBuffer;
 }
 
 namespace expc::command {
+
+using base::failure;
 
 using Values = std::vector<double>;
 
@@ -32,9 +37,6 @@ class Pattern {
   enum class Use { Number, Match };
   /// The error names the place in the pattern, or the number of groups.
   static llvm::Expected<Pattern> compile(const std::string& text, Use use);
-  Pattern(Pattern&&) noexcept;
-  ~Pattern();
-
   /// The group of the last match, or of every match in order; one that takes a part of a number is an error.
   llvm::Expected<Values> read(llvm::StringRef text, Which which) const;
   /// Success if it matches somewhere.
@@ -42,10 +44,10 @@ class Pattern {
 
  private:
   struct Parts;
-  explicit Pattern(std::unique_ptr<Parts> parts);
+  explicit Pattern(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   /// The number of `text` of which `part` is no more than a piece; "" where there is none.
   llvm::StringRef wholeOf(llvm::StringRef text, llvm::StringRef part) const;
-  std::unique_ptr<Parts> parts_;
+  std::shared_ptr<const Parts> parts_;
 };
 
 /// Empty, or an error where `pointer` is not as RFC 6901 has it.

@@ -85,16 +85,16 @@ class Trial {
 };
 
 llvm::Error Trial::prepare() {
-  if (!spec_.command) return llvm::createStringError("this worker runs commands only, and the trial has none");
+  if (!spec_.command) return failure("this worker runs commands only, and the trial has none");
   if (spec_.rehearsal)
-    return llvm::createStringError("a command is not rehearsed: what its program does on null cards is its own affair");
+    return failure("a command is not rehearsed: what its program does on null cards is its own affair");
   auto reader = MetricReader::make(*spec_.command, spec_.metrics);
   if (!reader) return reader.takeError();
   reader_ = std::move(*reader);
   auto arguments = plan::expandArguments(spec_.command->arguments, plan::argumentValues(spec_));
   if (!arguments) return arguments.takeError();
   if (arguments->empty() || arguments->front().empty())
-    return llvm::createStringError("the command has no program left to run: its name stands for an inactive parameter");
+    return failure("the command has no program left to run: its name stands for an inactive parameter");
   program_.arguments = std::move(*arguments);
   program_.path = plan::programPath(program_.arguments.front(), spec_.root);
   program_.folder = spec_.folder;
@@ -104,9 +104,7 @@ llvm::Error Trial::prepare() {
   std::error_code failed;
   for (const std::string& folder : {spec_.folder, plan::outputsOf(spec_.folder)})
     if (!failed) std::filesystem::create_directories(folder, failed);
-  if (failed)
-    return llvm::createStringError(
-        fmt::format("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message()));
+  if (failed) return failure("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message());
   for (const std::string& file : filesRead(*spec_.command))
     if (file != kOutput && file != kErrors) given_[spec_.folder + "/" + file] = writtenAt(spec_.folder + "/" + file);
   setenv("EXPC_OUT_OF_MEMORY", outOfMemoryFile().c_str(), 1);

@@ -79,16 +79,6 @@ size_t allowedCores() {
   return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
-bool bindToCores(const std::vector<int>& cores) {
-  if (cores.empty()) return true;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core : cores) {
-    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
-  }
-  return sched_setaffinity(0, sizeof(set), &set) == 0;
-}
-
 std::optional<double> residentPeak() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 namespace expc::device {
 
@@ -19,8 +18,6 @@ void describeAllocator(llvm::json::Object& environment);
 
 /// Cores this process may run on.
 size_t allowedCores();
-/// Binds this process to `cores`; nothing happens when there are none. False if the system refuses.
-bool bindToCores(const std::vector<int>& cores);
 
 /// Bytes that were resident at most (VmHWM); nothing if /proc does not say.
 std::optional<double> residentPeak();

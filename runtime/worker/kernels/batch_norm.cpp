@@ -53,7 +53,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
                             double epsilon) {
     RECORD_USER_SCOPE("forward of expc::kernels::TrainBatchNorm");
     const Shape s = shapeOf(x);
-    const BatchNormLoops& loops = batchNormLoops();
+    const BatchNormLoops& loops = loopsOf<BatchNormLoops>();
     const float* in = x.const_data_ptr<float>();
     const auto sums = summed(s, [&](int64_t first, int64_t pixels, double* out) {
       loops.sums(in + first * s.channels, pixels, s.channels, out);
@@ -91,7 +91,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &x = saved[0], &scale = saved[1], &mean = saved[2], &deviation = saved[3];
     const Shape s = shapeOf(x);
-    const BatchNormLoops& loops = batchNormLoops();
+    const BatchNormLoops& loops = loopsOf<BatchNormLoops>();
     const at::Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     const float *in = x.const_data_ptr<float>(), *g = gradient.const_data_ptr<float>(),
                 *means = mean.const_data_ptr<float>();

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "runtime/worker/kernels/loops.h"
+
 namespace expc::kernels {
 
 /// x, y, g (gradient of y), gx: [pixels][channels].
@@ -20,10 +22,5 @@ struct BatchNormLoops {
   void (*grad_apply)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean,
                      const float* factor, const float* from_g, const float* from_x, float* gx);
 };
-
-/// The best loops for this processor.
-const BatchNormLoops& batchNormLoops();
-/// All that this processor runs, for tests; the last is the best. Ends with null.
-const BatchNormLoops* const* allBatchNormLoops();
 
 }  // namespace expc::kernels

@@ -111,7 +111,7 @@ TEST_CASE("every instruction set gives the same sums") {
     const auto wanted = at::cat({x.to(at::kDouble).sum(0), x.to(at::kDouble).square().sum(0)});
     const auto grad_wanted =
         at::cat({g.to(at::kDouble).sum(0), (g.to(at::kDouble) * (x.to(at::kDouble) - mean)).sum(0)});
-    for (const BatchNormLoops* const* loops = allBatchNormLoops(); *loops != nullptr; ++loops) {
+    for (const BatchNormLoops* const* loops = allLoops<BatchNormLoops>(); *loops != nullptr; ++loops) {
       CAPTURE((*loops)->name);
       const auto sums = at::empty({2 * channels}, at::kDouble), grad_sums = at::empty({2 * channels}, at::kDouble);
       (*loops)->sums(x.const_data_ptr<float>(), pixels, channels, sums.mutable_data_ptr<double>());

@@ -70,7 +70,7 @@ template <typename S, int N>
 void checkRounding(int members) {
   CAPTURE(N);
   CAPTURE(members);
-  const DecoderLoops<S>& loops = decoderLoops<S>();
+  const DecoderLoops<S>& loops = loopsOf<DecoderLoops<S>>();
   const auto x = some<S>(1), g = some<S>(2);
   for (const int bits : {8, 4}) {
     CAPTURE(bits);
@@ -91,7 +91,7 @@ void checkRounding(int members) {
 
 template <typename S, int N>
 void checkSingles() {
-  const DecoderLoops<S>& loops = decoderLoops<S>();
+  const DecoderLoops<S>& loops = loopsOf<DecoderLoops<S>>();
   const auto gate = some<S>(3, 9), up = some<S>(4), g = some<S>(5);
   Values<S> expected, expected_up, found, found_up;
   loops.swiglu(gate->at, up->at, kCount, expected.at);
@@ -111,7 +111,7 @@ void checkTurn() {
   const auto x = some<S>(7);
   for (const float sign : {1.0F, -1.0F}) {
     Values<S> expected, found;
-    decoderLoops<S>().turn(x->at, angles->at, kFirst, kPeriod, kRows, kHeads, kHeadWidth, sign, expected.at);
+    loopsOf<DecoderLoops<S>>().turn(x->at, angles->at, kFirst, kPeriod, kRows, kHeads, kHeadWidth, sign, expected.at);
     for (int64_t item = 0; item < kCount / N; ++item)
       cuda::turn<S, N>(x->at, angles->at, kFirst, kPeriod, kHeads, kHeadWidth, sign, item, found.at);
     checkNear(found, expected);

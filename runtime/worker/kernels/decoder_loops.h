@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/worker/kernels/elements.h"
+#include "runtime/worker/kernels/loops.h"
 
 namespace expc::kernels {
 
@@ -45,16 +46,6 @@ struct DecoderLoops {
   /// y = (g scale) (1 / scale), 0 where not inside; y may be g.
   void (*round_grad)(const S* g, const bool* inside, const float* scale, int64_t rows, int64_t width, S* y);
 };
-
-/// The best loops for this processor, or those chosen.
-template <typename S>
-const DecoderLoops<S>& decoderLoops();
-/// All that this processor runs, for tests; the last is the best. Ends with null.
-template <typename S>
-const DecoderLoops<S>* const* allDecoderLoops();
-/// For tests; null goes back to the best.
-template <typename S>
-void chooseDecoderLoops(const DecoderLoops<S>* loops);
 
 /// Types that matrices are stored in.
 enum class Stored { Fp64, Fp32, Bf16, Fp16 };

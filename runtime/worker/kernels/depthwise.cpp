@@ -56,7 +56,7 @@ at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const Depthwis
       at::empty({s.batch, s.channels, s.out_height, s.out_width}, x.options().memory_format(x.suggest_memory_format()));
   const T* in = x.const_data_ptr<T>();
   T* out = y.mutable_data_ptr<T>();
-  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
+  const DepthwiseLoops<T>& loops = loopsOf<DepthwiseLoops<T>>();
   if (order == at::MemoryFormat::ChannelsLast) {
     const auto taps = byTap<T>(weight, false);
     at::parallel_for(0, s.batch * s.out_height, grain(18 * s.out_width * s.channels),
@@ -76,7 +76,7 @@ at::Tensor inputGrad(const at::Tensor& gy, const at::Tensor& weight, const Depth
   at::Tensor gx = at::empty(x.sizes(), gy.options().memory_format(x.suggest_memory_format()));
   const T* in = gy.const_data_ptr<T>();
   T* out = gx.mutable_data_ptr<T>();
-  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
+  const DepthwiseLoops<T>& loops = loopsOf<DepthwiseLoops<T>>();
   const int64_t row_flops = 18 * s.width * s.channels / s.stride;
   if (order == at::MemoryFormat::ChannelsLast && s.stride == 1) {
     const auto taps = byTap<T>(weight, true);
@@ -100,7 +100,7 @@ at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const Depthwise
   at::Tensor gw = at::empty({s.channels, 1, 3, 3}, gy.options().memory_format(at::MemoryFormat::Contiguous));
   const T *in = x.const_data_ptr<T>(), *g = gy.const_data_ptr<T>();
   T* out = gw.mutable_data_ptr<T>();
-  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
+  const DepthwiseLoops<T>& loops = loopsOf<DepthwiseLoops<T>>();
   const int64_t flops = 18 * s.batch * s.out_height * s.out_width;
   if (order == at::MemoryFormat::ChannelsLast) {
     // A cache line of channels at a time, which is a whole vector too.

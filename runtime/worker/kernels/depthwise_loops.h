@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "runtime/worker/kernels/loops.h"
+
 namespace expc::kernels {
 
 /// 3 x 3, padding 1: out = (in - 1) / stride + 1 each way.
@@ -34,12 +36,5 @@ struct DepthwiseLoops {
 
 /// Elements of scratch memory that the NCHW loops need.
 int64_t scratchSize(const DepthwiseShape& shape);
-
-/// The best loops for this processor; T is float or double.
-template <typename T>
-const DepthwiseLoops<T>& depthwiseLoops();
-/// All that this processor runs, for tests; the last is the best. Ends with null.
-template <typename T>
-const DepthwiseLoops<T>* const* allDepthwiseLoops();
 
 }  // namespace expc::kernels

@@ -139,7 +139,7 @@ void compareInstructionSets(at::ScalarType type, double bound) {
       const auto taps = w.t().contiguous();
       std::vector<T> scratch(static_cast<size_t>(scratchSize(shape)));
       std::vector<std::vector<at::Tensor>> results;
-      for (const DepthwiseLoops<T>* const* loops = allDepthwiseLoops<T>(); *loops != nullptr; ++loops) {
+      for (const DepthwiseLoops<T>* const* loops = allLoops<DepthwiseLoops<T>>(); *loops != nullptr; ++loops) {
         std::vector<at::Tensor> r;
         const T *in = x.const_data_ptr<T>(), *g = gy.const_data_ptr<T>(), *weight = w.const_data_ptr<T>();
         const auto result = [&](const at::Tensor& like) {

@@ -43,7 +43,7 @@ template <typename S>
 at::Tensor packed(const at::Tensor& weight, int64_t row, int64_t column, int64_t k, int64_t n) {
   using A = typename Number<S>::Wide;
   const at::Tensor values = rounded<S>(weight);
-  const BlockLoops<S>& loops = blockLoops<S>();
+  const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
   at::Tensor to = at::empty({loops.packed_size(k, n)}, values.options().memory_format(at::MemoryFormat::Contiguous));
   loops.pack(read<A>(values), row, column, k, n, write<A>(to));
   return to;
@@ -93,7 +93,7 @@ struct BlockPasses {
 
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
                             const BlockSettings& settings) {
-    const BlockLoops<S>& loops = blockLoops<S>();
+    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     const int64_t in = x.size(1), hidden = p[0].size(0), out = p[6].size(0);
     at::Tensor z1;
@@ -147,7 +147,7 @@ struct BlockPasses {
   /// Gradients of x and of the nine parameters.
   static variable_list backward(const variable_list& saved, const at::Tensor& gradient, int64_t stride, bool skip,
                                 bool image, bool wants_x) {
-    const BlockLoops<S>& loops = blockLoops<S>();
+    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor &x = saved[0], &z1 = saved[1], &z2 = saved[2], &z3 = saved[3], &w1 = saved[4], &w2 = saved[6],
                      &w3 = saved[8];
     const Norm<A> norm1(saved[10]), norm2(saved[11]), norm3(saved[12]);
@@ -269,7 +269,7 @@ struct LastPasses {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const at::Tensor& weight,
                             const at::Tensor& scale, const at::Tensor& shift, const Running& running,
                             const NormOptions& options) {
-    const BlockLoops<S>& loops = blockLoops<S>();
+    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     const int64_t in = x.size(1), channels = weight.size(0);
     const at::Tensor w = packed<S>(weight, 1, in, in, channels),
@@ -289,7 +289,7 @@ struct LastPasses {
   }
 
   static variable_list backward(const variable_list& saved, const at::Tensor& gradient, bool wants_x) {
-    const BlockLoops<S>& loops = blockLoops<S>();
+    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor &x = saved[0], &z = saved[1], &weight = saved[2];
     const Norm<A> norm(saved[4]);
     const int64_t in = x.size(1), channels = z.size(1);

@@ -12,6 +12,7 @@
 
 #include "runtime/worker/kernels/depthwise_loops.h"
 #include "runtime/worker/kernels/elements.h"
+#include "runtime/worker/kernels/loops.h"
 
 namespace expc::kernels {
 
@@ -101,15 +102,5 @@ constexpr int64_t kTilePixels = 96;
 
 /// What is larger will not be in a cache when it is read next.
 constexpr size_t kCachedBytes = 16 << 20;
-
-/// The best loops for this processor; S is float, double or Bf16.
-template <typename S>
-const BlockLoops<S>& blockLoops();
-/// All that this processor runs, for tests; the last is the best. Ends with null.
-template <typename S>
-const BlockLoops<S>* const* allBlockLoops();
-/// For tests, between steps: one of them runs from now on; null: the best again.
-template <typename S>
-void chooseBlockLoops(const BlockLoops<S>* loops);
 
 }  // namespace expc::kernels

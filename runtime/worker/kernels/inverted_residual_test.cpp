@@ -114,12 +114,12 @@ void compare(const at::Tensor& y, const at::Tensor& wanted, const State& ours, c
 /// Calls work() with the loops of every instruction set that this processor has.
 template <typename S, typename Work>
 void withEachLoops(Work work) {
-  for (const BlockLoops<S>* const* loops = allBlockLoops<S>(); *loops != nullptr; ++loops) {
+  for (const BlockLoops<S>* const* loops = allLoops<BlockLoops<S>>(); *loops != nullptr; ++loops) {
     CAPTURE(std::string((*loops)->name));
-    chooseBlockLoops<S>(*loops);
+    chooseLoops<BlockLoops<S>>(*loops);
     work();
   }
-  chooseBlockLoops<S>(nullptr);
+  chooseLoops<BlockLoops<S>>(nullptr);
 }
 template <typename Work>
 void withEachInstructionSet(at::ScalarType type, Work work) {

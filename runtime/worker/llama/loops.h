@@ -27,7 +27,7 @@ template <typename Work>
 void withLoops(const at::Tensor& x, Work work) {
   const auto of = [&](auto stored) {
     using S = decltype(stored);
-    work(x.is_cpu() ? kernels::decoderLoops<S>() : kernels::deviceLoops()->of<S>(), stored);
+    work(x.is_cpu() ? kernels::loopsOf<kernels::DecoderLoops<S>>() : kernels::deviceLoops()->of<S>(), stored);
   };
   if (x.scalar_type() == at::kFloat)
     of(float());

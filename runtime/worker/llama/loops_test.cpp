@@ -53,20 +53,21 @@ void compare(const Function& function, const Tensors& inputs, at::ScalarType typ
 
 /// With the loops of every instruction set, in both types that they store.
 void compareAll(const Function& function, const Tensors& inputs) {
-  for (const auto* const* loops = kernels::allDecoderLoops<float>(); *loops != nullptr; ++loops) {
+  for (const auto* const* loops = kernels::allLoops<kernels::DecoderLoops<float>>(); *loops != nullptr; ++loops) {
     const std::string name = (*loops)->name;
     CAPTURE(name);
-    kernels::chooseDecoderLoops<float>(*loops);
+    kernels::chooseLoops<kernels::DecoderLoops<float>>(*loops);
     compare(function, inputs, at::kFloat, 3e-6);
   }
-  for (const auto* const* loops = kernels::allDecoderLoops<kernels::Bf16>(); *loops != nullptr; ++loops) {
+  for (const auto* const* loops = kernels::allLoops<kernels::DecoderLoops<kernels::Bf16>>(); *loops != nullptr;
+       ++loops) {
     const std::string name = (*loops)->name;
     CAPTURE(name);
-    kernels::chooseDecoderLoops<kernels::Bf16>(*loops);
+    kernels::chooseLoops<kernels::DecoderLoops<kernels::Bf16>>(*loops);
     compare(function, inputs, at::kBFloat16, 0x1p-6);  // logits and their gradients are rounded, too
   }
-  kernels::chooseDecoderLoops<float>(nullptr);
-  kernels::chooseDecoderLoops<kernels::Bf16>(nullptr);
+  kernels::chooseLoops<kernels::DecoderLoops<float>>(nullptr);
+  kernels::chooseLoops<kernels::DecoderLoops<kernels::Bf16>>(nullptr);
 }
 
 TEST_CASE("loops give what torch's operators give in double precision") {
@@ -128,18 +129,19 @@ TEST_CASE("rounding by loops gives the bits of torch's operators") {
       REQUIRE_FALSE(loopsServe(spread));
       const auto plain = rounded(spread.detach(), weight);
       for (size_t i = 0;; ++i) {
-        const auto* narrow = kernels::allDecoderLoops<float>()[i];
+        const auto* narrow = kernels::allLoops<kernels::DecoderLoops<float>>()[i];
         if (narrow == nullptr) break;
         const std::string name = narrow->name;
         CAPTURE(name);
-        kernels::chooseDecoderLoops<float>(narrow);
-        kernels::chooseDecoderLoops<kernels::Bf16>(kernels::allDecoderLoops<kernels::Bf16>()[i]);
+        kernels::chooseLoops<kernels::DecoderLoops<float>>(narrow);
+        kernels::chooseLoops<kernels::DecoderLoops<kernels::Bf16>>(
+            kernels::allLoops<kernels::DecoderLoops<kernels::Bf16>>()[i]);
         const auto found = rounded(x.clone(), weight);
         CHECK(at::equal(found.first, plain.first));
         CHECK(at::equal(found.second, plain.second));
       }
-      kernels::chooseDecoderLoops<float>(nullptr);
-      kernels::chooseDecoderLoops<kernels::Bf16>(nullptr);
+      kernels::chooseLoops<kernels::DecoderLoops<float>>(nullptr);
+      kernels::chooseLoops<kernels::DecoderLoops<kernels::Bf16>>(nullptr);
     }
   }
 }

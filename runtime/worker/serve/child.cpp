@@ -4,7 +4,6 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -29,17 +28,9 @@ namespace expc::serve {
 namespace {
 
 void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
-  const std::vector<int> cores = rankCores(spec, rank);
-  if (cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core : cores) {
-    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
-  }
   // A narrower mask than the engine saw is worth a word in the log, not the trial.
-  if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, std::strerror(errno));
-  }
+  const std::string why = bindCores(rankCores(spec, rank));
+  if (!why.empty()) std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, why.c_str());
 }
 
 void bindToMemory(const plan::TrialSpec& spec, unsigned rank) {
@@ -70,12 +61,7 @@ bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
   packet.close(packet.log_fd);
-  plan::LaunchReply reply;
-  reply.type = plan::LaunchReply::Type::Exited;
-  reply.id = launch;
-  reply.pid = getpid();
-  reply.at = bootSeconds();
-  return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(reply)));
+  return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(endOf(launch, getpid(), 0, bootSeconds()))));
 }
 
 /// The next launch; nothing once nobody will send one.
@@ -113,6 +99,16 @@ double bootSeconds() {
   timespec time{};
   clock_gettime(CLOCK_BOOTTIME, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
+  plan::LaunchReply reply;
+  reply.type = plan::LaunchReply::Type::Exited;
+  reply.id = launch;
+  reply.pid = pid;
+  reply.status = status;
+  reply.at = at;
+  return reply;
 }
 
 void takePlace(const plan::TrialSpec& spec, unsigned rank) {

@@ -16,6 +16,8 @@ namespace expc::serve {
 
 /// Seconds since the machine was started (CLOCK_BOOTTIME).
 double bootSeconds();
+/// What is told of a launch whose process has ended.
+plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
 
 /// Binds this process to the cores and memory of a rank's slots; where that may not be done the log says so.
 void takePlace(const plan::TrialSpec& spec, unsigned rank);

@@ -6,6 +6,16 @@
 #include "runtime/worker/serve/serve.h"
 
 namespace expc::serve {
+namespace {
+
+plan::Event lastEvent(plan::Event::Type type, std::string_view reason) {
+  plan::Event event;
+  event.type = type;
+  event.reason = reason;
+  return event;
+}
+
+}  // namespace
 
 EventWriter::EventWriter(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
 
@@ -45,26 +55,16 @@ bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase
   return write(event);
 }
 
-bool EventWriter::failed(std::string_view reason) {
-  plan::Event event;
-  event.type = plan::Event::Type::Failed;
-  event.reason = reason;
-  return write(event);
-}
+bool EventWriter::failed(std::string_view reason) { return write(lastEvent(plan::Event::Type::Failed, reason)); }
 
 bool EventWriter::lostOthers(std::string_view reason) {
-  plan::Event event;
-  event.type = plan::Event::Type::Failed;
-  event.reason = reason;
+  plan::Event event = lastEvent(plan::Event::Type::Failed, reason);
   event.lost_others = true;
   return write(event);
 }
 
 bool EventWriter::infeasible(std::string_view reason) {
-  plan::Event event;
-  event.type = plan::Event::Type::Infeasible;
-  event.reason = reason;
-  return write(event);
+  return write(lastEvent(plan::Event::Type::Infeasible, reason));
 }
 
 }  // namespace expc::serve

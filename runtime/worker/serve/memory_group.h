@@ -36,7 +36,6 @@ class MemoryGroup {
 
  private:
   friend class RankMemory;
-  bool enter(const std::string& parent);
 
   std::string parent_, folder_;  // "" without a group
   const char* events_ = "";

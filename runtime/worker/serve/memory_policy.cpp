@@ -20,6 +20,14 @@ using NodeMask = std::array<unsigned long, kNodes / kBits>;
 
 }  // namespace
 
+std::string bindCores(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores)
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
+  return cores.empty() || sched_setaffinity(0, sizeof set, &set) == 0 ? "" : std::strerror(errno);
+}
+
 std::string bindMemory(const std::vector<int>& nodes) {
   NodeMask mask{};
   bool any = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// On which NUMA nodes a process's memory is.
+// On which cores a process runs, and on which NUMA nodes its memory is.
 
 #include <llvm/Support/JSON.h>
 
@@ -8,6 +8,10 @@
 #include <vector>
 
 namespace expc::serve {
+
+/// From here on this thread, and those that it starts, run on `cores` alone; no cores leave it as it is. "" or what the
+/// system said against it.
+std::string bindCores(const std::vector<int>& cores);
 
 /// From here on this process, its threads and children take memory from `nodes` alone; no nodes leave it as it is. ""
 /// or what the system said against it.

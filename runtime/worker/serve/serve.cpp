@@ -140,12 +140,7 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
 void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   std::string text = "the launch server refused the request: " + why + "\n";
   [[maybe_unused]] ssize_t written = ::write(log_fd >= 0 ? log_fd : STDERR_FILENO, text.data(), text.size());
-  plan::LaunchReply reply;
-  reply.type = plan::LaunchReply::Type::Exited;
-  reply.id = id;
-  reply.status = W_EXITCODE(127, 0);
-  reply.at = bootSeconds();
-  send(reply);
+  send(endOf(id, 0, W_EXITCODE(127, 0), bootSeconds()));
 }
 
 void Server::reap() {
@@ -169,12 +164,7 @@ void Server::reap() {
 }
 
 void Server::exited(Rank& rank, int status, double at, std::vector<int> stuck) {
-  plan::LaunchReply reply;
-  reply.type = plan::LaunchReply::Type::Exited;
-  reply.at = at;
-  reply.id = rank.launch;
-  reply.pid = rank.pid;
-  reply.status = status;
+  plan::LaunchReply reply = endOf(rank.launch, rank.pid, status, at);
   reply.out_of_memory = memoryEvidence(rank, reply);
   reply.stuck = std::move(stuck);
   send(reply);

@@ -1,7 +1,5 @@
 #include "runtime/worker/text/batches.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -23,9 +21,8 @@ class Packer {
 
   llvm::Error add(const Sample& sample, size_t number) {
     if (!split_ && sample.size() > size_)
-      return llvm::createStringError(
-          fmt::format("sample {} has {} tokens, a pack holds {}; cut samples to that (max_length), or pack without",
-                      number, sample.size(), size_));
+      return failure("sample {} has {} tokens, a pack holds {}; cut samples to that (max_length), or pack without",
+                     number, sample.size(), size_);
     if (!split_ && pack_.tokens.size() + sample.size() > size_) emit();
     for (size_t at = 0; at < sample.size();) {
       if (pack_.tokens.size() == size_) emit();

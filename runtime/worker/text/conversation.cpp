@@ -32,15 +32,8 @@ llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, st
 }  // namespace
 
 const char* nameOf(Role role) {
-  switch (role) {
-    case Role::System:
-      return "system";
-    case Role::User:
-      return "user";
-    case Role::Assistant:
-      return "assistant";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"system", "user", "assistant"};
+  return kNames[static_cast<size_t>(role)];
 }
 
 std::optional<std::string> problemOf(const Conversation& conversation) {

@@ -23,8 +23,7 @@ class CsvRows : public RowReader {
     auto more = rows_.next(cells);
     if (!more || !*more) return more;
     if (cells.size() != columns_.size())
-      return llvm::createStringError(
-          fmt::format("{} cells, the first row names {} columns", cells.size(), columns_.size()));
+      return failure("{} cells, the first row names {} columns", cells.size(), columns_.size());
     row.clear();
     for (size_t at = 0; at < cells.size(); ++at) {
       if (!llvm::json::isUTF8(cells[at]))
@@ -38,12 +37,11 @@ class CsvRows : public RowReader {
   llvm::Error header() {
     auto more = rows_.next(columns_);
     if (!more) return more.takeError();
-    if (!*more) return llvm::createStringError("the file is empty; its first row names the columns");
+    if (!*more) return failure("the file is empty; its first row names the columns");
     for (auto name = columns_.begin(); name != columns_.end(); ++name) {
       if (!llvm::json::isUTF8(*name)) return notUtf8("a column's name");
       if (std::find(columns_.begin(), name, *name) != name)
-        return llvm::createStringError(
-            fmt::format("two columns are called '{}'", llvm::StringRef(*name).take_front(40).str()));
+        return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40).str());
     }
     return llvm::Error::success();
   }

@@ -1,6 +1,5 @@
 #include "runtime/worker/text/dataset.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -17,14 +16,13 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
     llvm::sys::path::append(path, std::string(nameOf(kind)) + ending);
     if (!llvm::sys::fs::exists(path)) continue;
     if (!found.empty())
-      return llvm::createStringError(
-          fmt::format("{} and {} are both rows of template {}; name one with file(…), or remove the other", found,
-                      path.str().str(), nameOf(kind)));
+      return failure("{} and {} are both rows of template {}; name one with file(…), or remove the other", found,
+                     path.str().str(), nameOf(kind));
     found = path.str().str();
   }
   if (found.empty())
-    return llvm::createStringError(fmt::format("{}: it has no rows of template {}: {}.jsonl, {}.json or {}.csv", folder,
-                                               nameOf(kind), nameOf(kind), nameOf(kind), nameOf(kind)));
+    return failure("{}: it has no rows of template {}: {}.jsonl, {}.json or {}.csv", folder, nameOf(kind), nameOf(kind),
+                   nameOf(kind), nameOf(kind));
   return found;
 }
 
@@ -85,8 +83,7 @@ class Reader {
       if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
       before.insert(before.end(), messages->begin(), messages->end());
     }
-    if (const auto problem = problemOf(before))
-      return llvm::createStringError(fmt::format("'{}': {}", column.str(), *problem));
+    if (const auto problem = problemOf(before)) return failure("'{}': {}", column.str(), *problem);
     return before;
   }
 
@@ -132,11 +129,11 @@ llvm::Error Reader::lendAnswers() {
   std::vector<size_t> next(2 * count + 1, 2 * count);
   for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
   if (count < 2 || next[0] >= 2 * count)
-    return llvm::createStringError(
-        fmt::format("dpo needs two answers a row; these rows have one, and a rejected answer cannot be taken from "
-                    "another row since all {} answers "
-                    "are alike; add columns chosen and rejected, or take more rows",
-                    count));
+    return failure(
+        "dpo needs two answers a row; these rows have one, and a rejected answer cannot be taken from "
+        "another row since all {} answers "
+        "are alike; add columns chosen and rejected, or take more rows",
+        count);
   for (size_t at = 0; at < count; ++at)
     examples_[at].rejected = {examples_[at].chosen.front(), assistant(answer(next[at]))};
   return llvm::Error::success();
@@ -152,16 +149,14 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     if (!more) return more.takeError();
     if (!*more) break;
     if (auto error = reader.add(row))
-      return llvm::createStringError(
-          fmt::format("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind)));
+      return failure("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind));
   }
-  if (count == 0) return llvm::createStringError(fmt::format("{}: it has no rows", rows.name()));
+  if (count == 0) return failure("{}: it has no rows", rows.name());
   Dataset dataset;
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
   if (dataset.borrowed_answers)
-    if (auto error = reader.lendAnswers())
-      return llvm::createStringError(fmt::format("{}: {}", rows.name(), llvm::toString(std::move(error))));
+    if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), llvm::toString(std::move(error)));
   dataset.examples = reader.take();
   return dataset;
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -20,7 +19,7 @@ class JsonRows : public RowReader {
     skipSpace();
     if (!begun_) {
       begun_ = true;
-      if (rest_.empty()) return llvm::createStringError("the file is empty");
+      if (rest_.empty()) return failure("the file is empty");
       array_ = rest_.consume_front("[");
       skipSpace();
       first_ = true;
@@ -33,7 +32,7 @@ class JsonRows : public RowReader {
     auto length = rowLength();
     if (!length) return length.takeError();
     if (!llvm::json::isUTF8(rest_.take_front(*length)))
-      return llvm::createStringError("it is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
+      return failure("it is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
     auto value = plan::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
     rest_ = rest_.drop_front(*length);
@@ -54,16 +53,16 @@ class JsonRows : public RowReader {
     if (rest_.consume_front("]")) {
       ended_ = true;
       skipSpace();
-      if (!rest_.empty()) return llvm::createStringError("something follows the array's end");
+      if (!rest_.empty()) return failure("something follows the array's end");
       return false;
     }
     if (!first_ && !rest_.consume_front(",")) {
-      if (rest_.empty()) return llvm::createStringError("the file ends within its array; it may be cut off");
-      return llvm::createStringError("expected a comma or the array's end");
+      if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
+      return failure("expected a comma or the array's end");
     }
     first_ = false;
     skipSpace();
-    if (rest_.empty()) return llvm::createStringError("the file ends within its array; it may be cut off");
+    if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
     return true;
   }
 
@@ -73,8 +72,7 @@ class JsonRows : public RowReader {
     bool in_string = false;
     for (size_t at = 0; at < rest_.size(); ++at) {
       if (at > kLargestRow)
-        return llvm::createStringError(
-            fmt::format("it is longer than {} bytes; a quote or a bracket may not be closed", kLargestRow));
+        return failure("it is longer than {} bytes; a quote or a bracket may not be closed", kLargestRow);
       const char c = rest_[at];
       if (in_string) {
         if (c == '\\')
@@ -91,7 +89,7 @@ class JsonRows : public RowReader {
         return at;
       }
     }
-    if (depth > 0 || in_string) return llvm::createStringError("the file ends within it; it may be cut off");
+    if (depth > 0 || in_string) return failure("the file ends within it; it may be cut off");
     return rest_.size();
   }
 

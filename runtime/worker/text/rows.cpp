@@ -15,8 +15,7 @@ llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& pa
   const llvm::StringRef ending = llvm::sys::path::extension(path);
   const bool csv = ending.equals_insensitive(".csv");
   if (!csv && !ending.equals_insensitive(".json") && !ending.equals_insensitive(".jsonl"))
-    return llvm::createStringError(
-        fmt::format("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path));
+    return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
   auto buffer = openFile(path, std::numeric_limits<uint64_t>::max(), "data is a file of rows: .json, .jsonl or .csv");
   if (!buffer) return buffer.takeError();
   auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
@@ -32,7 +31,7 @@ std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::st
 llvm::Expected<bool> RowReader::next(llvm::json::Object& row) {
   ++number_;
   auto more = read(row);
-  if (!more) return llvm::createStringError(fmt::format("{}: {}", place(), llvm::toString(more.takeError())));
+  if (!more) return failure("{}: {}", place(), llvm::toString(more.takeError()));
   return *more;
 }
 

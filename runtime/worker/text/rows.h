@@ -10,9 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/csv.h"
 
 namespace expc::text {
+
+using base::failure;
 
 enum class RowFormat { Json, Csv };
 

@@ -42,10 +42,10 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
   for (const auto& [name, place] : needed)
     if ((*place = find(name)) < 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
   if (!missing.empty())
-    return llvm::createStringError(
-        fmt::format("it has no special token {}; conversations are written with those of Llama 3, so a tokenizer of "
-                    "Llama 3 is needed",
-                    missing));
+    return failure(
+        "it has no special token {}; conversations are written with those of Llama 3, so a tokenizer of "
+        "Llama 3 is needed",
+        missing);
   // Llama 3's first release had no token for padding; what stands there is masked, so any will do.
   result.pad = find("<|finetune_right_pad_id|>");
   if (result.pad < 0) result.pad = result.end_of_text;

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/failure.h"
+
 namespace expc::text {
 
 const llvm::StringLiteral kLlama3Pattern =
@@ -18,6 +20,8 @@ const llvm::StringLiteral kGpt2Pattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 namespace {
+
+using base::failure;
 
 constexpr size_t kLongestPattern = 64 << 10;
 // Steps from one place of the text. A pattern that needs more backtracks without end.
@@ -40,17 +44,15 @@ llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern.substr(at).starts_with("[:"))
-      return llvm::createStringError(
-          fmt::format("the pattern '{}' has a class by name ([:…:]), which is not supported", pattern.str()));
+      return failure("the pattern '{}' has a class by name ([:…:]), which is not supported", pattern.str());
     if (pattern[at] != '\\' || at + 1 == pattern.size()) {
       result += pattern[at];
       continue;
     }
     const char escaped = pattern[++at];
     if (llvm::isAlnum(escaped) && !kKnownEscapes.contains(escaped))
-      return llvm::createStringError(
-          fmt::format("the pattern '{}' uses \\{}, which regular expressions take differently; it is not supported",
-                      pattern.str(), escaped));
+      return failure("the pattern '{}' uses \\{}, which regular expressions take differently; it is not supported",
+                     pattern.str(), escaped);
     if (escaped == 's')
       result += "\\p{White_Space}";
     else if (escaped == 'S')
@@ -84,22 +86,21 @@ struct Scratch {
 
 }  // namespace
 
-struct PatternSplitter::Parts {
-  ~Parts() { pcre2_code_free(code); }
+struct Splitter::Pattern {
+  ~Pattern() { pcre2_code_free(code); }
+
   std::string text;
   pcre2_code* code = nullptr;
 };
 
-PatternSplitter::PatternSplitter(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-PatternSplitter::PatternSplitter(PatternSplitter&&) noexcept = default;
-PatternSplitter& PatternSplitter::operator=(PatternSplitter&&) noexcept = default;
-PatternSplitter::~PatternSplitter() = default;
+llvm::Expected<Splitter> Splitter::compile(llvm::StringRef pattern) {
+  return pattern == kLlama3Pattern ? Splitter() : byPcre2(pattern);
+}
 
-llvm::Expected<PatternSplitter> PatternSplitter::compile(llvm::StringRef pattern) {
+llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   if (pattern.size() > kLongestPattern)
-    return llvm::createStringError(
-        fmt::format("a pattern of {} bytes, at most {} are taken", pattern.size(), kLongestPattern));
-  auto parts = std::make_unique<Parts>();
+    return failure("a pattern of {} bytes, at most {} are taken", pattern.size(), kLongestPattern);
+  auto parts = std::make_shared<Pattern>();
   parts->text = pattern.str();
   auto text = translated(pattern);
   if (!text) return text.takeError();
@@ -107,47 +108,36 @@ llvm::Expected<PatternSplitter> PatternSplitter::compile(llvm::StringRef pattern
   size_t offset = 0;
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
-  if (!parts->code)
-    return llvm::createStringError(fmt::format("the pattern '{}' is wrong: {}", parts->text, wordsOf(error)));
+  if (!parts->code) return failure("the pattern '{}' is wrong: {}", parts->text, wordsOf(error));
   // Where it is refused (a system without executable memory) matching works without.
   (void)pcre2_jit_compile(parts->code, PCRE2_JIT_COMPLETE);
-  return PatternSplitter(std::move(parts));
+  Splitter splitter;
+  splitter.pattern_ = std::move(parts);
+  return splitter;
 }
 
-llvm::Error PatternSplitter::split(llvm::StringRef text, PieceSink piece) const {
+llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
+  if (!pattern_) {
+    splitAsLlama3(text, piece);
+    return llvm::Error::success();
+  }
   thread_local Scratch scratch;
   size_t begin = 0;  // of what no match has covered yet
   for (size_t at = 0; at < text.size();) {
-    const int found = pcre2_match(parts_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+    const int found = pcre2_match(pattern_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
                                   PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK, scratch.data, scratch.context);
     if (found == PCRE2_ERROR_NOMATCH) break;
     if (found < 0)
-      return llvm::createStringError(fmt::format("the pattern '{}' was given up on a text of {} bytes: {}",
-                                                 parts_->text, text.size(), wordsOf(found)));
+      return failure("the pattern '{}' was given up on a text of {} bytes: {}", pattern_->text, text.size(),
+                     wordsOf(found));
     const size_t* ends = pcre2_get_ovector_pointer(scratch.data);
     // \K in a lookaround can put the ends the wrong way round.
-    if (ends[0] < at || ends[1] <= ends[0])
-      return llvm::createStringError(fmt::format("the pattern '{}' matches backwards", parts_->text));
+    if (ends[0] < at || ends[1] <= ends[0]) return failure("the pattern '{}' matches backwards", pattern_->text);
     if (ends[0] > begin) piece(text.slice(begin, ends[0]));
     piece(text.slice(ends[0], ends[1]));
     at = begin = ends[1];
   }
   if (begin < text.size()) piece(text.substr(begin));
-  return llvm::Error::success();
-}
-
-llvm::Expected<Splitter> Splitter::compile(llvm::StringRef pattern) {
-  Splitter splitter;
-  if (pattern == kLlama3Pattern) return splitter;
-  auto compiled = PatternSplitter::compile(pattern);
-  if (!compiled) return compiled.takeError();
-  splitter.pattern_ = std::make_unique<PatternSplitter>(std::move(*compiled));
-  return splitter;
-}
-
-llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
-  if (pattern_) return pattern_->split(text, piece);
-  splitAsLlama3(text, piece);
   return llvm::Error::success();
 }
 

@@ -21,38 +21,25 @@ using PieceSink = llvm::function_ref<void(llvm::StringRef)>;
 /// tiktoken.
 void splitAsLlama3(llvm::StringRef text, PieceSink piece);
 
-/// A pattern compiled by PCRE2, just in time where the machine allows. `\s` is Unicode's White_Space, as in tiktoken
-/// and Hugging Face's tokenizers. Several threads may use one.
-class PatternSplitter {
+/// Splits by Llama 3's pattern with splitAsLlama3 and by any other with PCRE2, which compiles it just in time where the
+/// machine allows. `\s` is Unicode's White_Space, as in tiktoken and Hugging Face's tokenizers. Several threads may use
+/// one.
+class Splitter {
  public:
+  /// Llama 3's.
+  Splitter() = default;
   /// Errors: the pattern is wrong, or has what PCRE2 takes otherwise than the engines of tokenizers do (\w, \b, …).
-  static llvm::Expected<PatternSplitter> compile(llvm::StringRef pattern);
-
-  PatternSplitter(PatternSplitter&&) noexcept;
-  PatternSplitter& operator=(PatternSplitter&&) noexcept;
-  ~PatternSplitter();
+  static llvm::Expected<Splitter> compile(llvm::StringRef pattern);
+  /// Llama 3's pattern is compiled as any other, too.
+  static llvm::Expected<Splitter> byPcre2(llvm::StringRef pattern);
 
   /// Calls `piece` for each match and for what lies between matches (Hugging Face's `Isolated`), in order. `text` must
   /// be valid UTF-8. An error: the pattern tries too many ways to match.
   llvm::Error split(llvm::StringRef text, PieceSink piece) const;
 
  private:
-  struct Parts;
-  explicit PatternSplitter(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
-};
-
-/// Splits by Llama 3's pattern with splitAsLlama3 and by any other with PCRE2.
-class Splitter {
- public:
-  static llvm::Expected<Splitter> compile(llvm::StringRef pattern);
-  static Splitter llama3() { return {}; }
-  llvm::Error split(llvm::StringRef text, PieceSink piece) const;
-  /// Whether split cannot fail.
-  bool sure() const { return !pattern_; }
-
- private:
-  std::unique_ptr<PatternSplitter> pattern_;
+  struct Pattern;
+  std::shared_ptr<const Pattern> pattern_;  // null: Llama 3's
 };
 
 }  // namespace expc::text

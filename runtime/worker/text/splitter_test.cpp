@@ -17,7 +17,7 @@ std::vector<std::string> byHand(llvm::StringRef text) {
   return pieces;
 }
 
-std::vector<std::string> byPattern(const PatternSplitter& splitter, llvm::StringRef text) {
+std::vector<std::string> byPattern(const Splitter& splitter, llvm::StringRef text) {
   std::vector<std::string> pieces;
   CHECK(!splitter.split(text, [&](llvm::StringRef piece) { pieces.push_back(piece.str()); }));
   return pieces;
@@ -47,7 +47,7 @@ TEST_CASE("white space, contractions and numbers are cut as the pattern says") {
 }
 
 TEST_CASE("splitting by hand is what PCRE2 makes of the pattern") {
-  auto pattern = PatternSplitter::compile(kLlama3Pattern);
+  auto pattern = Splitter::byPcre2(kLlama3Pattern);
   REQUIRE(pattern);
   // Characters that the alternatives tell apart, and some that look alike: the long s, Mongolian's vowel separator
   // (PCRE2's own \s has it), information separators, marks, letters and digits of other scripts.
@@ -71,11 +71,11 @@ TEST_CASE("splitting by hand is what PCRE2 makes of the pattern") {
 }
 
 TEST_CASE("classes hold what PCRE2's older Unicode knows, and more letters only") {
-  auto letters = PatternSplitter::compile("\\p{L}|\\p{N}|\\s");
+  auto letters = Splitter::byPcre2("\\p{L}|\\p{N}|\\s");
   REQUIRE(letters);
-  auto kinds = std::vector<PatternSplitter>();
+  auto kinds = std::vector<Splitter>();
   for (const char* one : {"\\p{L}", "\\p{N}", "\\s"}) {
-    auto compiled = PatternSplitter::compile(std::string("(?=") + one + ").");
+    auto compiled = Splitter::byPcre2(std::string("(?=") + one + ").");
     REQUIRE(compiled);
     kinds.push_back(std::move(*compiled));
   }
@@ -96,25 +96,25 @@ TEST_CASE("classes hold what PCRE2's older Unicode knows, and more letters only"
 }
 
 TEST_CASE("other patterns keep what they do not match") {
-  auto pattern = PatternSplitter::compile("[a-z]+");
+  auto pattern = Splitter::byPcre2("[a-z]+");
   REQUIRE(pattern);
   CHECK(byPattern(*pattern, "12ab34cd5") == std::vector<std::string>{"12", "ab", "34", "cd", "5"});
   CHECK(byPattern(*pattern, "é") == std::vector<std::string>{"é"});
 }
 
 TEST_CASE("a pattern that is wrong or never ends says so") {
-  auto wrong = PatternSplitter::compile("(a");
+  auto wrong = Splitter::byPcre2("(a");
   REQUIRE(!wrong);
   CHECK(llvm::toString(wrong.takeError()).find("'(a' is wrong") != std::string::npos);
   for (const char* unlike : {"\\w+", "a\\b", "[\\h]", "(a)\\1", "a\\Kb"}) {
-    auto refused = PatternSplitter::compile(unlike);
+    auto refused = Splitter::byPcre2(unlike);
     REQUIRE(!refused);
     CHECK(llvm::toString(refused.takeError()).find("which regular expressions take differently") != std::string::npos);
   }
-  auto named = PatternSplitter::compile("[[:alpha:]]");
+  auto named = Splitter::byPcre2("[[:alpha:]]");
   REQUIRE(!named);
   CHECK(llvm::toString(named.takeError()).find("a class by name") != std::string::npos);
-  auto endless = PatternSplitter::compile("(?:a+)+[0-9]");
+  auto endless = Splitter::byPcre2("(?:a+)+[0-9]");
   REQUIRE(endless);
   auto error = endless->split(std::string(64, 'a'), [](llvm::StringRef) {});
   CHECK(llvm::toString(std::move(error)).find("was given up") != std::string::npos);

@@ -9,6 +9,17 @@ namespace {
 
 constexpr size_t kMostMessages = 10'000;
 
+struct Traits {
+  const char *name, *prompt, *answer;  // the last two are columns
+};
+const Traits& traitsOf(Template kind) {
+  static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
+                                       {"grammar", "input", "output"},
+                                       {"summarize", "dialogue", "summary"},
+                                       {"plain", "", ""}};
+  return kTraits[static_cast<size_t>(kind)];
+}
+
 std::string columnsOf(const llvm::json::Object& row) {
   std::string names;
   size_t shown = 0;
@@ -22,8 +33,7 @@ std::string columnsOf(const llvm::json::Object& row) {
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
-    return llvm::createStringError(
-        fmt::format("it is {}, expected an object with role and content", plan::kindName(value).str()));
+    return failure("it is {}, expected an object with role and content", plan::kindName(value).str());
   auto role = textOf(*object, "role");
   if (!role) return role.takeError();
   auto content = textOf(*object, "content");
@@ -34,58 +44,29 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
     message.role = known;
     if (*role == nameOf(known)) return message;
   }
-  return llvm::createStringError(fmt::format("its role is '{}'; system, user and assistant are supported",
-                                             llvm::StringRef(*role).take_front(40).str()));
+  return failure("its role is '{}'; system, user and assistant are supported",
+                 llvm::StringRef(*role).take_front(40).str());
 }
 
 }  // namespace
 
-const char* nameOf(Template kind) {
-  switch (kind) {
-    case Template::Instruct:
-      return "instruct";
-    case Template::Grammar:
-      return "grammar";
-    case Template::Summarize:
-      return "summarize";
-    case Template::Plain:
-      return "plain";
-  }
-  return "";
-}
+const char* nameOf(Template kind) { return traitsOf(kind).name; }
 
 bool learnsPrompt(Template kind) { return kind == Template::Instruct; }
 
-llvm::StringRef answerColumn(Template kind) {
-  switch (kind) {
-    case Template::Instruct:
-    case Template::Grammar:
-      return "output";
-    case Template::Summarize:
-      return "summary";
-    case Template::Plain:
-      return "";
-  }
-  return "";
-}
+llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
 
 llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr)
-    return llvm::createStringError(
-        fmt::format("there is no column '{}' (there are: {})", column.str(), columnsOf(row)));
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
   const auto text = value->getAsString();
-  if (!text)
-    return llvm::createStringError(
-        fmt::format("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str()));
+  if (!text) return failure("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str());
   return text->str();
 }
 
 llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
   Message message;
-  auto text = textOf(row, kind == Template::Instruct  ? "instruction"
-                          : kind == Template::Grammar ? "input"
-                                                      : "dialogue");
+  auto text = textOf(row, traitsOf(kind).prompt);
   if (!text) return text.takeError();
   if (kind == Template::Grammar) {
     message.parts = {"Correct this to standard English: ", *text, "\n---\nCorrected: "};
@@ -110,23 +91,17 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
 
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr)
-    return llvm::createStringError(
-        fmt::format("there is no column '{}' (there are: {})", column.str(), columnsOf(row)));
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
   const auto* list = value->getAsArray();
   if (list == nullptr)
-    return llvm::createStringError(
-        fmt::format("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
-                    column.str(), plan::kindName(*value).str()));
+    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
+                   column.str(), plan::kindName(*value).str());
   if (list->size() > kMostMessages)
-    return llvm::createStringError(
-        fmt::format("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages));
+    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
   Conversation conversation;
   for (size_t i = 0; i < list->size(); ++i) {
     auto message = messageOf((*list)[i]);
-    if (!message)
-      return llvm::createStringError(
-          fmt::format("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError())));
+    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
     conversation.push_back(std::move(*message));
   }
   return conversation;

@@ -28,8 +28,8 @@ std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
 
 llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const std::string& name) {
   const auto wrong = [&](const std::string& what) {
-    return llvm::createStringError(fmt::format(
-        "{}: {}; a tokenizer in tiktoken's form has a line for each token: base64, a space, its rank", name, what));
+    return failure("{}: {}; a tokenizer in tiktoken's form has a line for each token: base64, a space, its rank", name,
+                   what);
   };
   if (bytes.trim().empty()) return wrong("it is empty");
   std::vector<std::string> tokens;

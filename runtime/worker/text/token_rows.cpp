@@ -10,10 +10,10 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "runtime/base/failure.h"
 #include "runtime/worker/text/characters.h"
 
 namespace expc::text {
@@ -21,8 +21,6 @@ namespace {
 
 /// More bytes than a message has tokens beside its text: header, role, two line ends, end of turn.
 constexpr size_t kAroundMessage = 16;
-
-using base::failure;
 
 /// Calls `work` for 0 to count - 1, each once, from several threads. Gives the error of the lowest number that failed.
 llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Error(size_t)>& work) {
@@ -46,6 +44,21 @@ llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Er
   const auto first = std::min_element(at.begin(), at.end());
   if (first == at.end() || *first == count) return llvm::Error::success();
   return failure("{}", errors[static_cast<size_t>(first - at.begin())]);
+}
+
+/// What `take` makes of each of these rows.
+template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
+llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
+                                          Take take) {
+  std::vector<Value> result(numbers.size());
+  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
+    auto made = rows.row(numbers[i]);
+    if (!made) return made.takeError();
+    result[i] = take(std::move(*made));
+    return llvm::Error::success();
+  });
+  if (error) return error;
+  return result;
 }
 
 /// The sum of the `batch` largest.
@@ -195,27 +208,11 @@ llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
 }
 
 llvm::Expected<std::vector<TokenRow>> TokenRows::rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
-  std::vector<TokenRow> result(numbers.size());
-  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
-    auto made = row(numbers[i]);
-    if (!made) return made.takeError();
-    result[i] = std::move(*made);
-    return llvm::Error::success();
-  });
-  if (error) return error;
-  return result;
+  return ofRows(*this, numbers, threads, [](TokenRow row) { return row; });
 }
 
 llvm::Expected<std::vector<RowSize>> TokenRows::sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
-  std::vector<RowSize> result(numbers.size());
-  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
-    auto made = row(numbers[i]);
-    if (!made) return made.takeError();
-    result[i] = made->size();
-    return llvm::Error::success();
-  });
-  if (error) return error;
-  return result;
+  return ofRows(*this, numbers, threads, [](const TokenRow& row) { return row.size(); });
 }
 
 bool TokenRows::isShort(const Conversation& conversation) const {

@@ -1,6 +1,5 @@
 #include "runtime/worker/text/tokenizer.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/Path.h>
@@ -70,10 +69,10 @@ llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
       llvm::sys::path::append(file, name);
       if (llvm::sys::fs::is_regular_file(file)) return open(file.str().str());
     }
-    return llvm::createStringError(
-        fmt::format("{}: the folder has no tokenizer.json, tokenizer.model or original/tokenizer.model; name the file "
-                    "with tokenizer = file(…)",
-                    path));
+    return failure(
+        "{}: the folder has no tokenizer.json, tokenizer.model or original/tokenizer.model; name the file "
+        "with tokenizer = file(…)",
+        path);
   }
   auto buffer =
       openFile(path, kLargestFile,
@@ -123,8 +122,7 @@ llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) cons
       continue;
     }
     const auto name = special_names_.find(token);
-    if (name == special_names_.end())
-      return llvm::createStringError(fmt::format("{}: there is no token {}", origin_, token));
+    if (name == special_names_.end()) return failure("{}: there is no token {}", origin_, token);
     text += special_.all[name->second].first;
   }
   return text;

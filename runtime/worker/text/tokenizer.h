@@ -54,7 +54,7 @@ class Tokenizer {
   Vocabulary vocabulary_;
   SpecialTokens special_;
   std::unordered_map<Token, size_t> special_names_;  // into special_.all
-  Splitter splitter_ = Splitter::llama3();
+  Splitter splitter_;
   std::unique_ptr<PairMerges> pairs_;  // null: ranks
   bool whole_pieces_ = true;           // a piece that is a token needs no merges
   Token rows_ = 0;

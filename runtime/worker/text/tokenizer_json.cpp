@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
-#include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/text/byte_characters.h"
 #include "runtime/worker/text/tokenizer.h"
 
 namespace expc::text {
 namespace {
-
-using base::failure;
 
 using llvm::json::Array;
 using llvm::json::Object;
@@ -214,9 +211,7 @@ llvm::Expected<Parts> readParts(const Object& root) {
 }  // namespace
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
-  const auto wrong = [&](llvm::Error error) {
-    return llvm::createStringError(fmt::format("{}: {}", name, llvm::toString(std::move(error))));
-  };
+  const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
   auto json = plan::parseJson(bytes);
   if (!json)
     return wrong(failure(

@@ -38,19 +38,17 @@ bool Vocabulary::insert(Token id) {
 }
 
 llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> tokens) {
-  if (tokens.size() > kMostTokens)
-    return llvm::createStringError(fmt::format("{} tokens, at most {} are taken", tokens.size(), kMostTokens));
+  if (tokens.size() > kMostTokens) return failure("{} tokens, at most {} are taken", tokens.size(), kMostTokens);
   Vocabulary result;
   size_t total = 0;
   for (const llvm::StringRef token : tokens) {
     if (token.size() > kLongestToken)
-      return llvm::createStringError(fmt::format("token {}… has {} bytes, at most {} are taken",
-                                                 shown(token.take_front(12)), token.size(), kLongestToken));
+      return failure("token {}… has {} bytes, at most {} are taken", shown(token.take_front(12)), token.size(),
+                     kLongestToken);
     total += token.size();
     result.longest_ = std::max(result.longest_, token.size());
   }
-  if (total > std::numeric_limits<uint32_t>::max())
-    return llvm::createStringError("the tokens' texts are longer than 4 GiB together");
+  if (total > std::numeric_limits<uint32_t>::max()) return failure("the tokens' texts are longer than 4 GiB together");
   result.bytes_.reserve(total);
   result.begin_.reserve(tokens.size() + 1);
   for (const llvm::StringRef token : tokens) {
@@ -65,14 +63,13 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   result.mask_ = slots - 1;
   for (Token id = 0; id < result.size(); ++id)
     if (!result.text(id).empty() && !result.insert(id))
-      return llvm::createStringError(
-          fmt::format("tokens {} and {} are both '{}'", result.find(result.text(id)), id, shown(result.text(id))));
+      return failure("tokens {} and {} are both '{}'", result.find(result.text(id)), id, shown(result.text(id)));
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     const Token id = result.find(llvm::StringRef(&c, 1));
     if (id < 0)
-      return llvm::createStringError(fmt::format(
-          "no token stands for the byte 0x{:02x}; a byte-level vocabulary has one for each of the 256", byte));
+      return failure("no token stands for the byte 0x{:02x}; a byte-level vocabulary has one for each of the 256",
+                     byte);
     result.of_byte_[byte] = id;
   }
   return result;

@@ -11,7 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/failure.h"
+
 namespace expc::text {
+
+using base::failure;
 
 using Token = int32_t;
 

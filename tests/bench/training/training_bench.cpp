@@ -18,9 +18,10 @@ namespace {
 /// The blocks run with the loops of that name from now on; false if this processor has none.
 template <typename S>
 bool choose(const std::string& name) {
-  for (const kernels::BlockLoops<S>* const* loops = kernels::allBlockLoops<S>(); *loops != nullptr; ++loops) {
+  for (const kernels::BlockLoops<S>* const* loops = kernels::allLoops<kernels::BlockLoops<S>>(); *loops != nullptr;
+       ++loops) {
     if (name != (*loops)->name) continue;
-    kernels::chooseBlockLoops<S>(*loops);
+    kernels::chooseLoops<kernels::BlockLoops<S>>(*loops);
     return true;
   }
   return false;

@@ -28,38 +28,34 @@ const Record& as(const CUpti_Activity& record) {
 }  // namespace
 
 std::optional<Activity> activityOf(const CUpti_Activity& record) {
-  Activity activity;
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_RUNTIME: {
       const auto& call = as<CUpti_ActivityAPI>(record);
       const char* name = nullptr;
       if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &name) != CUPTI_SUCCESS || !name)
         name = "unknown call";
-      activity = {Activity::Kind::Call, name, {}, call.start, call.end, 0, 0};
-      return activity;
+      return Activity{Activity::Kind::Call, name, {}, call.start, call.end, 0, 0};
     }
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& kernel = as<CUpti_ActivityKernel10>(record);
-      activity = {Activity::Kind::Kernel, kernel.name ? kernel.name : "unknown kernel", {}, kernel.start, kernel.end, 0,
-                  kernel.deviceId};
-      return activity;
+      return Activity{
+          Activity::Kind::Kernel, kernel.name ? kernel.name : "unknown kernel", {}, kernel.start, kernel.end, 0,
+          kernel.deviceId};
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = as<CUpti_ActivityMemcpy6>(record);
-      activity = {Activity::Kind::Copy, "",           directionOf(copy.copyKind), copy.start, copy.end,
-                  copy.bytes,           copy.deviceId};
-      return activity;
+      return Activity{Activity::Kind::Copy, "",           directionOf(copy.copyKind), copy.start, copy.end,
+                      copy.bytes,           copy.deviceId};
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
       const auto& copy = as<CUpti_ActivityMemcpyPtoP4>(record);
-      activity = {Activity::Kind::Copy, "", Direction::DeviceToDevice, copy.start, copy.end, copy.bytes, copy.deviceId};
-      return activity;
+      return Activity{Activity::Kind::Copy, "",           Direction::DeviceToDevice, copy.start, copy.end,
+                      copy.bytes,           copy.deviceId};
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto& fill = as<CUpti_ActivityMemset4>(record);
-      activity = {Activity::Kind::Fill, "", {}, fill.start, fill.end, fill.bytes, fill.deviceId};
-      return activity;
+      return Activity{Activity::Kind::Fill, "", {}, fill.start, fill.end, fill.bytes, fill.deviceId};
     }
     default:
       return std::nullopt;

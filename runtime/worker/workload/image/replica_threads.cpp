@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/launching_threads.h"
+#include "runtime/worker/serve/memory_policy.h"
 
 namespace expc::workload::image {
 
@@ -38,7 +38,7 @@ void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) 
 void ReplicaThreads::work(size_t index, const Place& place) {
   profile::markLaunchingThread();
   // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
-  device::bindToCores(place.cores);
+  serve::bindCores(place.cores);
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   // Under the lock: it writes a default for threads to come. OpenMP's teams belong to the thread that starts them and

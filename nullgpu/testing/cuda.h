@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "nullgpu/core/stream.h"
-#include "tests/support/nullgpu/child.h"
+#include "nullgpu/testing/child.h"
 
 extern "C" void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*,
@@ -29,18 +29,12 @@ inline void expect(cudaError_t error, const char* file, int line, const char* ca
 /// Holds a stream until it is opened.
 class Gate {
  public:
-  explicit Gate(cudaStream_t stream) { OK(enqueue(stream, std::make_shared<Closed>(open_))); }
+  explicit Gate(cudaStream_t stream) {
+    OK(enqueue(stream, std::make_shared<FunctionOperation>([open = open_] { return open->load(); })));
+  }
   void open() { *open_ = true; }
 
  private:
-  class Closed final : public Operation {
-   public:
-    explicit Closed(std::shared_ptr<std::atomic<bool>> open) : open_(std::move(open)) {}
-    bool advance() override { return *open_; }
-
-   private:
-    std::shared_ptr<std::atomic<bool>> open_;
-  };
   std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
