@@ -164,7 +164,7 @@ llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
       return llvm::createStringError(fmt::format("{}: {}", entry->path().string(), llvm::toString(job.takeError())));
     jobs.push_back(std::move(*job));
   }
-  std::sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
+  std::ranges::sort(jobs, [](const JobRecord& a, const JobRecord& b) {
     return std::tie(a.submitted, a.name) < std::tie(b.submitted, b.name);
   });
   return jobs;

@@ -290,8 +290,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
 }
 
 bool Campaign::hasFlights(unsigned node) const {
-  return std::any_of(flights_.begin(), flights_.end(),
-                     [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
+  return std::ranges::any_of(flights_, [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
 }
 
 llvm::Error Campaign::closeLostLanes() {
@@ -327,8 +326,7 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
   for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
     for (const int pid : flight.stuck)
       if (env_.leases) env_.leases->block(own.slots[slot], pid);
-  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.closed.empty(); }))
-    return besideStuck(who);
+  if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
   say(fmt::format(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
       "as it is; the others go on",

@@ -60,7 +60,7 @@ void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::st
 Object absoluteParameters(const plan::Plan& plan, Object parameters) {
   for (auto& parameter : parameters)
     replacePaths(parameter.second, [&](const std::string& path) {
-      const bool data = std::find(plan.data_paths.begin(), plan.data_paths.end(), path) != plan.data_paths.end();
+      const bool data = std::ranges::find(plan.data_paths, path) != plan.data_paths.end();
       return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
     });
   return parameters;

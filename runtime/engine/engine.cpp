@@ -36,8 +36,8 @@ void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
 /// Points that cannot run here are left out, and it is said; an error if that leaves none.
 llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) {
   const auto count = [&] {
-    return std::count_if(setup.plan.points.begin(), setup.plan.points.end(),
-                         [](const plan::Point& point) { return !point.unavailable.empty(); });
+    return std::ranges::count_if(setup.plan.points,
+                                 [](const plan::Point& point) { return !point.unavailable.empty(); });
   };
   const auto by_rules = count();
   markUnavailable(setup, /*places=*/true);

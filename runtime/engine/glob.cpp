@@ -52,7 +52,7 @@ class Walk {
   }
 
   std::vector<std::string> take() {
-    std::sort(found_.begin(), found_.end());
+    std::ranges::sort(found_);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return std::move(found_);
   }

@@ -89,8 +89,7 @@ void LocalLauncher::stop() {
 llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
   Server& server = request.spec.command ? command_ : built_in_;
   // One that died with nothing to do has not been noticed yet.
-  const bool idle =
-      std::none_of(trials_.begin(), trials_.end(), [&](auto& one) { return one.second.server == &server; });
+  const bool idle = std::ranges::none_of(trials_, [&](auto& one) { return one.second.server == &server; });
   while (idle && server.process.receive()) {
   }
   if (idle && server.started && !server.process.alive() && server.death.empty())
@@ -283,8 +282,8 @@ void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
 void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports) {
   for (auto found = trials_.begin(); found != trials_.end(); ++found) {
     auto& [id, trial] = *found;
-    const auto rank = std::find_if(trial.ranks.begin(), trial.ranks.end(),
-                                   [&](const Rank& one) { return one.process.launch == reply.id; });
+    const auto rank =
+        std::ranges::find_if(trial.ranks, [&](const Rank& one) { return one.process.launch == reply.id; });
     if (rank == trial.ranks.end()) continue;
     RankReport report;
     report.pid = rank->process.pid = reply.pid;
@@ -298,7 +297,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.stuck = reply.stuck;
       report.at = reply.at;
     }
-    const bool over = std::all_of(trial.ranks.begin(), trial.ranks.end(), [](const Rank& one) { return one.exited; });
+    const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
     if (over) {
       RankReport seen;
       seen.what = RankReport::What::Readings;

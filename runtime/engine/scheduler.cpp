@@ -18,8 +18,7 @@ std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
 
 bool needsTrials(const analysis::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
+  return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
 }
 
 Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts)

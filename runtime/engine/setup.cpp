@@ -41,7 +41,7 @@ llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& wo
 /// Asks for cores of another socket where there is none.
 bool isTooFar(const Setup& setup, const plan::Point& point) {
   return placeOf(point.parameters) == machine::Place::Far &&
-         std::any_of(setup.slots.begin(), setup.slots.end(), [&](const machine::Slot& slot) {
+         std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
            return !machine::placed(setup.machine, slot, machine::Place::Far);
          });
 }

@@ -19,14 +19,14 @@ constexpr size_t kMaxName = 120;  // of a file, before the trial's number
 std::string fileName(std::string_view label) {
   std::string name(label.substr(0, kMaxName));
   const auto harmless = [](unsigned char c) { return std::isalnum(c) || c == '=' || c == '.' || c == '-' || c == '_'; };
-  std::replace_if(name.begin(), name.end(), [&](unsigned char c) { return !harmless(c); }, '_');
+  std::ranges::replace_if(name, [&](unsigned char c) { return !harmless(c); }, '_');
   if (name.empty() || name[0] == '.' || name[0] == '-') name = "_" + name;
   return name;
 }
 
 bool hasProfiles(const plan::Plan& plan) {
-  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                     [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
+  return std::ranges::any_of(plan.design.kinds,
+                             [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
 }
 
 }  // namespace

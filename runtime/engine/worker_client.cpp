@@ -55,8 +55,8 @@ llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').fi
 std::vector<char*> variablesWith(const Environment& added) {
   std::vector<char*> all;
   for (char** own = environ; *own; ++own) {
-    const bool replaced = std::any_of(added.begin(), added.end(),
-                                      [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
+    const bool replaced =
+        std::ranges::any_of(added, [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
     if (!replaced) all.push_back(*own);
   }
   for (const std::string& variable : added) all.push_back(const_cast<char*>(variable.c_str()));
@@ -173,7 +173,7 @@ bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::js
   if (found == one_process.end()) return false;
   for (const auto& [parameter, levels] : found->second) {
     const auto level = parameters.getString(parameter);
-    if (level && std::find(levels.begin(), levels.end(), level->str()) != levels.end()) return true;
+    if (level && std::ranges::find(levels, level->str()) != levels.end()) return true;
   }
   return false;
 }

@@ -30,7 +30,7 @@ std::string textOf(int fd) {
   std::string text(kMostText, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(std::max<ssize_t>(0, size));
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
+  std::ranges::replace_if(text, [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
   return text;
 }
 
@@ -142,7 +142,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
 void DeviceLeases::block(const Slot& slot, int pid) const {
   const std::vector<std::string> names = namesOf(slot);
   for (const Lock& lock : locks_) {
-    if (std::find(names.begin(), names.end(), lock.name) == names.end()) continue;
+    if (std::ranges::find(names, lock.name) == names.end()) continue;
     const std::string line = fmt::format("stuck {} {}\n", pid, base::processOf(pid).started);
     [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
   }

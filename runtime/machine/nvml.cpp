@@ -145,7 +145,7 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
     unsigned index = 0;
     auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
     bool is_index = !entry.empty() && error == std::errc() && end == entry.data() + entry.size();
-    auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+    auto found = std::ranges::find_if(gpus, [&](const Gpu& gpu) {
       return is_index ? gpu.index == index : !entry.empty() && gpu.uuid.substr(0, entry.size()) == entry;
     });
     if (found == gpus.end()) {

@@ -141,7 +141,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
     for (const auto& [key, value] : *object) {
       lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)), versionText(value)));
     }
-    std::sort(lines.begin(), lines.end());
+    std::ranges::sort(lines);
     for (const std::string& line : lines) text += line;
   }
   llvm::BLAKE3 hasher;
