@@ -20,8 +20,8 @@ namespace {
 
 using store::TrialStatus;
 
-constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
-constexpr int kNodesEnd = 3000;                            // ms
+constexpr double kLook = 1, kTouch = 60;  // seconds between two
+constexpr int kNodesEnd = 3000;           // ms
 // Another lane may give up all that a block was to run; of one after the other nobody does.
 constexpr unsigned kMostEmpty = 3;
 // Others that take less of a trial's cores are not worth a word.
@@ -397,11 +397,8 @@ void Campaign::count(const store::Trial& trial) {
 }
 
 llvm::Error Campaign::tick() {
+  if (auto error = env_.store.heartbeat()) return error;
   const double now = env_.clock.boot();
-  if (now - last_heartbeat_ >= kHeartbeat) {
-    last_heartbeat_ = now;
-    if (auto error = env_.store.heartbeat()) return error;
-  }
   // A long trial must not look like a gap.
   if (now - last_touch_ < kTouch) return llvm::Error::success();
   last_touch_ = now;

@@ -14,9 +14,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/engine/command_request.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
+#include "runtime/engine/scratch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"

@@ -18,8 +18,8 @@ using namespace expc::engine;
 namespace {
 
 std::string errorOf(const plan::Plan& plan, const EngineOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = run(plan, options, *listener);
+  ProgressListener listener;
+  auto outcome = run(plan, options, listener);
   REQUIRE(!outcome);
   return llvm::toString(outcome.takeError());
 }

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "runtime/engine/command_request.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/preparation.h"
 #include "runtime/engine/trial_folders.h"
@@ -75,11 +74,9 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     return request;
   }
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
-  if (places.size() > 1)
-    placeRanks(request, places, address);
-  else
-    placeRanks(request, places[0].machine, places[0].all, places[0].own,
-               setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  // Of a point on several nodes each device has a rank (spreadOverNodes).
+  placeRanks(request, places, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
+             address);
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment) {
