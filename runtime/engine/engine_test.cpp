@@ -117,7 +117,7 @@ TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the 
     CAPTURE(one.fault);
     TestFolder folder;
     EngineOptions options = optionsFor(folder);
-    options.timeout_seconds = 0.3;
+    options.timeout = 0.3;
     plan::Plan plan = faulty(one.fault);
     RunOutcome outcome = runPlan(plan, options);
     store::Results results = resultsOf(plan, options);

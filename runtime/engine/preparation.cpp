@@ -63,16 +63,8 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const plan::Workload& workload = setup_.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = std::filesystem::path(folder).filename().string();
-  TrialRequest request;
+  TrialRequest request = requestFor(setup_, point, name, plan_.design.kinds.front().kind, plan_.design.seed);
   plan::TrialSpec& spec = request.spec;
-  spec.trial = name;
-  spec.point = point.id;
-  spec.workload = workload.name;
-  spec.workload_version = workload.version;
-  spec.kind = plan_.design.kinds.front().kind;
-  spec.parameters = point.parameters;
-  spec.root = plan_.root;
-  spec.seed = plan_.design.seed;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
   completeForCommand(request, plan_, point, {{setup_.machine, setup_.slots, all, ""}}, "127.0.0.1", folder,

@@ -14,6 +14,7 @@
 #include "runtime/engine/placement.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
@@ -176,20 +177,14 @@ std::string Rehearser::missingData(const plan::Point& point) const {
 }
 
 TrialRequest Rehearser::request(const plan::Point& point) const {
-  TrialRequest request;
+  constexpr plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialRequest request =
+      requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
   plan::TrialSpec& spec = request.spec;
-  const plan::Workload& workload = setup_.workloadOf(point);
-  spec.trial = spec.point = point.id;
-  spec.workload = workload.name;
-  spec.workload_version = workload.version;
-  spec.kind = plan::TrialKind::Timed;
   spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-  spec.parameters = point.parameters;
-  spec.root = setup_.plan.root;
-  spec.seed = blockSeed(setup_.plan.design.seed, setup_.plan.study, spec.kind, 0);
   spec.rehearsal = true;
   placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
-             setup_.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+             setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
   request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
   request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   return request;
