@@ -213,8 +213,7 @@ void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
   addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
-  addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
-            "Seconds after which a trial ends as a timeout")
+  addOption(command, "--timeout", "SECONDS", options.engine.timeout, "Seconds after which a trial ends as a timeout")
       ->check(CLI::PositiveNumber);
   addOption(command, "--heat-up", "SECONDS", options.engine.heat_up_seconds,
             "Seconds of load before the first trial of a session")

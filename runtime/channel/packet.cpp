@@ -1,14 +1,12 @@
 #include "runtime/channel/packet.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 namespace expc::channel {
 namespace {
@@ -17,29 +15,6 @@ constexpr size_t kMaxPacket = 256 << 10;
 constexpr size_t kDescriptors = 3;
 
 }  // namespace
-
-Packet::Packet(Packet&& other) noexcept
-    : text(std::move(other.text)),
-      event_fd(std::exchange(other.event_fd, -1)),
-      log_fd(std::exchange(other.log_fd, -1)),
-      next_fd(std::exchange(other.next_fd, -1)) {}
-
-Packet& Packet::operator=(Packet&& other) noexcept {
-  std::swap(text, other.text);
-  std::swap(event_fd, other.event_fd);
-  std::swap(log_fd, other.log_fd);
-  std::swap(next_fd, other.next_fd);
-  return *this;
-}
-
-Packet::~Packet() {
-  for (int* fd : {&event_fd, &log_fd, &next_fd}) close(*fd);
-}
-
-void Packet::close(int& fd) {
-  if (fd >= 0) ::close(fd);
-  fd = -1;
-}
 
 std::optional<Packet> receivePacket(int socket) {
   static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
@@ -59,9 +34,9 @@ std::optional<Packet> receivePacket(int socket) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     int fds[kDescriptors] = {-1, -1, -1};
     std::memcpy(fds, CMSG_DATA(part), std::min<size_t>(part->cmsg_len - CMSG_LEN(0), sizeof fds));
-    packet.event_fd = fds[0];
-    packet.log_fd = fds[1];
-    packet.next_fd = fds[2];
+    packet.event_fd = base::Descriptor(fds[0]);
+    packet.log_fd = base::Descriptor(fds[1]);
+    packet.next_fd = base::Descriptor(fds[2]);
   }
   packet.text.assign(buffer.get(), size_t(size));
   return packet;

@@ -8,22 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
+
 namespace expc::channel {
 
-/// A message as it was received; owns its descriptors.
-class Packet {
- public:
-  Packet() = default;
-  Packet(Packet&& other) noexcept;
-  Packet& operator=(Packet&& other) noexcept;
-  ~Packet();
-  /// Closes one of its descriptors before the others.
-  static void close(int& fd);
-
+/// A message as it was received.
+struct Packet {
   std::string text;
   // The event pipe, the log, and the channel over which a process that may run several ranks says how one ended and
   // gets the next; -1: it came without.
-  int event_fd = -1, log_fd = -1, next_fd = -1;
+  base::Descriptor event_fd, log_fd, next_fd;
 };
 
 /// Waits for the next message; nothing once the other end is closed. One that was longer than the channel takes is cut:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/JSON.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,14 +17,16 @@
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::cluster {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr llvm::StringLiteral kSchema = "expc.job/1";
 constexpr uint64_t kMostOfJob = 64 << 10;
+constexpr size_t kMostDigits = 9;
 constexpr int kFloorSeconds = 10;  // between two questions to a controller
 
 std::string hostName() {
@@ -55,6 +56,25 @@ bool isAtWork(const std::string& folder, const JobRecord& job) {
   std::error_code failed;
   return !job.began.empty() && beginOf(job.id) == job.began &&
          fs::equivalent("/proc/" + job.id + "/fd/1", folder + "/" + job.name + ".log", failed);
+}
+
+void describe(plan::JsonRecord& io, JobRecord& job) {
+  std::string schema = kSchema.str();
+  io.field("schema", schema);
+  io.field("name", job.name);
+  io.field("cluster", job.cluster);
+  io.field("id", job.id);
+  io.field("study", job.study);
+  io.field("host", job.host);
+  io.field("began", job.began);
+  io.field("submitted", job.submitted);
+  if (!io.reads() || io.failed()) return;
+  if (schema != kSchema) io.fail("schema", "expected " + kSchema);
+  if (job.id.empty() || job.id.size() > kMostDigits || job.id.front() == '0' || !llvm::all_of(job.id, llvm::isDigit))
+    io.fail("id", "is no number of a job or process");
+  if (job.name != (job.cluster.empty() ? "local" : job.cluster) + "-" + job.id ||
+      (job.cluster != "slurm" && job.cluster != ""))
+    io.fail("name", "is not what a job with this id is called");
 }
 
 JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
@@ -99,45 +119,13 @@ std::string jobsFolder(const std::string& results) {
 }
 
 std::string writtenJob(const JobRecord& job) {
-  return fmt::format("{}\n", llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
-                                                        {"schema", "expc.job/1"},
-                                                        {"name", job.name},
-                                                        {"cluster", job.cluster},
-                                                        {"id", job.id},
-                                                        {"study", job.study},
-                                                        {"host", job.host},
-                                                        {"began", job.began},
-                                                        {"submitted", job.submitted},
-                                                    }))
-                                 .str());
+  return plan::prettyJson(plan::JsonRecord::written(job, describe)) + "\n";
 }
 
 llvm::Expected<JobRecord> parseJob(const std::string& text) {
   auto json = plan::parseJson(text);
   if (!json) return json.takeError();
-  const llvm::json::Object* object = json->getAsObject();
-  if (!object || object->getString("schema") != std::optional<llvm::StringRef>("expc.job/1"))
-    return llvm::createStringError("this is no expc.job/1");
-  JobRecord job;
-  for (const auto& [key, place] : {std::pair{"name", &job.name},
-                                   {"cluster", &job.cluster},
-                                   {"id", &job.id},
-                                   {"study", &job.study},
-                                   {"host", &job.host},
-                                   {"began", &job.began}}) {
-    const auto value = object->getString(key);
-    if (!value) return llvm::createStringError(fmt::format("'{}' is missing", key));
-    *place = value->str();
-  }
-  const auto numbered = [](llvm::StringRef id) {
-    return !id.empty() && id.size() < 10 && id.front() != '0' && llvm::all_of(id, llvm::isDigit);
-  };
-  if (!numbered(job.id)) return llvm::createStringError("'id' is no number of a job or process");
-  if (job.name != (job.cluster.empty() ? "local" : job.cluster) + "-" + job.id ||
-      (job.cluster != "slurm" && job.cluster != ""))
-    return llvm::createStringError("'name' is not what a job with this id is called");
-  job.submitted = object->getNumber("submitted").value_or(0);
-  return job;
+  return plan::readRecord<JobRecord>(*json, "the job", describe);
 }
 
 llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
@@ -164,7 +152,7 @@ llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
       return llvm::createStringError(fmt::format("{}: {}", entry->path().string(), llvm::toString(job.takeError())));
     jobs.push_back(std::move(*job));
   }
-  std::sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
+  std::ranges::sort(jobs, [](const JobRecord& a, const JobRecord& b) {
     return std::tie(a.submitted, a.name) < std::tie(b.submitted, b.name);
   });
   return jobs;

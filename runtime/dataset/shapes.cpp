@@ -7,19 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/split_mix.h"
+
 namespace expc::dataset {
 namespace {
 
-/// Splitmix64 (Steele, Lea, Flood 2014).
 class Random {
  public:
   explicit Random(uint64_t state) : state_(state) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return base::splitMix(state_); }
   /// From low to high, both included.
   int64_t within(int64_t low, int64_t high) {
     return low + static_cast<int64_t>((next() >> 32) * static_cast<uint64_t>(high - low + 1) >> 32);

@@ -53,10 +53,9 @@ std::string addressTowards(const std::string& other) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   // Of datagrams the kernel chooses the way, and nothing is sent.
-  const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
-  if (fd >= 0) close(fd);
   freeaddrinfo(found);
   return known ? numberOf(reinterpret_cast<const sockaddr*>(&own)) : "";
 }
@@ -239,11 +238,9 @@ void leaveSignalsToTheEngine() {
 
 void runAgent() {
   // Nothing that is started here has the engine's words, or says anything between its own.
-  Lines lines(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
-              fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dup2(nothing, STDIN_FILENO);
-  close(nothing);
+  const auto moved = [](int fd) { return base::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
+  Lines lines(moved(STDIN_FILENO), moved(STDOUT_FILENO));
+  dup2(base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   const machine::Machine machine = machine::probe();
   Agent agent(lines, machine);

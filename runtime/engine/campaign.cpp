@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/schedule.h"
+#include "runtime/engine/placement.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/heat_up.h"
 #include "runtime/stats/design.h"
 
 namespace expc::engine {
@@ -20,12 +23,14 @@ namespace {
 
 // A session is closed by a gap this long (docs/layers/engine.md).
 constexpr double kSessionGapSeconds = 30 * 60;
+// The start of CUDA on a machine with many GPUs.
+constexpr double kCudaStarts = 120;
 
 /// "1.3 %" of a relative half-width, else in the subject's unit.
 std::string widthText(const plan::Plan& plan, const analysis::UntilState& state, double width) {
   if (state.until.relative) return analysis::formatQuantity(width, "", "share");
-  for (const plan::Comparison& comparison : plan.comparisons)
-    if (comparison.name == state.until.subject) return analysis::formatQuantity(width, comparison.unit);
+  if (const plan::Comparison* comparison = plan::named(plan.comparisons, state.until.subject))
+    return analysis::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(state.until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
@@ -217,16 +222,10 @@ llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
   if (setup_.nodes) return heatNodes();
-  const bool gpus = setup_.slots.front().gpu && !setup_.builtInPath().empty();
   std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return env_.interrupts.requested(); }); });
-  auto cold = gpus
-                  ? heatGpus(env_.launcher, setup_.machine, setup_.slots, {0}, logFolder(options_.results) + "/heat-up",
-                             seconds, env_.interrupts, [this] { return tick(); })
-                  : llvm::Expected<std::string>("");
+  llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
   cores.join();
-  if (!cold) return cold.takeError();
-  if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
-  return llvm::Error::success();
+  return error;
 }
 
 llvm::Error Campaign::heatNodes() {
@@ -236,7 +235,6 @@ llvm::Error Campaign::heatNodes() {
   auto heated = setup_.nodes->ask(
       "heated", question, [this](std::string text) { say(std::move(text)); }, [this] { return tick(); });
   if (!heated) return heated.takeError();
-  if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;
     for (const LaneDevices& other : lane.beyond)
@@ -245,12 +243,23 @@ llvm::Error Campaign::heatNodes() {
   return llvm::Error::success();
 }
 
+/// By a process of the worker for each of them, all at the same time (the start of CUDA comes on top).
 llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
-  auto cold =
-      heatGpus(env_.launcher, setup_.machineOf(lane), lane.slots, {lane.node}, logFolder(options_.results) + "/heat-up",
-               options_.heat_up_seconds, env_.interrupts, [this] { return tick(); });
-  if (!cold) return cold.takeError();
-  if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
+  if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
+  TrialRequest request;
+  request.nodes = {lane.node};
+  request.spec.trial = "heat-up";
+  request.spec.workload = plan::kHeatUp;
+  request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
+  request.log_prefix = logFolder(options_.results) + "/heat-up";
+  request.timeout_seconds = options_.heat_up_seconds + kCudaStarts;
+  std::vector<unsigned> all(lane.slots.size());
+  std::iota(all.begin(), all.end(), 0u);
+  placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
+  auto end = runTrial(env_.launcher, env_.interrupts, request, TrialHooks{[this] { return tick(); }, nullptr});
+  if (!end) return end.takeError();
+  if (end->status != store::TrialStatus::Valid && !env_.interrupts.requested())
+    say("the GPUs are not heated up: " + end->reason);
   return llvm::Error::success();
 }
 

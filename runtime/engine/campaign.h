@@ -141,7 +141,7 @@ class Campaign {
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false;
-  double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
+  double next_look_ = 0, last_touch_ = 0;
 };
 
 /// What the store keeps of a run that begins.

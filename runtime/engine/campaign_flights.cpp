@@ -20,8 +20,8 @@ namespace {
 
 using store::TrialStatus;
 
-constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
-constexpr int kNodesEnd = 3000;                            // ms
+constexpr double kLook = 1, kTouch = 60;  // seconds between two
+constexpr int kNodesEnd = 3000;           // ms
 // Another lane may give up all that a block was to run; of one after the other nobody does.
 constexpr unsigned kMostEmpty = 3;
 // Others that take less of a trial's cores are not worth a word.
@@ -290,8 +290,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
 }
 
 bool Campaign::hasFlights(unsigned node) const {
-  return std::any_of(flights_.begin(), flights_.end(),
-                     [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
+  return std::ranges::any_of(flights_, [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
 }
 
 llvm::Error Campaign::closeLostLanes() {
@@ -327,8 +326,7 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
   for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
     for (const int pid : flight.stuck)
       if (env_.leases) env_.leases->block(own.slots[slot], pid);
-  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.closed.empty(); }))
-    return besideStuck(who);
+  if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
   say(fmt::format(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
       "as it is; the others go on",
@@ -399,11 +397,8 @@ void Campaign::count(const store::Trial& trial) {
 }
 
 llvm::Error Campaign::tick() {
+  if (auto error = env_.store.heartbeat()) return error;
   const double now = env_.clock.boot();
-  if (now - last_heartbeat_ >= kHeartbeat) {
-    last_heartbeat_ = now;
-    if (auto error = env_.store.heartbeat()) return error;
-  }
   // A long trial must not look like a gap.
   if (now - last_touch_ < kTouch) return llvm::Error::success();
   last_touch_ = now;

@@ -14,9 +14,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/engine/command_request.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
+#include "runtime/engine/scratch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
@@ -95,11 +95,10 @@ llvm::Error Finder::program(const std::string& name) {
     if (!fs::exists(words[1].str(), failed))
       return fail(fmt::format("the interpreter of '{}' does not exist ({})", file, words[1].str()));
   }
-  const bool data = std::any_of(plan_.data_paths.begin(), plan_.data_paths.end(), [&](const std::string& one) {
+  const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
     return (fs::path(plan_.root) / one).lexically_normal() == file;
   });
-  if (!data && std::find(files_.programs.begin(), files_.programs.end(), file) == files_.programs.end())
-    files_.programs.push_back(file);
+  if (!data && std::ranges::find(files_.programs, file) == files_.programs.end()) files_.programs.push_back(file);
   return llvm::Error::success();
 }
 
@@ -207,7 +206,7 @@ llvm::Error Finder::inputs() {
   if (auto error = inputsAmong(command_.before)) return error;
   const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
   const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-  std::stable_sort(files_.inputs.begin(), files_.inputs.end(), before);  // copies, what is said: the first stays
+  std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
   files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
   return llvm::Error::success();
 }
@@ -242,7 +241,7 @@ llvm::Expected<CommandFiles> Finder::find() {
   if (command_.preparation)
     if (auto error = programs(command_.preparation->arguments)) return error;
   if (auto error = programs(command_.before)) return error;
-  std::sort(files_.programs.begin(), files_.programs.end());
+  std::ranges::sort(files_.programs);
   if (auto error = inputs()) return error;
   if (auto error = metrics()) return error;
   return std::move(files_);
@@ -252,8 +251,8 @@ llvm::Expected<CommandFiles> Finder::find() {
 
 /// Whether the workload is a command that some point is of: a preset may have left none.
 static bool runs(const plan::Plan& plan, unsigned workload) {
-  return plan.workloads[workload].command && std::any_of(plan.points.begin(), plan.points.end(),
-                                                         [&](const auto& point) { return point.workload == workload; });
+  return plan.workloads[workload].command &&
+         std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
 }
 
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {

@@ -80,14 +80,14 @@ class Study {
   void write(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
 
   RunOutcome run() const {
-    auto listener = makeSilentProgress();
-    auto outcome = engine::run(plan, options, *listener);
+    ProgressListener listener;
+    auto outcome = engine::run(plan, options, listener);
     if (!outcome) FAIL(llvm::toString(outcome.takeError()));
     return std::move(*outcome);
   }
   std::string refusal() const {
-    auto listener = makeSilentProgress();
-    auto outcome = engine::run(plan, options, *listener);
+    ProgressListener listener;
+    auto outcome = engine::run(plan, options, listener);
     REQUIRE(!outcome);
     return llvm::toString(outcome.takeError());
   }

@@ -37,7 +37,7 @@ llvm::Expected<std::vector<fs::path>> filesOf(const fs::path& root) {
     return llvm::Error::success();
   });
   if (error) return unreadable(root, llvm::toString(std::move(error)));
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

@@ -90,8 +90,8 @@ TEST_CASE("no block is begun that would not be over before the allocation, and o
   EngineOptions options = optionsFor(folder);
   const plan::Plan plan = nullPlan(2, 3);
   options.ends_at = options.clock->boot() + kBeforeEnd - 1;
-  const auto progress = makeSilentProgress();
-  auto outcome = run(plan, options, *progress);
+  ProgressListener progress;
+  auto outcome = run(plan, options, progress);
   REQUIRE(!outcome);
   CHECK(llvm::toString(outcome.takeError()).find("no block would end two minutes before") != std::string::npos);
   CHECK(resultsOf(plan, options).trials.empty());
@@ -159,8 +159,8 @@ TEST_CASE("what is expected infeasible starts only when asked to") {
 
   plan.points[0].expected_infeasible = "needs more";
   options.try_infeasible = false;
-  auto listener = makeSilentProgress();
-  auto refused = run(plan, options, *listener);
+  ProgressListener listener;
+  auto refused = run(plan, options, listener);
   REQUIRE(!refused);
   CHECK(llvm::toString(refused.takeError()).find("nothing to start: 2 points are expected infeasible") == 0);
 }
@@ -187,8 +187,8 @@ TEST_CASE("a workload that the worker lacks is one clear line before any trial")
   const EngineOptions options = optionsFor(folder);
   plan::Plan plan = nullPlan(1, 1);
   plan.workloads[0].name = "llm.finetune";
-  auto listener = makeSilentProgress();
-  auto refused = run(plan, options, *listener);
+  ProgressListener listener;
+  auto refused = run(plan, options, listener);
   REQUIRE(!refused);
   const std::string text = llvm::toString(refused.takeError());
   CHECK(text.find("llm.finetune version 1 is not in this build of expc-worker-null") == 0);

@@ -36,8 +36,8 @@ void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
 /// Points that cannot run here are left out, and it is said; an error if that leaves none.
 llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) {
   const auto count = [&] {
-    return std::count_if(setup.plan.points.begin(), setup.plan.points.end(),
-                         [](const plan::Point& point) { return !point.unavailable.empty(); });
+    return std::ranges::count_if(setup.plan.points,
+                                 [](const plan::Point& point) { return !point.unavailable.empty(); });
   };
   const auto by_rules = count();
   markUnavailable(setup, /*places=*/true);
@@ -161,17 +161,6 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
 }
 
-analysis::RunPolicy policyOf(const EngineOptions& options) {
-  analysis::RunPolicy policy;
-  policy.timeout = options.timeout_seconds;
-  policy.attempts = options.attempts;
-  policy.give_up_after = options.give_up_after;
-  policy.retry_failed = options.retry_failed;
-  policy.fresh = options.fresh;
-  policy.only = options.only;
-  return policy;
-}
-
 /// One call of run(), once the results folder is ours.
 class Execution {
  public:
@@ -221,7 +210,7 @@ class Execution {
     for (store::PastLook& look : results.looks) index_.add(std::move(look));
     outcome_.null_cards = setup_.null_machine != nullptr;
     for (const std::string& why : results.not_counted_reasons) say("kept, not counted: " + why);
-    index_.startRun(policyOf(options_));
+    index_.startRun(options_);
     outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
   }
 

@@ -7,10 +7,10 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/index.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/nodes.h"
 #include "runtime/engine/progress.h"
@@ -36,19 +36,13 @@ struct Resources {
   std::optional<NodesAsked> nodes;             // trials run on these; absent: on this machine
 };
 
-struct EngineOptions : Resources {
+struct EngineOptions : Resources, analysis::RunPolicy {
   llvm::json::Object system;                       // what the plan's rules took for the machine; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
   uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
-  std::optional<double> timeout_seconds;           // of every trial; absent: see analysis::Index::limit
-  unsigned attempts = 2;                           // of one place in a block, before the next place
-  unsigned give_up_after = 0;                      // failures of a point in a row; 0: twice `attempts`
   bool fail_fast = false;                          // end the run at the first place that used up its attempts
-  bool retry_failed = false;                       // what failed for good in earlier runs may be tried as often again
-  bool fresh = false;                              // nothing that was measured before counts in this run
-  std::optional<std::set<std::string>> only;       // points of which trials are started; absent: all
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
   std::vector<std::string> pass_env;               // variables that commands get besides; see command_environment.h

@@ -18,8 +18,8 @@ using namespace expc::engine;
 namespace {
 
 std::string errorOf(const plan::Plan& plan, const EngineOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = run(plan, options, *listener);
+  ProgressListener listener;
+  auto outcome = run(plan, options, listener);
   REQUIRE(!outcome);
   return llvm::toString(outcome.takeError());
 }
@@ -117,7 +117,7 @@ TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the 
     CAPTURE(one.fault);
     TestFolder folder;
     EngineOptions options = optionsFor(folder);
-    options.timeout_seconds = 0.3;
+    options.timeout = 0.3;
     plan::Plan plan = faulty(one.fault);
     RunOutcome outcome = runPlan(plan, options);
     store::Results results = resultsOf(plan, options);

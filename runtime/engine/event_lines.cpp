@@ -14,7 +14,7 @@ constexpr size_t kExcerpt = 120;
 /// The beginning of a line, fit to print.
 std::string excerpt(std::string_view line) {
   std::string text(line.substr(0, kExcerpt));
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return line.size() > kExcerpt ? text + "..." : text;
 }
 

@@ -57,8 +57,8 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
   for (const std::string& key : keys) {
     Stamps now = watched_[key];
     for (auto& [path, stamp] : now) stamp = stampOf(path);
-    const auto differs = std::find_if(now.begin(), now.end(),
-                                      [&](const auto& one) { return watched_[key].at(one.first) != one.second; });
+    const auto differs =
+        std::ranges::find_if(now, [&](const auto& one) { return watched_[key].at(one.first) != one.second; });
     if (differs == now.end()) continue;
     if (!differs->second) return changed(differs->first, /*gone=*/true);
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)

@@ -30,14 +30,13 @@ class Walk {
   Walk(std::vector<std::string> names, std::vector<Part> parts, fs::path except)
       : names_(std::move(names)), parts_(std::move(parts)), except_(std::move(except)) {}
 
-  /// Everything below `folder` that the parts from `at` on match.
+  /// Everything below `folder` that the parts from `at` on match. Behind the last one stands `**`: a folder that is
+  /// named whole stands for all files in it.
   void into(const fs::path& folder, size_t at) {
     // Several `**` come to a folder in many ways.
-    if (at < parts_.size() && !seen_.insert({folder.string(), at}).second) return;
-    if (at == parts_.size()) return everything(folder);
-    const bool any = !parts_[at], last = at + 1 == parts_.size();
-    if (any && last) return everything(folder);
-    if (any) into(folder, at + 1);
+    if (!seen_.insert({folder.string(), at}).second) return;
+    const bool any = at == parts_.size() || !parts_[at], last = at + 1 >= parts_.size();
+    if (any && !last) into(folder, at + 1);
     // A name without a pattern may be one that cannot be listed.
     if (!any && names_[at].find_first_of("*?[\\") == std::string::npos)
       return visit(folder / names_[at], at, last, true);
@@ -52,7 +51,7 @@ class Walk {
   }
 
   std::vector<std::string> take() {
-    std::sort(found_.begin(), found_.end());
+    std::ranges::sort(found_);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return std::move(found_);
   }
@@ -68,19 +67,6 @@ class Walk {
       if (!fs::is_symlink(entry, failed)) into(entry, at);
     } else if (last && fs::is_regular_file(entry, failed)) {
       found_.push_back(entry.lexically_normal().string());
-    }
-  }
-
-  void everything(const fs::path& folder) {
-    if (!seen_.insert({folder.string(), parts_.size()}).second) return;
-    for (const fs::path& entry : entriesOf(folder)) {
-      std::error_code failed;
-      if (entry.filename().string().front() == '.' || entry.lexically_normal() == except_) continue;
-      if (!fs::is_directory(entry, failed)) {
-        if (fs::is_regular_file(entry, failed)) found_.push_back(entry.lexically_normal().string());
-      } else if (!fs::is_symlink(entry, failed)) {
-        everything(entry);
-      }
     }
   }
 

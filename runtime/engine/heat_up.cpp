@@ -7,21 +7,13 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <thread>
-
-#include "runtime/engine/placement.h"
-#include "runtime/engine/trial_runner.h"
-#include "runtime/plan/heat_up.h"
 
 namespace expc::engine {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-// The start of CUDA on a machine with many GPUs.
-constexpr double kStartSeconds = 120;
 
 // Between two looks at what ends a heat-up.
 constexpr std::chrono::milliseconds kLook{100};
@@ -52,25 +44,6 @@ void heatUp(const std::vector<machine::Slot>& slots, double seconds, const std::
   while (Steady::now() < end && !ends()) std::this_thread::sleep_until(std::min(end, Steady::now() + kLook));
   ended = true;
   for (std::thread& thread : threads) thread.join();
-}
-
-llvm::Expected<std::string> heatGpus(Launcher& launcher, const machine::Machine& machine,
-                                     const std::vector<machine::Slot>& slots, const std::vector<unsigned>& nodes,
-                                     const std::string& log_prefix, double seconds, const Interrupts& interrupts,
-                                     const std::function<llvm::Error()>& tick) {
-  TrialRequest request;
-  request.nodes = nodes;
-  request.spec.trial = "heat-up";
-  request.spec.workload = plan::kHeatUp;
-  request.spec.settings = llvm::json::Object{{"seconds", seconds}};
-  request.log_prefix = log_prefix;
-  request.timeout_seconds = seconds + kStartSeconds;
-  std::vector<unsigned> all(slots.size());
-  std::iota(all.begin(), all.end(), 0u);
-  placeRanks(request, machine, slots, all, /*one_process=*/false);
-  auto end = runTrial(launcher, interrupts, request, TrialHooks{tick, nullptr});
-  if (!end) return end.takeError();
-  return end->status == store::TrialStatus::Valid ? "" : end->reason;
 }
 
 }  // namespace expc::engine

@@ -15,27 +15,7 @@ using llvm::json::Object;
 
 constexpr llvm::StringLiteral kMark = "@expc ";
 
-void closeOne(int& fd) {
-  if (fd >= 0) ::close(fd);
-  fd = -1;
-}
-
 }  // namespace
-
-Lines& Lines::operator=(Lines&& other) noexcept {
-  std::swap(in_, other.in_);
-  std::swap(out_, other.out_);
-  std::swap(log_, other.log_);
-  std::swap(rest_, other.rest_);
-  return *this;
-}
-
-void Lines::close() {
-  closeOne(in_);
-  closeOne(out_);
-}
-
-void Lines::finish() { closeOne(out_); }
 
 bool Lines::hasPeer() const {
   pollfd ended{in_, POLLRDHUP, 0};
@@ -48,9 +28,8 @@ bool Lines::send(const Object& message) {
 }
 
 void Lines::keep(llvm::StringRef text) const {
-  int file = text.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn);
+  const base::Descriptor file(text.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, text.str() + "\n");
-  closeOne(file);
 }
 
 void Lines::take(llvm::StringRef line, std::vector<Object>& messages) const {
@@ -80,7 +59,7 @@ std::vector<Object> Lines::receive(size_t longest) {
     rest_.erase(0, begin);
     if (size > 0 && rest_.size() <= longest) continue;
     keep(rest_);
-    closeOne(in_);
+    in_.close();
   }
   return messages;
 }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
+
 namespace expc::engine {
 
 /// One end of a conversation; owns its descriptors.
@@ -18,16 +20,14 @@ class Lines {
   Lines() = default;
   /// Whatever is between the two ends may print on the same stream (a shell's greeting, a prolog of Slurm): what is
   /// marked as a message is one, and everything else goes to the file `log`, or nowhere where that is "".
-  Lines(int in, int out, std::string log = "") : in_(in), out_(out), log_(std::move(log)) {}
-  Lines(Lines&& other) noexcept { *this = std::move(other); }
-  Lines& operator=(Lines&& other) noexcept;
-  ~Lines() { close(); }
+  Lines(base::Descriptor in, base::Descriptor out, std::string log = "")
+      : in_(std::move(in)), out_(std::move(out)), log_(std::move(log)) {}
 
   int fd() const { return in_; }
   bool isOpen() const { return in_ >= 0; }
-  void close();
+  void close() { in_.close(), out_.close(); }
   /// Says nothing more, so that the other end comes to an end; what that says until then can still be received.
-  void finish();
+  void finish() { out_.close(); }
   /// Whether the other end still hears and speaks. What it has said stays to be received.
   bool hasPeer() const;
   /// Sends one message, and waits until it is on its way. False where nobody hears any more; what the other end has
@@ -41,7 +41,7 @@ class Lines {
   void take(llvm::StringRef line, std::vector<llvm::json::Object>& messages) const;
   void keep(llvm::StringRef text) const;
 
-  int in_ = -1, out_ = -1;
+  base::Descriptor in_, out_;
   std::string log_, rest_;
 };
 

@@ -25,8 +25,8 @@ struct Conversation {
   explicit Conversation(const std::string& log = "") {
     REQUIRE(pipe2(to, O_CLOEXEC) == 0);
     REQUIRE(pipe2(from, O_CLOEXEC) == 0);
-    engine = Lines(from[0], to[1], log);
-    agent = Lines(to[0], from[1]);
+    engine = Lines(base::Descriptor(from[0]), base::Descriptor(to[1]), log);
+    agent = Lines(base::Descriptor(to[0]), base::Descriptor(from[1]));
   }
   void print(std::string_view text) const { REQUIRE(write(from[1], text.data(), text.size()) == ssize_t(text.size())); }
 };

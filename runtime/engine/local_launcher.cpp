@@ -89,8 +89,7 @@ void LocalLauncher::stop() {
 llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
   Server& server = request.spec.command ? command_ : built_in_;
   // One that died with nothing to do has not been noticed yet.
-  const bool idle =
-      std::none_of(trials_.begin(), trials_.end(), [&](auto& one) { return one.second.server == &server; });
+  const bool idle = std::ranges::none_of(trials_, [&](auto& one) { return one.second.server == &server; });
   while (idle && server.process.receive()) {
   }
   if (idle && server.started && !server.process.alive() && server.death.empty())
@@ -104,7 +103,6 @@ llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
   for (unsigned number = request.first_rank; number < request.endRank(); ++number) {
     if (auto error = launchRank(request, number, trial)) {
       kill(id);
-      for (Rank& rank : trial.ranks) close(rank.pipe);
       monitor_.end(id, clock_.boot());
       trials_.erase(id);
       return error;
@@ -136,40 +134,31 @@ llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned numb
     return llvm::createStringError(fmt::format("{}: {}; what was measured before is kept", what, std::strerror(error)));
   };
   const std::string log = request.log(number);
-  const int log_fd = files::openLog(log);
+  const base::Descriptor log_fd(files::openLog(log));
   if (log_fd < 0) return failed(log, errno);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    const int error = errno;
-    close(log_fd);
-    return failed("no pipe for a rank", error);
-  }
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  base::Pipe pipe;
+  if (pipe.read < 0) return failed("no pipe for a rank", errno);
+  fcntl(pipe.read, F_SETFL, O_NONBLOCK);
   plan::LaunchRequest launch;
   launch.rank = number;
   launch.environment = request.environment[number];
   launch.spec = request.spec;
-  ProcessPlace place = ProcessPlace::of(request, number);
-  std::optional<RankProcess> process = launchAgain(launch, place, ends[1], log_fd);
+  ProcessPlace place{number, request.spec.slots, request.spec.memory_limit};
+  std::optional<RankProcess> process = launchAgain(launch, place, pipe.write, log_fd);
   // A server that is gone is noticed when its socket is read; any other trouble would leave us waiting for nothing.
   bool sent = process.has_value();
   if (!sent) {
     process.emplace().place = std::move(place);
-    sent = launchNew(launch, *process, *trial.server, ends[1], log_fd);
+    sent = launchNew(launch, *process, *trial.server, pipe.write, log_fd);
   }
-  const int error = errno;
-  close(ends[1]);
-  close(log_fd);
-  if (!sent && error != EPIPE && error != ECONNRESET) {
-    close(ends[0]);
-    return failed(error == EMSGSIZE ? "the trial's parameters and command are too long to send to the worker"
+  if (!sent && errno != EPIPE && errno != ECONNRESET)
+    return failed(errno == EMSGSIZE ? "the trial's parameters and command are too long to send to the worker"
                                     : "the worker's launch server cannot be reached",
-                  error);
-  }
+                  errno);
   Rank& rank = trial.ranks.emplace_back();
   rank.number = number;
   rank.process = std::move(*process);
-  rank.pipe = ends[0];
+  rank.pipe = std::move(pipe.read);
   return llvm::Error::success();
 }
 
@@ -191,12 +180,9 @@ bool LocalLauncher::launchNew(plan::LaunchRequest& launch, RankProcess& process,
   int ends[2] = {-1, -1};
   // Without one the rank has a process for itself.
   if (launch.spec.command && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) ends[0] = ends[1] = -1;
-  process.channel = ends[0];
-  const bool sent = server.process.launch(launch, event_fd, log_fd, ends[1]);
-  const int error = errno;
-  if (ends[1] >= 0) close(ends[1]);
-  errno = error;
-  return sent;
+  process.channel = base::Descriptor(ends[0]);
+  const base::Descriptor theirs(ends[1]);
+  return server.process.launch(launch, event_fd, log_fd, theirs);
 }
 
 llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int wake) {
@@ -220,7 +206,7 @@ void LocalLauncher::wait(double until, int wake) {
   for (const Server* server : {&built_in_, &command_}) fds.push_back({server->process.fd(), POLLIN, 0});
   for (const auto& [id, trial] : trials_)
     for (const Rank& rank : trial.ranks)
-      for (const int fd : {rank.pipe, rank.process.channel}) fds.push_back({fd, POLLIN, 0});
+      for (const int fd : {int(rank.pipe), int(rank.process.channel)}) fds.push_back({fd, POLLIN, 0});
   const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
   poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
 }
@@ -247,8 +233,7 @@ void LocalLauncher::readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& r
 
 void LocalLauncher::closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports) {
   if (rank.pipe < 0) return;
-  close(rank.pipe);
-  rank.pipe = -1;
+  rank.pipe.close();
   for (RankReport& report : rank.lines.end()) add(reports, id, rank.number, std::move(report));
 }
 
@@ -268,7 +253,7 @@ void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
       const bool is_end = reply && *reply && (*reply)->type == plan::LaunchReply::Type::Exited &&
                           (*reply)->id == rank.process.launch && (*reply)->status == 0;
       if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
-        rank.process.closeChannel();  // its server will tell how it ended
+        rank.process.channel.close();  // its server will tell how it ended
       if (is_end) ended.emplace_back(std::move(**reply), std::move(rank.process));
       if (!reply) llvm::consumeError(reply.takeError());
     }
@@ -283,8 +268,8 @@ void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
 void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports) {
   for (auto found = trials_.begin(); found != trials_.end(); ++found) {
     auto& [id, trial] = *found;
-    const auto rank = std::find_if(trial.ranks.begin(), trial.ranks.end(),
-                                   [&](const Rank& one) { return one.process.launch == reply.id; });
+    const auto rank =
+        std::ranges::find_if(trial.ranks, [&](const Rank& one) { return one.process.launch == reply.id; });
     if (rank == trial.ranks.end()) continue;
     RankReport report;
     report.pid = rank->process.pid = reply.pid;
@@ -298,7 +283,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.stuck = reply.stuck;
       report.at = reply.at;
     }
-    const bool over = std::all_of(trial.ranks.begin(), trial.ranks.end(), [](const Rank& one) { return one.exited; });
+    const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
     if (over) {
       RankReport seen;
       seen.what = RankReport::What::Readings;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/event_lines.h"
 #include "runtime/engine/file_watch.h"
@@ -54,7 +55,7 @@ class LocalLauncher final : public Launcher {
   struct Rank {
     unsigned number = 0;
     RankProcess process;
-    int pipe = -1;  // its event pipe, to read from
+    base::Descriptor pipe;  // its event pipe, to read from
     bool exited = false;
     EventLines lines;
   };

@@ -18,8 +18,7 @@ std::string logTail(const std::string& path) {
   for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line)
     begin = text.rfind('\n', begin - 1);
   if (begin != std::string::npos && begin > 0) text.erase(0, begin + 1);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  std::ranges::replace_if(text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
   return text;
 }
 

@@ -117,9 +117,8 @@ void NodeLauncher::lose(unsigned node, std::string why) {
 void NodeLauncher::settleLost(std::vector<RankReport>& reports) {
   for (auto next = trials_.begin(); next != trials_.end();) {
     auto& [id, trial] = *next;
-    const bool runs = std::any_of(trial.left.begin(), trial.left.end(), [&](const auto& one) {
-      return one.second > 0 && nodes_.all()[one.first].lost.empty();
-    });
+    const bool runs = std::ranges::any_of(
+        trial.left, [&](const auto& one) { return one.second > 0 && nodes_.all()[one.first].lost.empty(); });
     if (!trial.end || runs) {
       ++next;
       continue;

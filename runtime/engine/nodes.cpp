@@ -85,25 +85,22 @@ llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folde
   node.name = asked.name;
   node.log = fmt::format("{}/{}.log", folder, asked.name);
   setenv("EXPC_NODE", fmt::to_string(nodes_.size()).c_str(), 1);
-  int to[2], from[2];
-  const int log = files::openLog(node.log);
+  const base::Descriptor log(files::openLog(node.log));
   if (log < 0) return files::systemError(node.log, errno);
-  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return files::systemError("a pipe for an agent", errno);
+  base::Pipe to, from;
+  if (to.read < 0 || from.read < 0) return files::systemError("a pipe for an agent", errno);
   node.command = fork();
   if (node.command == 0) {
     // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
     setsid();
     signal(SIGPIPE, SIG_DFL);  // srun ends an agent that nobody hears
-    dup2(to[0], STDIN_FILENO);
-    dup2(from[1], STDOUT_FILENO);
+    dup2(to.read, STDIN_FILENO);
+    dup2(from.write, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     execl("/bin/sh", "sh", "-c", asked.line.c_str(), nullptr);
     _exit(127);
   }
-  close(to[0]);
-  close(from[1]);
-  close(log);
-  node.lines = Lines(from[0], to[1], node.log);
+  node.lines = Lines(std::move(from.read), std::move(to.write), node.log);
   return node.command < 0 ? files::systemError("a process for an agent", errno) : llvm::Error::success();
 }
 

@@ -41,8 +41,8 @@ std::string contents(const std::string& path) {
 }
 
 std::string errorOf(const EngineOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = run(nullPlan(1, 1), options, *listener);
+  ProgressListener listener;
+  auto outcome = run(nullPlan(1, 1), options, listener);
   REQUIRE(!outcome);
   return llvm::toString(outcome.takeError());
 }

@@ -13,7 +13,7 @@
 #include "runtime/engine/log_tail.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/progress.h"
-#include "runtime/engine/schedule.h"
+#include "runtime/engine/scheduler.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;

@@ -2,12 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "runtime/channel/port.h"
+#include "runtime/engine/scratch.h"
+#include "runtime/plan/devices.h"
 
 namespace expc::engine {
+namespace {
 
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// Where a rank stands among the others, and where they meet.
+struct RankPlace {
+  unsigned rank = 0, world_size = 1, local_rank = 0, local_size = 1;
+  std::string address = "127.0.0.1";
+  int port = 0;
+  std::string interface;  // by which it reaches the others; "": not known, or there are none
+};
+
+/// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and for Gloo the interface.
 std::vector<std::string> rankVariables(const RankPlace& place) {
   std::vector<std::string> variables{fmt::format("RANK={}", place.rank),
                                      fmt::format("WORLD_SIZE={}", place.world_size),
@@ -21,8 +38,6 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
   return variables;
 }
 
-namespace {
-
 std::vector<std::string> rankEnvironment(const RankPlace& place, const std::string& devices) {
   std::vector<std::string> variables = rankVariables(place);
   variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -33,6 +48,33 @@ std::vector<std::string> rankEnvironment(const RankPlace& place, const std::stri
 /// A place that there is not was refused before.
 machine::Slot placedSlot(const TrialRequest& request, const machine::Machine& machine, const machine::Slot& given) {
   return machine::placed(machine, given, placeOf(request.spec.parameters)).value_or(given);
+}
+
+/// Adds the process of one node.
+void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
+  const std::vector<machine::Slot>& all = part.all;
+  std::set<int> cores;
+  std::string devices;
+  Array used;
+  for (const unsigned slot : part.own) {
+    cores.insert(all[slot].cores.begin(), all[slot].cores.end());
+    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
+    used.push_back(all[slot].index);
+  }
+  // For each rank that it may start.
+  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, part.own.size()));
+  if (!request.spec.parameters.get("gpus")) {
+    for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
+    threads = std::max<size_t>(1, cores.size());
+  }
+  request.spec.slots.push_back(Object{{"device", all[part.own.front()].gpu ? "cuda" : "cpu"},
+                                      {"index", all[part.own.front()].index},
+                                      {"indices", std::move(used)},
+                                      {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}});
+  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
+                          fmt::format("OMP_NUM_THREADS={}", threads)})
+    variables.push_back(std::move(own));
+  request.environment.push_back(std::move(variables));
 }
 
 }  // namespace
@@ -48,40 +90,43 @@ std::string placeNote(const machine::Machine& machine, const llvm::json::Object&
          "cores";
 }
 
-void placeRanks(TrialRequest& request, const machine::Machine& machine, const std::vector<machine::Slot>& all,
-                const std::vector<unsigned>& own, bool one_process) {
-  plan::TrialSpec& spec = request.spec;
-  spec.world_size = one_process ? 1 : own.size();
-  const int port = channel::freePort();
-  std::string devices;  // of the one process, in the order of its slots
-  const unsigned count = own.size();
-  for (unsigned rank = 0; rank < count; ++rank) {
-    const machine::Slot slot = placedSlot(request, machine, all[own[rank]]);
-    spec.slots.push_back(slot.toJson());
-    if (!one_process) {
-      request.environment.push_back(
-          rankEnvironment({rank, count, rank, count, "127.0.0.1", port, ""}, slot.gpu ? slot.uuid : ""));
-    } else if (slot.gpu) {
-      devices += (devices.empty() ? "" : ",") + slot.uuid;
-    }
-  }
-  if (one_process) request.environment.push_back(rankEnvironment({0, 1, 0, 1, "127.0.0.1", port, ""}, devices));
-}
-
-void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, const std::string& address) {
+void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+                const std::string& address) {
   plan::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
-  spec.world_size = each * parts.size();
-  // Free here, and so most likely there.
+  spec.world_size = one_process ? 1 : each * parts.size();
+  // Free here, and so most likely on the other nodes.
   const int port = channel::freePort();
+  std::string devices;  // of the one process, in the order of its slots
   for (const NodePart& part : parts)
     for (unsigned local = 0; local < each; ++local) {
       const machine::Slot slot = placedSlot(request, part.machine, part.all[part.own[local]]);
       spec.slots.push_back(slot.toJson());
+      if (slot.gpu) devices += (devices.empty() ? "" : ",") + slot.uuid;
+      if (one_process) continue;
       const unsigned rank = request.environment.size();
       const RankPlace place{rank, spec.world_size, local, each, address, port, part.interface};
       request.environment.push_back(rankEnvironment(place, slot.gpu ? slot.uuid : ""));
     }
+  if (one_process) request.environment.push_back(rankEnvironment({0, 1, 0, 1, address, port, ""}, devices));
+}
+
+void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+                        const std::vector<std::string>& variables) {
+  plan::TrialSpec& spec = request.spec;
+  spec.command = plan.workloads[point.workload].command;
+  spec.folder = folder;
+  spec.world_size = parts.size();
+  spec.parameters = absoluteParameters(plan, std::move(spec.parameters));
+  const bool meet = plan::nodesOf(point) != 0;
+  const int port = meet ? channel::freePort() : 0;
+  for (unsigned rank = 0; rank < parts.size(); ++rank) {
+    addProcess(request, parts[rank], variables);
+    if (!meet) continue;
+    for (std::string& own : rankVariables({rank, spec.world_size, 0, 1, address, port, parts[rank].interface}))
+      request.environment.back().push_back(std::move(own));
+  }
 }
 
 }  // namespace expc::engine

@@ -38,7 +38,7 @@ machine::Machine twoSockets() {
 
 TEST_CASE("each rank has its slot and sees its device") {
   TrialRequest request;
-  placeRanks(request, twoSockets(), gpuSlots(3), {0, 2}, /*one_process=*/false);
+  placeRanks(request, {{twoSockets(), gpuSlots(3), {0, 2}, ""}}, /*one_process=*/false);
   CHECK(request.spec.world_size == 2);
   REQUIRE(request.spec.slots.size() == 2);
   CHECK(request.spec.slots[1].getAsObject()->getString("uuid") == "GPU-2");
@@ -51,7 +51,7 @@ TEST_CASE("each rank has its slot and sees its device") {
 
 TEST_CASE("one process has all the slots and sees their devices in their order") {
   TrialRequest request;
-  placeRanks(request, twoSockets(), gpuSlots(3), {0, 2}, /*one_process=*/true);
+  placeRanks(request, {{twoSockets(), gpuSlots(3), {0, 2}, ""}}, /*one_process=*/true);
   CHECK(request.spec.world_size == 1);
   CHECK(request.spec.slots.size() == 2);
   REQUIRE(request.environment.size() == 1);
@@ -68,7 +68,7 @@ TEST_CASE("the parameter numa says where cores and memory are") {
   const auto slotWith = [](const char* numa) {
     TrialRequest request;
     if (numa) request.spec.parameters["numa"] = numa;
-    placeRanks(request, twoSockets(), gpuSlots(1), {0}, false);
+    placeRanks(request, {{twoSockets(), gpuSlots(1), {0}, ""}}, false);
     return llvm::json::Object(*request.spec.slots[0].getAsObject());
   };
   for (auto near : {slotWith(nullptr), slotWith("near")}) {

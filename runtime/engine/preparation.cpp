@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/command_request.h"
+#include "runtime/engine/placement.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
@@ -45,19 +45,15 @@ std::string preparedFolder(const Setup& setup, const plan::Point& point, const s
   return fmt::format("{}/prepared/{}", results, plan::shortHash(plan::canonicalJson(std::move(key))));
 }
 
-bool isPrepared(const std::string& folder) {
-  std::error_code failed;
-  return std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed);
-}
-
-llvm::Error markPrepared(const std::string& folder) { return files::write(markOf(folder), "", files::Links::Refused); }
-
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
   for (const plan::Point& point : plan_.points) {
     if (env_.interrupts.requested()) break;
     const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
-    if (folder.empty() || isPrepared(folder)) continue;
+    std::error_code failed;
+    if (folder.empty() ||
+        (std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed)))
+      continue;
     if (auto error = prepareCommand(point, folder)) return error;
   }
   return llvm::Error::success();
@@ -67,16 +63,8 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const plan::Workload& workload = setup_.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = std::filesystem::path(folder).filename().string();
-  TrialRequest request;
+  TrialRequest request = requestFor(setup_, point, name, plan_.design.kinds.front().kind, plan_.design.seed);
   plan::TrialSpec& spec = request.spec;
-  spec.trial = name;
-  spec.point = point.id;
-  spec.workload = workload.name;
-  spec.workload_version = workload.version;
-  spec.kind = plan_.design.kinds.front().kind;
-  spec.parameters = point.parameters;
-  spec.root = plan_.root;
-  spec.seed = plan_.design.seed;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
   completeForCommand(request, plan_, point, {{setup_.machine, setup_.slots, all, ""}}, "127.0.0.1", folder,
@@ -89,7 +77,6 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const double begin = env_.clock.boot();
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
-  hooks.progress = [](const plan::Event&) {};
   auto end = runTrial(env_.launcher, env_.interrupts, request, hooks, env_.clock);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
@@ -99,7 +86,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
                     workload.name, plan_.label(point), end->reason, plan::outputsOf(folder)));
   say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point),
                   durationText(env_.clock.boot() - begin)));
-  return markPrepared(folder);
+  return files::write(markOf(folder), "", files::Links::Refused);
 }
 
 }  // namespace expc::engine

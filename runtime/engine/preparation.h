@@ -13,8 +13,4 @@ namespace expc::engine {
 /// told of stay what they are.
 std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results);
 
-/// Whether a preparation has filled the folder, in this run or in one before; and that one has.
-bool isPrepared(const std::string& folder);
-llvm::Error markPrepared(const std::string& folder);
-
 }  // namespace expc::engine

@@ -1,32 +1,117 @@
 #include "runtime/engine/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
+
+#include "runtime/plan/printable.h"
 
 namespace expc::engine {
 namespace {
 
-class SilentProgress : public ProgressListener {
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr unsigned kBarCells = 24;
+
+/// One line, redrawn in place; what must stay is printed above it.
+class BarProgress : public ProgressListener {
  public:
-  void message(std::string_view) override {}
-  void blockStarted(plan::TrialKind, uint64_t, unsigned) override {}
-  void trialStarted(const TrialNote&) override {}
-  void trialProgress(const TrialNote&, std::string_view, uint64_t, uint64_t) override {}
-  void trialEnded(const TrialNote&, store::TrialStatus, double, std::string_view) override {}
-  void finished() override {}
+  ~BarProgress() override { erase(); }
+
+  void message(std::string_view text) override { above(text); }
+  void trialStarted(const TrialNote& trial) override { draw(trial, "", 0); }
+  void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) override {
+    if (SteadyClock::now() - drawn_ < kRedraw) return;
+    std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
+    draw(trial, what, total > 0 ? double(done) / double(total) : 0);
+  }
+  void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
+    if (status != store::TrialStatus::Valid) {
+      above(fmt::format("{}: {} after {}: {}", nameText(trial), endText(trial, status), durationText(seconds), reason));
+    }
+    draw(trial, "", 1);
+  }
+  void finished() override { erase(); }
+
+ private:
+  unsigned width() const {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+  void erase() {
+    if (!shown_) return;
+    plan::tell(stderr, "\r\x1b[K");
+    shown_ = false;
+  }
+  void above(std::string_view text) {
+    erase();
+    plan::tell(stderr, plan::printable(text) + "\n");
+  }
+  void draw(const TrialNote& trial, std::string_view what, double part) {
+    double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
+    unsigned full = unsigned(share * kBarCells);
+    std::string left = remainingText(trial);
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
+                                   trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
+    if (!what.empty()) text += fmt::format("  {}", what);
+    text = plan::printable(text);
+    // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line
+    // short.
+    size_t room = width() - 1, cells = 0, end = 0;
+    while (end < text.size() && cells < room) {
+      ++end;
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+      ++cells;
+    }
+    plan::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
+    shown_ = true;
+    drawn_ = SteadyClock::now();
+  }
+
+  bool shown_ = false;
+  SteadyClock::time_point drawn_{};
+};
+
+/// For logs and pipes: every line makes sense alone and nothing is drawn over.
+class LineProgress : public ProgressListener {
+ public:
+  explicit LineProgress(bool quiet) : quiet_(quiet) {}
+
+  void message(std::string_view text) override { line(text); }
+  void blockStarted(plan::TrialKind kind, uint64_t number, unsigned points) override {
+    if (quiet_) return;
+    line(fmt::format("block {} of {} trials: {} point{}", number + 1, plan::toString(kind), points,
+                     points == 1 ? "" : "s"));
+  }
+  void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
+    if (quiet_ && reason.empty()) return;
+    std::string text = fmt::format("[{}/{}] {}: {} in {}", trial.done + 1, trial.expected, nameText(trial),
+                                   endText(trial, status), durationText(seconds));
+    if (!reason.empty()) text += fmt::format(": {}", reason);
+    std::string left = remainingText(trial);
+    if (!left.empty()) text += fmt::format(" ({})", left);
+    line(text);
+  }
+
+ private:
+  void line(std::string_view text) { plan::tell(stderr, plan::printable(text) + "\n"); }
+
+  const bool quiet_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProgressListener> makeSilentProgress() { return std::make_unique<SilentProgress>(); }
-
 std::unique_ptr<ProgressListener> makeProgress(bool quiet) {
-  if (quiet) return makeQuietProgress(stderr);
   const char* terminal = std::getenv("TERM");
-  bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
-  return draws ? makeBarProgress(stderr) : makeLineProgress(stderr);
+  const bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+  if (draws && !quiet) return std::make_unique<BarProgress>();
+  return std::make_unique<LineProgress>(quiet);
 }
 
 std::string nameText(const TrialNote& trial) {

@@ -2,7 +2,6 @@
 
 // What a run tells while it goes on, and the two ways to show it.
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,30 +26,23 @@ struct TrialNote {
   bool rehearsal = false;                   // not a trial that counts, of whatever kind
 };
 
+/// Hears all and shows nothing.
 class ProgressListener {
  public:
   virtual ~ProgressListener() = default;
   /// A line the user should see: a stale lease, a new session, what is reused.
-  virtual void message(std::string_view text) = 0;
-  virtual void blockStarted(plan::TrialKind kind, uint64_t number, unsigned points) = 0;
-  virtual void trialStarted(const TrialNote& trial) = 0;
+  virtual void message(std::string_view /*text*/) {}
+  virtual void blockStarted(plan::TrialKind /*kind*/, uint64_t /*number*/, unsigned /*points*/) {}
+  virtual void trialStarted(const TrialNote&) {}
   /// The worker's own progress within the trial; may come often.
-  virtual void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) = 0;
-  virtual void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds,
-                          std::string_view reason) = 0;
+  virtual void trialProgress(const TrialNote&, std::string_view /*phase*/, uint64_t /*done*/, uint64_t /*total*/) {}
+  virtual void trialEnded(const TrialNote&, store::TrialStatus, double /*seconds*/, std::string_view /*reason*/) {}
   /// Nothing more will come.
-  virtual void finished() = 0;
+  virtual void finished() {}
 };
 
-/// A bar with the time left, redrawn in place; for a terminal.
-std::unique_ptr<ProgressListener> makeBarProgress(std::FILE* out);
-/// A line for each event; for logs.
-std::unique_ptr<ProgressListener> makeLineProgress(std::FILE* out);
-/// A line for what the user should see and for each trial that has a reason for how it ended.
-std::unique_ptr<ProgressListener> makeQuietProgress(std::FILE* out);
-/// Nothing at all.
-std::unique_ptr<ProgressListener> makeSilentProgress();
-/// On stderr: the bar if that is a terminal, else lines; little of both where that is asked for.
+/// On stderr: where that is a terminal a bar with the time left, redrawn in place; else a line for each event, for
+/// logs. Quiet: a line for what the user should see and for each trial that has a reason for how it ended.
 std::unique_ptr<ProgressListener> makeProgress(bool quiet);
 
 /// "about 3 min 20 s left", "at least 12 s left"; "" when nothing is known.

@@ -1,7 +1,5 @@
 #include "runtime/engine/rank_process.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -15,29 +13,6 @@ constexpr size_t kMostWaiting = 16;
 
 }  // namespace
 
-ProcessPlace ProcessPlace::of(const TrialRequest& request, unsigned rank) {
-  return {rank, request.spec.slots, request.spec.memory_limit};
-}
-
-bool ProcessPlace::operator==(const ProcessPlace& other) const {
-  return rank == other.rank && memory_limit == other.memory_limit && slots == other.slots;
-}
-
-RankProcess::RankProcess(RankProcess&& other) noexcept { *this = std::move(other); }
-
-RankProcess& RankProcess::operator=(RankProcess&& other) noexcept {
-  launch = other.launch;
-  pid = other.pid;
-  launches = other.launches;
-  place = std::move(other.place);
-  std::swap(channel, other.channel);
-  return *this;
-}
-
-void RankProcess::closeChannel() {
-  if (channel >= 0) close(std::exchange(channel, -1));
-}
-
 void WaitingProcesses::add(RankProcess process) {
   if (process.channel < 0 || process.launches >= kMostLaunches) return;
   processes_.push_back(std::move(process));
@@ -45,8 +20,8 @@ void WaitingProcesses::add(RankProcess process) {
 }
 
 std::optional<RankProcess> WaitingProcesses::take(const ProcessPlace& place) {
-  const auto found = std::find_if(processes_.begin(), processes_.end(),
-                                  [&](const RankProcess& process) { return process.place == place; });
+  const auto found =
+      std::ranges::find_if(processes_, [&](const RankProcess& process) { return process.place == place; });
   if (found == processes_.end()) return std::nullopt;
   RankProcess process = std::move(*found);
   processes_.erase(found);

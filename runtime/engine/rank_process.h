@@ -9,7 +9,7 @@
 #include <deque>
 #include <optional>
 
-#include "runtime/engine/launcher.h"
+#include "runtime/base/descriptor.h"
 
 namespace expc::engine {
 
@@ -19,24 +19,16 @@ struct ProcessPlace {
   llvm::json::Array slots;
   uint64_t memory_limit = 0;
 
-  static ProcessPlace of(const TrialRequest& request, unsigned rank);
-  bool operator==(const ProcessPlace& other) const;
+  bool operator==(const ProcessPlace& other) const = default;
 };
 
 /// A process that runs a rank, or has run one and waits for another. Without a channel it ends with its rank.
 struct RankProcess {
-  uint64_t launch = 0;  // that its server forked it for, and by which it is known from then on
-  int pid = 0;          // once that is known
-  int channel = -1;
+  uint64_t launch = 0;       // that its server forked it for, and by which it is known from then on
+  int pid = 0;               // once that is known
+  base::Descriptor channel;  // closed, it ends by itself
   unsigned launches = 1;
   ProcessPlace place;
-
-  RankProcess() = default;
-  RankProcess(RankProcess&& other) noexcept;
-  RankProcess& operator=(RankProcess&& other) noexcept;
-  ~RankProcess() { closeChannel(); }
-  /// After which it ends by itself.
-  void closeChannel();
 };
 
 /// Those that wait.

@@ -20,7 +20,7 @@ RankProcess processOf(uint64_t launch, uint64_t memory_limit) {
   close(ends[1]);
   RankProcess process;
   process.launch = launch;
-  process.channel = ends[0];
+  process.channel = base::Descriptor(ends[0]);
   process.place.memory_limit = memory_limit;
   return process;
 }

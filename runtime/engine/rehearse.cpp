@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,8 +12,9 @@
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/placement.h"
-#include "runtime/engine/schedule.h"
+#include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
@@ -32,7 +32,6 @@ constexpr int kSteps = 2, kWarmup = 3;
 /// No value matters, and a model of 8B then takes no memory of the host.
 constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
-constexpr auto kHeartbeat = std::chrono::seconds(10);
 
 Outcome outcomeOf(TrialStatus status) {
   return status == TrialStatus::Valid        ? Outcome::Runs
@@ -66,13 +65,9 @@ class Rehearser {
   std::string missingData(const plan::Point& point) const;
   llvm::Error leaveOut(const plan::Point& point, std::string why);
   llvm::Error rehearse(const plan::Point& point);
-  llvm::Expected<TrialEnd> launch(const plan::Point& point, const TrialNote& shown);
   TrialRequest request(const plan::Point& point) const;
   rehearsal::Point blank(const plan::Point& point) const;
-  TrialNote note(const plan::Point& point) const;
-  std::string labelOf(const plan::Point& point) const;
   llvm::Error write(const rehearsal::Point& point);
-  llvm::Error tick();
 
   const Setup& setup_;
   const RehearsalOptions& options_;
@@ -86,7 +81,6 @@ class Rehearser {
   LocalLauncher launcher_;
   unsigned expected_ = 0;  // points to launch
   double spent_seconds_ = 0;
-  std::chrono::steady_clock::time_point last_heartbeat_ = std::chrono::steady_clock::now();
 };
 
 llvm::Expected<RehearsalOutcome> Rehearser::run() {
@@ -141,11 +135,21 @@ llvm::Error Rehearser::leaveOut(const plan::Point& point, std::string why) {
 }
 
 llvm::Error Rehearser::rehearse(const plan::Point& point) {
-  const TrialNote shown = note(point);
-  listener_.trialStarted(shown);
   rehearsal::Point seen = blank(point);
+  TrialNote shown;
+  shown.rehearsal = true;
+  shown.point_label = seen.label;
+  shown.done = outcome_.rehearsed;
+  shown.expected = expected_;
+  if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
+  listener_.trialStarted(shown);
   const std::string missing = missingData(point);
-  auto end = launch(point, shown);
+  TrialHooks hooks;
+  hooks.tick = [this] { return lease_.heartbeat(); };
+  hooks.progress = [&](const plan::Event& event) {
+    listener_.trialProgress(shown, event.phase, event.done, event.total);
+  };
+  auto end = runTrial(launcher_, interrupts_, request(point), hooks);
   if (!end) return end.takeError();
   if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
   seen.worker_build = setup_.built_in->description.build;
@@ -172,30 +176,15 @@ std::string Rehearser::missingData(const plan::Point& point) const {
   return "";
 }
 
-llvm::Expected<TrialEnd> Rehearser::launch(const plan::Point& point, const TrialNote& shown) {
-  TrialHooks hooks;
-  hooks.tick = [this] { return tick(); };
-  hooks.progress = [&](const plan::Event& event) {
-    listener_.trialProgress(shown, event.phase, event.done, event.total);
-  };
-  return runTrial(launcher_, interrupts_, request(point), hooks);
-}
-
 TrialRequest Rehearser::request(const plan::Point& point) const {
-  TrialRequest request;
+  constexpr plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialRequest request =
+      requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
   plan::TrialSpec& spec = request.spec;
-  const plan::Workload& workload = setup_.workloadOf(point);
-  spec.trial = spec.point = point.id;
-  spec.workload = workload.name;
-  spec.workload_version = workload.version;
-  spec.kind = plan::TrialKind::Timed;
   spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-  spec.parameters = point.parameters;
-  spec.root = setup_.plan.root;
-  spec.seed = blockSeed(setup_.plan.design.seed, setup_.plan.study, spec.kind, 0);
   spec.rehearsal = true;
-  placeRanks(request, setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0),
-             setup_.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
+             setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
   request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
   request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   return request;
@@ -204,39 +193,17 @@ TrialRequest Rehearser::request(const plan::Point& point) const {
 rehearsal::Point Rehearser::blank(const plan::Point& point) const {
   rehearsal::Point seen;
   seen.point = point.id;
-  seen.label = labelOf(point);
+  const std::string label = setup_.plan.label(point);
+  seen.label = label.empty() ? "the only point" : label;
   seen.estimates = point.estimates;
   seen.cards = cards_;
   seen.at = Clock::real().wall();
   return seen;
 }
 
-std::string Rehearser::labelOf(const plan::Point& point) const {
-  const std::string label = setup_.plan.label(point);
-  return label.empty() ? "the only point" : label;
-}
-
-TrialNote Rehearser::note(const plan::Point& point) const {
-  TrialNote note;
-  note.rehearsal = true;
-  note.point_label = labelOf(point);
-  note.done = outcome_.rehearsed;
-  note.expected = expected_;
-  if (outcome_.rehearsed > 0)
-    note.remaining_seconds = spent_seconds_ / outcome_.rehearsed * (expected_ - outcome_.rehearsed);
-  return note;
-}
-
 llvm::Error Rehearser::write(const rehearsal::Point& point) {
   known_.put(point);
   return rehearsal::write(options_.results, known_);
-}
-
-llvm::Error Rehearser::tick() {
-  const auto time = std::chrono::steady_clock::now();
-  if (time - last_heartbeat_ < kHeartbeat) return llvm::Error::success();
-  last_heartbeat_ = time;
-  return lease_.heartbeat();
 }
 
 /// Everything that can refuse a rehearsal without touching the results folder.

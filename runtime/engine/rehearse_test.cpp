@@ -39,15 +39,15 @@ RehearsalOptions rehearsalIn(const TestFolder& folder) {
 }
 
 RehearsalOutcome rehearsePlan(const plan::Plan& plan, const RehearsalOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = rehearse(plan, options, *listener);
+  ProgressListener listener;
+  auto outcome = rehearse(plan, options, listener);
   if (!outcome) FAIL(llvm::toString(outcome.takeError()));
   return std::move(*outcome);
 }
 
 std::string errorOf(const plan::Plan& plan, const RehearsalOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = rehearse(plan, options, *listener);
+  ProgressListener listener;
+  auto outcome = rehearse(plan, options, listener);
   REQUIRE(!outcome);
   return llvm::toString(outcome.takeError());
 }
@@ -221,16 +221,11 @@ TEST_CASE("an interrupt keeps what was rehearsed, and the same call goes on") {
   /// Interrupts as the second point begins.
   struct Interrupting : ProgressListener {
     unsigned started = 0;
-    void message(std::string_view) override {}
-    void blockStarted(plan::TrialKind, uint64_t, unsigned) override {}
     void trialStarted(const TrialNote& trial) override {
       CHECK(trial.rehearsal);
       CHECK(trial.expected == 3);
       if (++started == 2) raise(SIGINT);
     }
-    void trialProgress(const TrialNote&, std::string_view, uint64_t, uint64_t) override {}
-    void trialEnded(const TrialNote&, store::TrialStatus, double, std::string_view) override {}
-    void finished() override {}
   } listener;
   const RehearsalOutcome outcome = llvm::cantFail(rehearse(plan, options, listener));
   CHECK(outcome.interrupted);

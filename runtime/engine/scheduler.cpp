@@ -1,25 +1,45 @@
 #include "runtime/engine/scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "runtime/analysis/needs.h"
+#include "runtime/base/split_mix.h"
+#include "runtime/plan/find.h"
 
 namespace expc::engine {
 
 using store::TrialStatus;
 
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
+  std::string hash =
+      plan::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
+  return std::stoull(hash, nullptr, 16) >> 11;
+}
+
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed) {
+  // Uniform below `bound`, without the bias of a remainder.
+  const auto below = [&](uint64_t bound) {
+    uint64_t limit = UINT64_MAX - UINT64_MAX % bound, value = base::splitMix(block_seed);
+    while (value >= limit) value = base::splitMix(block_seed);
+    return value % bound;
+  };
+  for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[below(i)]);
+  return places;
+}
+
 std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
   std::vector<plan::TrialKind> kinds;
   for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
-    for (const plan::KindDesign& design : plan.design.kinds)
-      if (design.kind == kind) kinds.push_back(kind);
+    if (plan::designOf(plan, kind)) kinds.push_back(kind);
   return kinds;
 }
 
 bool needsTrials(const analysis::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
+  return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
 }
 
 Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts)

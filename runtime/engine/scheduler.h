@@ -2,8 +2,10 @@
 
 // What runs next: a function of the index and of the blocks under way. It starts nothing and reads no clock.
 
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/analysis/index.h"
@@ -78,5 +80,12 @@ std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
 
 /// Whether any kind still lacks trials.
 bool needsTrials(const analysis::Index& index);
+
+/// The seed that all trials of a block share (initial weights, data order, dropout): 53 bits, so that any JSON reader
+/// keeps it. A function of its arguments alone, as the order is.
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
+
+/// `places` in the order of a block (Fisher and Yates, from the block's seed).
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
 
 }  // namespace expc::engine

@@ -4,6 +4,7 @@
 #include <llvm/ADT/ScopeExit.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +21,9 @@ namespace expc::engine {
 namespace {
 
 namespace fs = std::filesystem;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
 
 llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
   return llvm::createStringError(
@@ -67,6 +71,17 @@ llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::func
   });
 }
 
+/// What a path of data in a value is replaced by, wherever it stands.
+void replacePaths(Value& value, const std::function<std::string(const std::string&)>& replacement) {
+  if (const auto text = value.getAsString()) {
+    if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
+  } else if (Array* array = value.getAsArray()) {
+    for (Value& element : *array) replacePaths(element, replacement);
+  } else if (Object* object = value.getAsObject()) {
+    for (auto& member : *object) replacePaths(member.second, replacement);
+  }
+}
+
 }  // namespace
 
 std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
@@ -84,6 +99,24 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
     copies[path] = {from.string(), to.string(), digest};
   }
   return copies;
+}
+
+Object absoluteParameters(const plan::Plan& plan, Object parameters) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const bool data = std::ranges::find(plan.data_paths, path) != plan.data_paths.end();
+      return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
+    });
+  return parameters;
+}
+
+Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const auto found = copies.find(path);
+      return found == copies.end() ? "" : found->second.to;
+    });
+  return parameters;
 }
 
 llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick) {

@@ -4,6 +4,7 @@
 // none of it is timed.
 
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <functional>
 #include <map>
@@ -25,6 +26,13 @@ struct ScratchCopy {
 std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
                                                  const std::map<std::string, std::string>& digests,
                                                  const std::string& scratch);
+
+/// Parameters with data paths made absolute: the program runs in another folder than the one that the study's paths
+/// start from.
+llvm::json::Object absoluteParameters(const plan::Plan& plan, llvm::json::Object parameters);
+
+/// Parameters that name the copies of data where there are any.
+llvm::json::Object withCopies(llvm::json::Object parameters, const std::map<std::string, ScratchCopy>& copies);
 
 /// Makes the copy on this machine, unless it is there with that digest. Reading it for the digest leaves it in the page
 /// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,

@@ -41,7 +41,7 @@ llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& wo
 /// Asks for cores of another socket where there is none.
 bool isTooFar(const Setup& setup, const plan::Point& point) {
   return placeOf(point.parameters) == machine::Place::Far &&
-         std::any_of(setup.slots.begin(), setup.slots.end(), [&](const machine::Slot& slot) {
+         std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
            return !machine::placed(setup.machine, slot, machine::Place::Far);
          });
 }
@@ -70,16 +70,6 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
   return names;
 }
 
-}  // namespace
-
-std::vector<std::string> commandVariables(const Setup& setup) {
-  std::vector<std::string> variables = setup.command_environment.variables;
-  variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
-  return variables;
-}
-
-namespace {
-
 std::string isOrAre(unsigned count) { return fmt::format("{} {}", count == 1 ? "is" : "are", count); }
 
 /// What a point needs of devices and nodes, and there is not; "": there is.
@@ -94,7 +84,21 @@ std::string lackOf(const Setup& setup, const plan::Point& point) {
                      have > 1 ? fmt::format(" on each of {} nodes", have) : "");
 }
 
+/// Of the most devices for each of `lanes` lanes, `least` at least; empty where there are not so many alike.
+std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, unsigned slots, unsigned lanes,
+                                             unsigned least) {
+  for (unsigned each = slots / lanes; each >= least; --each)
+    if (auto found = sets.disjoint(each, lanes); found.size() == lanes) return found;
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::string> commandVariables(const Setup& setup) {
+  std::vector<std::string> variables = setup.command_environment.variables;
+  variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
+  return variables;
+}
 
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
   setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
@@ -123,18 +127,6 @@ void markUnavailable(Setup& setup, bool places) {
     }
   }
 }
-
-namespace {
-
-/// Of the most devices for each of `lanes` lanes, `least` at least; empty where there are not so many alike.
-std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, unsigned slots, unsigned lanes,
-                                             unsigned least) {
-  for (unsigned each = slots / lanes; each >= least; --each)
-    if (auto found = sets.disjoint(each, lanes); found.size() == lanes) return found;
-  return {};
-}
-
-}  // namespace
 
 void shareDevices(Setup& setup, std::vector<std::string>& messages) {
   const unsigned asked = setup.plan.design.share, slots = setup.slots.size();

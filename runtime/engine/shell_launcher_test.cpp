@@ -47,7 +47,7 @@ TEST_CASE("a launcher of shells runs a command with its own variables, and tells
   }
   SUBCASE("it takes too long") {
     command.arguments = {"/bin/sleep", "60"};
-    options.timeout_seconds = 0.3;
+    options.timeout = 0.3;
     CHECK(runPlan(plan, options).timeouts > 0);
   }
 }

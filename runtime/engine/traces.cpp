@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/plan/find.h"
+
 namespace expc::engine {
 namespace {
 
@@ -19,14 +21,9 @@ constexpr size_t kMaxName = 120;  // of a file, before the trial's number
 std::string fileName(std::string_view label) {
   std::string name(label.substr(0, kMaxName));
   const auto harmless = [](unsigned char c) { return std::isalnum(c) || c == '=' || c == '.' || c == '-' || c == '_'; };
-  std::replace_if(name.begin(), name.end(), [&](unsigned char c) { return !harmless(c); }, '_');
+  std::ranges::replace_if(name, [&](unsigned char c) { return !harmless(c); }, '_');
   if (name.empty() || name[0] == '.' || name[0] == '-') name = "_" + name;
   return name;
-}
-
-bool hasProfiles(const plan::Plan& plan) {
-  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                     [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ std::string Traces::summary(const plan::Plan& plan) const {
                        points(traced_.size()), folder_, untraced_.empty() ? "" : "; " + lacking);
   if (!untraced_.empty()) return "--trace: " + lacking;
   if (failed_) return "--trace: nothing was traced, since no profile trial ended well";
-  if (!hasProfiles(plan))
+  if (!plan::designOf(plan, plan::TrialKind::Profile))
     return "--trace: nothing was traced, since the design has no profile trials; give it `profile { repeat 1 steps 20 "
            "warmup 5 }` and measure one of their metrics";
   return "--trace: nothing was traced, since no profile trial was left to run; another --results folder runs them "

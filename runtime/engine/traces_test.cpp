@@ -71,8 +71,8 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   const RunOutcome again = runPlan(nullPlan(1, 1), options);
   CHECK(again.messages.back().find("--trace: nothing was traced") == 0);
   options.traces = folder.path + "/file";
-  auto listener = makeSilentProgress();
-  auto refused = run(nullPlan(1, 1), options, *listener);
+  ProgressListener listener;
+  auto refused = run(nullPlan(1, 1), options, listener);
   REQUIRE_FALSE(static_cast<bool>(refused));
   CHECK(llvm::toString(refused.takeError()).find("--trace") == 0);
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
-#include "runtime/engine/command_request.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/preparation.h"
 #include "runtime/engine/trial_folders.h"
@@ -40,6 +40,22 @@ std::vector<NodePart> placesOf(const Setup& setup, const LaneDevices& lane, cons
 
 }  // namespace
 
+TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
+                        uint64_t seed) {
+  const plan::Workload& workload = setup.workloadOf(point);
+  TrialRequest request;
+  plan::TrialSpec& spec = request.spec;
+  spec.trial = std::move(trial);
+  spec.point = point.id;
+  spec.workload = workload.name;
+  spec.workload_version = workload.version;
+  spec.kind = kind;
+  spec.parameters = point.parameters;
+  spec.root = setup.plan.root;
+  spec.seed = seed;
+  return request;
+}
+
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                           const LaneDevices& lane, const store::Block& block, const plan::Point& point,
                           const store::Trial& trial) {
@@ -48,19 +64,12 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   const plan::TrialKind kind = block.kind;
   const std::vector<NodePart> places = placesOf(setup, lane, block, point);
   const std::string address = places.size() > 1 ? setup.nodes->all()[lane.node].address : "127.0.0.1";
-  TrialRequest request;
+  TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const LaneDevices* part : partsOf(lane, point)) request.nodes.push_back(part->node);
   plan::TrialSpec& spec = request.spec;
-  spec.trial = std::to_string(trial.id);
-  spec.point = point.id;
-  spec.workload = workload.name;
-  spec.workload_version = workload.version;
-  spec.kind = kind;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   spec.parameters = withCopies(point.parameters, setup.copies);
-  spec.root = plan.root;
-  spec.seed = block.seed;
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
   request.timeout_seconds = trial.limit;
@@ -75,11 +84,9 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     return request;
   }
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
-  if (places.size() > 1)
-    placeRanks(request, places, address);
-  else
-    placeRanks(request, places[0].machine, places[0].all, places[0].own,
-               setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  // Of a point on several nodes each device has a rank (spreadOverNodes).
+  placeRanks(request, places, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
+             address);
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment) {

@@ -19,6 +19,10 @@ std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block
 /// The lane on each node that a trial of the point takes.
 std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point);
 
+/// With what runs at the point, under that name.
+TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
+                        uint64_t seed);
+
 /// `trial` has its number, key and limit.
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                           const LaneDevices& lane, const store::Block& block, const plan::Point& point,

@@ -147,7 +147,7 @@ void TrialWatch::judgeTime(double now) {
     stop(TrialStatus::Timeout,
          fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
   } else if (teardown_until_ && now >= *teardown_until_) {
-    const auto late = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& one) { return !one.exited; });
+    const auto late = std::ranges::find_if(ranks_, [](const Rank& one) { return !one.exited; });
     const unsigned number = late - ranks_.begin();
     stop(TrialStatus::Failed,
          fmt::format("{} did not end within {:.3g} s of the result", nameOf(number), teardownSeconds()), number);
@@ -176,12 +176,12 @@ void TrialWatch::stop(TrialStatus status, std::string reason, unsigned rank) {
 }
 
 bool TrialWatch::allExited() const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.exited; });
+  return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.exited; });
 }
 
 unsigned TrialWatch::worst() const {
   const auto less = [](const Rank& a, const Rank& b) { return a.weight < b.weight; };
-  return std::max_element(ranks_.begin(), ranks_.end(), less) - ranks_.begin();
+  return std::ranges::max_element(ranks_, less) - ranks_.begin();
 }
 
 void TrialWatch::settleFailure() {

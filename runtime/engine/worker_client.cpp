@@ -55,8 +55,8 @@ llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').fi
 std::vector<char*> variablesWith(const Environment& added) {
   std::vector<char*> all;
   for (char** own = environ; *own; ++own) {
-    const bool replaced = std::any_of(added.begin(), added.end(),
-                                      [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
+    const bool replaced =
+        std::ranges::any_of(added, [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
     if (!replaced) all.push_back(*own);
   }
   for (const std::string& variable : added) all.push_back(const_cast<char*>(variable.c_str()));
@@ -138,6 +138,33 @@ void readOneProcess(const llvm::json::Object& workload, std::map<std::string, st
   }
 }
 
+/// What a worker program answers to a command line.
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
+                           const Environment& environment = {}, size_t most = kMaxDescription) {
+  if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
+  base::Pipe pipe;
+  if (pipe.read < 0) return missing(path, errno);
+  const Spawned process = spawn(path, arguments, pipe.write, STDERR_FILENO, -1, environment);
+  pipe.write.close();
+  if (process.error) return missing(path, process.error);
+  Answer answer;
+  const Read read = readAll(pipe.read, answer.text, most);
+  pipe.read.close();
+  if (read != Read::Complete) kill(-process.pid, SIGKILL);
+  while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
+  }
+  if (read == Read::Complete) return answer;
+  if (read == Read::Interrupted)
+    return llvm::createStringError(fmt::format("interrupted while the worker '{}' was asked", path));
+  return llvm::createStringError(
+      fmt::format("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count()));
+}
+
 }  // namespace
 
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
@@ -173,7 +200,7 @@ bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::js
   if (found == one_process.end()) return false;
   for (const auto& [parameter, levels] : found->second) {
     const auto level = parameters.getString(parameter);
-    if (level && std::find(levels.begin(), levels.end(), level->str()) != levels.end()) return true;
+    if (level && std::ranges::find(levels, level->str()) != levels.end()) return true;
   }
   return false;
 }
@@ -183,40 +210,6 @@ std::string statusText(int status) {
     return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
-
-namespace {
-
-/// What a worker program answers to a command line.
-struct Answer {
-  int status = 0;
-  std::string text;
-};
-
-llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
-                           const Environment& environment = {}, size_t most = kMaxDescription) {
-  if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return missing(path, errno);
-  Spawned process = spawn(path, arguments, ends[1], STDERR_FILENO, -1, environment);
-  close(ends[1]);
-  if (process.error) {
-    close(ends[0]);
-    return missing(path, process.error);
-  }
-  Answer answer;
-  const Read read = readAll(ends[0], answer.text, most);
-  close(ends[0]);
-  if (read != Read::Complete) kill(-process.pid, SIGKILL);
-  while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
-  }
-  if (read == Read::Complete) return answer;
-  if (read == Read::Interrupted)
-    return llvm::createStringError(fmt::format("interrupted while the worker '{}' was asked", path));
-  return llvm::createStringError(
-      fmt::format("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count()));
-}
-
-}  // namespace
 
 llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
   auto variables = withTorch(path, environment);
@@ -259,21 +252,10 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
   return std::vector<std::string>(lines.begin(), lines.end());
 }
 
-WorkerServer::WorkerServer(WorkerServer&& other) noexcept
-    : fd_(other.fd_), pid_(other.pid_), nonsense_(std::move(other.nonsense_)) {
-  other.fd_ = -1;
-  other.pid_ = -1;
-}
-
 WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
-  if (this != &other) {
-    stop();
-    fd_ = other.fd_;
-    pid_ = other.pid_;
-    nonsense_ = std::move(other.nonsense_);
-    other.fd_ = -1;
-    other.pid_ = -1;
-  }
+  std::swap(fd_, other.fd_);
+  std::swap(pid_, other.pid_);
+  std::swap(nonsense_, other.nonsense_);
   return *this;
 }
 
@@ -283,25 +265,20 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                                                  const Interrupts& interrupts, const Environment& environment) {
   auto variables = withTorch(path, environment);
   if (!variables) return variables.takeError();
-  const int log_fd = files::openLog(log, files::Log::GoesOn);
+  const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
   if (log_fd < 0) {
     return llvm::createStringError(fmt::format(
         "{}: {}; make the results folder writable or choose another with --results DIR", log, std::strerror(errno)));
   }
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    close(log_fd);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return llvm::createStringError(fmt::format("no socket for the worker: {}", std::strerror(errno)));
-  }
-  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1], *variables);
-  close(log_fd);
-  close(ends[1]);
-  if (process.error) {
-    close(ends[0]);
-    return missing(path, process.error);
-  }
   WorkerServer server;
-  server.fd_ = ends[0];
+  server.fd_ = base::Descriptor(ends[0]);
+  base::Descriptor theirs(ends[1]);
+  const Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
+  theirs.close();
+  if (process.error) return missing(path, process.error);
   server.pid_ = process.pid;
   auto end = Steady::now() + kStartPatience;
   while (server.alive() && Steady::now() < end) {
@@ -348,8 +325,7 @@ std::optional<plan::LaunchReply> WorkerServer::receive() {
   auto reply = receiveReply(fd_, closed);
   if (reply && !closed) return std::move(*reply);
   if (!reply) nonsense_ = llvm::toString(reply.takeError());
-  close(fd_);
-  fd_ = -1;
+  fd_.close();
   return std::nullopt;
 }
 
@@ -374,8 +350,7 @@ std::string WorkerServer::deathText() {
 }
 
 void WorkerServer::stop() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
+  fd_.close();
   if (pid_ < 0) return;
   // It kills its children and exits when the channel closes; if it does not, they die with it (PR_SET_PDEATHSIG).
   for (int i = 0; i < 500; ++i) {

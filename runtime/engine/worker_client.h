@@ -11,8 +11,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/plan/trial.h"
 
 namespace expc::engine {
@@ -58,7 +60,7 @@ llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool&
 class WorkerServer {
  public:
   WorkerServer() = default;
-  WorkerServer(WorkerServer&& other) noexcept;
+  WorkerServer(WorkerServer&& other) noexcept { *this = std::move(other); }
   WorkerServer& operator=(WorkerServer&& other) noexcept;
   ~WorkerServer();  // stops it: its children die with it
 
@@ -80,7 +82,7 @@ class WorkerServer {
   void stop();
 
  private:
-  int fd_ = -1;
+  base::Descriptor fd_;
   pid_t pid_ = -1;
   std::string nonsense_;
 };

@@ -25,7 +25,7 @@ constexpr unsigned kShare = 20;  // making a page takes one of so many parts of 
 std::string progressText(const plan::Plan& plan, const store::Results& results, const analysis::Index& index) {
   std::vector<std::string> kinds;
   for (const plan::KindDesign& design : plan.design.kinds) {
-    const auto done = std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
+    const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
       return trial.key->kind == design.kind &&
              (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
               trial.status == store::TrialStatus::Infeasible);

@@ -109,10 +109,8 @@ class Answering {
   }
 
   void serve() {
-    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    exchange(fd);
-    ::close(fd);
+    const base::Descriptor fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd >= 0) exchange(fd);
   }
 
   void exchange(int fd) {
@@ -147,8 +145,8 @@ llvm::Error cannot(unsigned port, const char* doing) {
 }
 
 /// A socket that listens, and its port.
-llvm::Expected<std::pair<int, unsigned>> listenAt(unsigned port) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+llvm::Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
+  base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return cannot(port, "open");
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -159,12 +157,9 @@ llvm::Expected<std::pair<int, unsigned>> listenAt(unsigned port) {
   socklen_t size = sizeof address;
   auto* plain_address = reinterpret_cast<sockaddr*>(&address);
   if (::bind(listener, plain_address, size) != 0 || ::listen(listener, 16) != 0 ||
-      ::getsockname(listener, plain_address, &size) != 0) {
-    auto error = cannot(port, "listen at");
-    ::close(listener);
-    return error;
-  }
-  return std::pair(listener, static_cast<unsigned>(ntohs(address.sin_port)));
+      ::getsockname(listener, plain_address, &size) != 0)
+    return cannot(port, "listen at");
+  return std::pair(std::move(listener), static_cast<unsigned>(ntohs(address.sin_port)));
 }
 
 }  // namespace
@@ -183,38 +178,31 @@ Answer answer(const Request& request, unsigned port, size_t count, const std::fu
 llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
   auto listener = listenAt(port);
   if (!listener) return listener.takeError();
-  int line[2];
-  if (::pipe2(line, O_CLOEXEC) != 0) return cannot(port, "make a pipe for");
+  base::Pipe line;
+  if (line.read < 0) return cannot(port, "make a pipe for");
   const pid_t process = ::fork();
   if (process < 0) return cannot(port, "start a process for");
   if (process == 0) {
-    ::close(line[1]);
+    line.write.close();
     // A terminal's end of the run is the run's to hear; this process ends when the run's does.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
     setpriority(PRIO_PROCESS, 0, 10);
-    Answering(listener->first, line[0], listener->second, Pages(plans, std::move(folder))).run();
+    Answering(listener->first, line.read, listener->second, Pages(plans, std::move(folder))).run();
     ::_exit(0);
   }
-  ::close(line[0]);
-  ::close(listener->first);
-  return Server(process, line[1], fmt::format("http://127.0.0.1:{}/", listener->second));
+  return Server(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
 }
 
-Server::Server(Server&& other) noexcept
-    : process_(std::exchange(other.process_, -1)), line_(std::exchange(other.line_, -1)), url_(std::move(other.url_)) {}
-
 Server::~Server() {
-  if (process_ < 0) return;
-  ::close(line_);
+  if (line_ < 0) return;
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);
 }
 
 void Server::end(int code) {
-  if (process_ < 0) return;
-  const ssize_t written = ::write(line_, &code, sizeof code);
-  if (written == sizeof code) ::waitpid(process_, nullptr, 0);
-  if (written == sizeof code) ::close(std::exchange(line_, -1)), process_ = -1;
+  if (line_ < 0 || ::write(line_, &code, sizeof code) != ssize_t(sizeof code)) return;
+  ::waitpid(process_, nullptr, 0);
+  line_.close();
 }
 
 }  // namespace expc::live

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::live {
@@ -20,7 +22,7 @@ class Server {
   /// Error: the port is taken, or no process can be made.
   static llvm::Expected<Server> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
 
-  Server(Server&& other) noexcept;
+  Server(Server&& other) noexcept = default;
   Server& operator=(Server&&) = delete;
   /// Ends the process at once.
   ~Server();
@@ -33,9 +35,11 @@ class Server {
   void end(int code);
 
  private:
-  Server(int process, int line, std::string url) : process_(process), line_(line), url_(std::move(url)) {}
+  Server(int process, base::Descriptor line, std::string url)
+      : process_(process), line_(std::move(line)), url_(std::move(url)) {}
 
-  int process_ = -1, line_ = -1;
+  int process_;
+  base::Descriptor line_;  // closed, nobody waits for the process
   std::string url_;
 };
 

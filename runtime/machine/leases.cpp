@@ -30,7 +30,7 @@ std::string textOf(int fd) {
   std::string text(kMostText, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(std::max<ssize_t>(0, size));
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
+  std::ranges::replace_if(text, [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
   return text;
 }
 
@@ -95,15 +95,6 @@ std::string leaseFolder() {
   return std::strcmp(named, "none") == 0 ? "" : named;
 }
 
-DeviceLeases::~DeviceLeases() {
-  for (const Lock& lock : locks_) close(lock.fd);
-}
-
-DeviceLeases& DeviceLeases::operator=(DeviceLeases&& other) noexcept {
-  std::swap(locks_, other.locks_);
-  return *this;
-}
-
 llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, const std::string& folder,
                                                 const std::string& owner, std::vector<std::string>& notes) {
   DeviceLeases leases;
@@ -119,9 +110,9 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
     for (std::string& name : namesOf(slot)) names.insert(std::move(name));
   std::map<std::string, std::vector<std::string>> by_owner;
   for (const std::string& name : names) {
-    const int fd = openLock(folder + "/" + name);
+    leases.locks_.push_back({name, base::Descriptor(openLock(folder + "/" + name))});
+    const int fd = leases.locks_.back().fd;
     if (fd < 0) return unlocked(folder + "/" + name);
-    leases.locks_.push_back({name, fd});
     const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
     const std::string text = textOf(fd);
     const std::vector<int> stuck = stuckIn(text);
@@ -142,7 +133,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
 void DeviceLeases::block(const Slot& slot, int pid) const {
   const std::vector<std::string> names = namesOf(slot);
   for (const Lock& lock : locks_) {
-    if (std::find(names.begin(), names.end(), lock.name) == names.end()) continue;
+    if (std::ranges::find(names, lock.name) == names.end()) continue;
     const std::string line = fmt::format("stuck {} {}\n", pid, base::processOf(pid).started);
     [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
   }
@@ -150,11 +141,9 @@ void DeviceLeases::block(const Slot& slot, int pid) const {
 
 void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder) {
   std::stable_partition(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
-    const int fd = folder.empty() ? -1 : open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) return true;
-    const bool free = flock(fd, LOCK_EX | LOCK_NB) == 0 && stuckIn(textOf(fd)).empty();
-    close(fd);
-    return free;
+    if (folder.empty()) return true;
+    const base::Descriptor fd(open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    return fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) == 0 && stuckIn(textOf(fd)).empty());
   });
 }
 

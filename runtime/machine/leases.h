@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::machine {
@@ -25,9 +26,6 @@ class DeviceLeases {
   /// which nothing can be locked is a note instead, and so is none.
   static llvm::Expected<DeviceLeases> take(const std::vector<Slot>& slots, const std::string& folder,
                                            const std::string& owner, std::vector<std::string>& notes);
-  ~DeviceLeases();
-  DeviceLeases(DeviceLeases&& other) noexcept = default;
-  DeviceLeases& operator=(DeviceLeases&& other) noexcept;
 
   /// Notes a process that was killed and does not die: whoever takes one of the slot's devices while it is there, this
   /// process's life over or not, is refused with its number.
@@ -36,7 +34,7 @@ class DeviceLeases {
  private:
   struct Lock {
     std::string name;  // "GPU-…", "core-3"
-    int fd = -1;
+    base::Descriptor fd;
   };
   std::vector<Lock> locks_;
 };

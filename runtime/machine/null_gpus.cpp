@@ -17,27 +17,6 @@ constexpr const char* kNvml = "libnvidia-ml.so.1";
 constexpr const char* kPreload = "libnullgpu_preload.so";
 constexpr unsigned kMostCards = 64;
 
-/// Variables of this process, as they were before when it ends. For moments with one thread.
-class Variables {
- public:
-  void set(const std::string& name, const std::string& value) {
-    const char* before = std::getenv(name.c_str());
-    before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
-    setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : before_) {
-      if (value)
-        setenv(name.c_str(), value->c_str(), 1);
-      else
-        unsetenv(name.c_str());
-    }
-  }
-
- private:
-  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
-};
-
 /// The cards that are asked for, as the libraries read them.
 std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& asked) {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -55,6 +34,16 @@ bool isMemory(llvm::StringRef text) {
 }
 
 }  // namespace
+
+void Variables::set(const std::string& name, const std::string& value) {
+  const char* before = std::getenv(name.c_str());
+  before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+Variables::~Variables() {
+  for (const auto& [name, value] : before_) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+}
 
 bool isNullUuid(std::string_view uuid) { return llvm::StringRef(uuid).starts_with("GPU-6e756c6c"); }
 
@@ -81,7 +70,7 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
 }
 
 NvmlAnswer askNullNvml(const NullGpus& asked) {
-  Variables variables;  // the library reads them when it is first asked
+  Variables variables;
   for (const auto& [name, value] : cardVariables(asked)) variables.set(name, value);
   return askNvml(asked.library);
 }

@@ -1,12 +1,13 @@
 #include "runtime/machine/nvml.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
-#include <system_error>
+#include <tuple>
 
 #include "runtime/base/nvml.h"
 #include "runtime/machine/null_gpus.h"
@@ -136,27 +137,23 @@ NvmlAnswer askNvml(const std::string& library) {
 
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::string& note) {
   std::vector<Gpu> kept;
-  while (!list.empty()) {
-    auto comma = list.find(',');
-    std::string_view entry = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    while (!entry.empty() && entry.front() == ' ') entry.remove_prefix(1);
-    while (!entry.empty() && entry.back() == ' ') entry.remove_suffix(1);
+  for (llvm::StringRef rest = list, entry; !rest.empty();) {
+    std::tie(entry, rest) = rest.split(',');
+    entry = entry.trim(' ');
     unsigned index = 0;
-    auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
-    bool is_index = !entry.empty() && error == std::errc() && end == entry.data() + entry.size();
-    auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
-      return is_index ? gpu.index == index : !entry.empty() && gpu.uuid.substr(0, entry.size()) == entry;
+    const bool is_index = llvm::to_integer(entry, index, 10);
+    auto found = std::ranges::find_if(gpus, [&](const Gpu& gpu) {
+      return is_index ? gpu.index == index : !entry.empty() && llvm::StringRef(gpu.uuid).starts_with(entry);
     });
     if (found == gpus.end()) {
       // "-1" and "NoDevFiles" are the usual ways to say none.
-      if (entry.substr(0, 4) == "MIG-")
+      if (entry.starts_with("MIG-"))
         note = fmt::format(
             "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}', and expc measures on whole GPUs: it "
             "is not used",
-            entry);
+            entry.str());
       else if (entry != "-1" && entry != "NoDevFiles")
-        note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
+        note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry.str());
       break;
     }
     kept.push_back(*found);

@@ -6,16 +6,14 @@
 namespace expc::machine {
 namespace {
 
-bool holds(const std::vector<int>& cores, int core) {
-  return std::find(cores.begin(), cores.end(), core) != cores.end();
-}
+bool holds(const std::vector<int>& cores, int core) { return std::ranges::find(cores, core) != cores.end(); }
 
 /// Indices of the sockets that have some of `cores`.
 std::vector<size_t> socketsOf(const Machine& machine, const std::vector<int>& cores) {
   std::vector<size_t> result;
   for (size_t i = 0; i < machine.packages.size(); ++i) {
     const auto& own = machine.packages[i].cores;
-    if (std::any_of(cores.begin(), cores.end(), [&](int core) { return holds(own, core); })) result.push_back(i);
+    if (std::ranges::any_of(cores, [&](int core) { return holds(own, core); })) result.push_back(i);
   }
   return result;
 }
@@ -23,8 +21,7 @@ std::vector<size_t> socketsOf(const Machine& machine, const std::vector<int>& co
 std::vector<int> nodesOf(const Machine& machine, const std::vector<int>& cores) {
   std::set<int> nodes;
   for (const NumaNode& node : machine.nodes) {
-    if (std::any_of(cores.begin(), cores.end(), [&](int core) { return holds(node.cores, core); }))
-      nodes.insert(node.index);
+    if (std::ranges::any_of(cores, [&](int core) { return holds(node.cores, core); })) nodes.insert(node.index);
   }
   return {nodes.begin(), nodes.end()};
 }

@@ -21,8 +21,8 @@ constexpr int kMixed = 1000, kUneven = 500;
 int distanceOf(const Way& way) { return way.nvlinks > 0 ? -static_cast<int>(way.nvlinks) : static_cast<int>(way.over); }
 
 const Gpu* gpuOf(const Machine& machine, const Slot& slot) {
-  const auto found = std::find_if(machine.gpus.begin(), machine.gpus.end(),
-                                  [&](const Gpu& gpu) { return slot.gpu && gpu.index == slot.index; });
+  const auto found =
+      std::ranges::find_if(machine.gpus, [&](const Gpu& gpu) { return slot.gpu && gpu.index == slot.index; });
   return found == machine.gpus.end() ? nullptr : &*found;
 }
 
@@ -31,8 +31,7 @@ template <typename Place>
 int placeOf(const std::vector<Place>& places, const std::vector<int>& cores) {
   for (size_t i = 0; i < places.size(); ++i)
     for (const int core : cores)
-      if (std::find(places[i].cores.begin(), places[i].cores.end(), core) != places[i].cores.end())
-        return static_cast<int>(i);
+      if (std::ranges::find(places[i].cores, core) != places[i].cores.end()) return static_cast<int>(i);
   return -1;
 }
 
@@ -43,8 +42,8 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
   if (count > kMostCombined) {
     for (unsigned first = 0; first < count; ++first) {
       for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
-      std::sort(set.begin(), set.end());
-      if (std::find(all.begin(), all.end(), set) == all.end()) all.push_back(set);
+      std::ranges::sort(set);
+      if (std::ranges::find(all, set) == all.end()) all.push_back(set);
     }
     return all;
   }
@@ -67,8 +66,8 @@ std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t coun
     const auto uses = [&](const AlikeSets::Set& set) {
       return std::accumulate(set.begin(), set.end(), 0u, [&](unsigned sum, unsigned slot) { return sum + used[slot]; });
     };
-    const auto next = std::min_element(sets.begin(), sets.end(),
-                                       [&](const auto& one, const auto& other) { return uses(one) < uses(other); });
+    const auto next =
+        std::ranges::min_element(sets, [&](const auto& one, const auto& other) { return uses(one) < uses(other); });
     for (const unsigned slot : *next) ++used[slot];
     result.push_back(std::move(*next));
     sets.erase(next);
@@ -101,10 +100,10 @@ std::string joinedText(const Machine& machine, const std::vector<Slot>& slots) {
     std::vector<std::string> own;
     for (size_t j = 0; j < slots.size(); ++j)
       if (i != j && slots[i].gpu && slots[j].gpu) own.push_back(wayText(wayBetween(machine, slots[i], slots[j])));
-    std::sort(own.begin(), own.end());
+    std::ranges::sort(own);
     if (!own.empty()) ways.push_back(fmt::format("{}", fmt::join(own, ",")));
   }
-  std::sort(ways.begin(), ways.end());
+  std::ranges::sort(ways);
   const std::string text = fmt::format("{}", fmt::join(ways, ";"));
   return text.find_first_not_of(",;") == std::string::npos ? "" : text;
 }
@@ -132,11 +131,11 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
       ways.push_back(wayText(ways_[slot][other]));
       kind.distance += distanceOf(ways_[slot][other]);
     }
-    std::sort(ways.begin(), ways.end());
+    std::ranges::sort(ways);
     names.insert(names_[slot]);
     members.push_back(fmt::format("{} [{}]", devices_[slot], fmt::join(ways, " ")));
   }
-  std::sort(members.begin(), members.end());
+  std::ranges::sort(members);
   if (names.size() > 1) kind.distance += kMixed;
   if (members.front() != members.back()) kind.distance += kUneven;
   kind.name = members.front() == members.back() ? fmt::format("{} x {}", set.size(), members.front())
@@ -150,12 +149,12 @@ const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
   if (!is_new || wanted == 0 || wanted > devices_.size()) return kinds;
   for (const Set& set : candidates(wanted, devices_.size())) {
     Kind kind = kindOf(set);
-    auto found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& one) { return one.name == kind.name; });
+    auto found = std::ranges::find_if(kinds, [&](const Kind& one) { return one.name == kind.name; });
     if (found == kinds.end()) found = kinds.insert(kinds.end(), std::move(kind));
     found->sets.push_back(set);
   }
   for (Kind& kind : kinds) kind.sets = evenly(std::move(kind.sets), devices_.size());
-  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& one, const Kind& other) {
+  std::ranges::stable_sort(kinds, [](const Kind& one, const Kind& other) {
     return one.distance != other.distance ? one.distance < other.distance : one.sets.size() > other.sets.size();
   });
   return kinds;
@@ -182,9 +181,7 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
     std::vector<Set> found;
     std::set<unsigned> taken;
     for (const Set& set : kind.sets) {
-      if (found.size() == parts ||
-          std::any_of(set.begin(), set.end(), [&](unsigned slot) { return taken.count(slot); }))
-        continue;
+      if (found.size() == parts || std::ranges::any_of(set, [&](unsigned slot) { return taken.count(slot); })) continue;
       taken.insert(set.begin(), set.end());
       found.push_back(set);
     }

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/BLAKE3.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <system_error>
 
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
@@ -92,17 +92,12 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   if (devices.empty()) {
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
-  std::string_view number = devices;
-  const bool may_share = number.substr(0, 4) == "cpu:";
-  if (may_share) {
-    use_gpus = false;
-    number.remove_prefix(4);
-  }
+  llvm::StringRef number = devices;
+  const bool may_share = number.consume_front("cpu:");
+  if (may_share) use_gpus = false;
   unsigned count = 0;
-  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
-  if (number.empty() || error != std::errc() || end != number.data() + number.size()) {
+  if (!llvm::to_integer(number, count, 10))
     return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
-  }
   if (count == 0) return bad(devices, "at least one device is needed");
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
   if (may_share && count > there * kMostOnACore) {
@@ -141,15 +136,12 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
     for (const auto& [key, value] : *object) {
       lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)), versionText(value)));
     }
-    std::sort(lines.begin(), lines.end());
+    std::ranges::sort(lines);
     for (const std::string& line : lines) text += line;
   }
   llvm::BLAKE3 hasher;
   hasher.update(text);
-  auto digest = hasher.final<8>();
-  std::string hex;
-  for (uint8_t byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
+  return llvm::toHex(hasher.final<8>(), /*LowerCase=*/true);
 }
 
 std::string summary(const Machine& machine, const std::vector<Slot>& slots) {

@@ -26,7 +26,7 @@ std::vector<int> firstThreads(hwloc_topology_t topology, hwloc_const_cpuset_t al
     int first = hwloc_bitmap_first(common.get());
     if (first >= 0) result.push_back(first);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 

@@ -7,6 +7,8 @@
 namespace expc::rehearsal {
 namespace {
 
+constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};
+
 /// Seconds of the operations whose type has a rate; nothing if none has.
 std::optional<double> productSeconds(const plan::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
@@ -36,19 +38,7 @@ std::optional<double> over(double amount, const std::optional<double>& rate) {
 
 }  // namespace
 
-std::string_view toString(Limit limit) {
-  switch (limit) {
-    case Limit::Products:
-      return "products";
-    case Limit::Memory:
-      return "memory";
-    case Limit::Link:
-      return "link";
-    case Limit::HostLink:
-      return "host link";
-  }
-  return "";
-}
+std::string_view toString(Limit limit) { return kLimits[static_cast<size_t>(limit)]; }
 
 std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
   const auto ranks = static_cast<double>(rehearsed.ranks.size());

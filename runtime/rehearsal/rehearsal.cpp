@@ -57,7 +57,7 @@ void describeStudy(JsonRecord& io, Study& study) {
 
 llvm::Error unreadable(const std::string& path, std::string why) {
   // Names in the file may hold anything, a terminal's escapes too.
-  std::replace_if(why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
 }
 
@@ -66,12 +66,12 @@ llvm::Error unreadable(const std::string& path, std::string why) {
 std::string_view toString(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
 
 const Point* Study::find(std::string_view point) const {
-  const auto found = std::find_if(points.begin(), points.end(), [&](const Point& one) { return one.point == point; });
+  const auto found = std::ranges::find_if(points, [&](const Point& one) { return one.point == point; });
   return found == points.end() ? nullptr : &*found;
 }
 
 void Study::put(Point point) {
-  const auto found = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.point == point.point; });
+  const auto found = std::ranges::find_if(points, [&](const Point& p) { return p.point == point.point; });
   if (found == points.end())
     points.push_back(std::move(point));
   else

@@ -12,6 +12,8 @@
 #include <numbers>
 #include <utility>
 
+#include "runtime/base/split_mix.h"
+
 namespace expc::stats {
 
 double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distribution<double>(), z); }
@@ -61,14 +63,7 @@ double signedRankCdfApproximate(double t, unsigned n) {
   return normalCdf((t + 0.5 - mean) / deviation);
 }
 
-double NormalStream::uniform() {
-  state_ += 0x9e3779b97f4a7c15u;
-  uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return (static_cast<double>(z >> 12) + 0.5) * 0x1p-52;
-}
+double NormalStream::uniform() { return (static_cast<double>(base::splitMix(state_) >> 12) + 0.5) * 0x1p-52; }
 
 double NormalStream::next() {
   if (has_spare_) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/base/nvml.h"
+#include "runtime/machine/null_gpus.h"
 
 namespace expc::validity {
 namespace {
@@ -22,32 +23,15 @@ constexpr unsigned kEnabled = 1;
 constexpr unsigned long long kIdle = 1;
 constexpr size_t kMostProcesses = 256;
 
-/// Variables of null cards that are set for as long as it lives, where they are not set by others.
-class Variables {
- public:
-  explicit Variables(const std::vector<std::string>& environment) {
-    for (const std::string& variable : environment) {
-      const auto [name, value] = llvm::StringRef(variable).split('=');
-      if (!name.starts_with("NULLGPU_") || std::getenv(name.str().c_str())) continue;
-      setenv(name.str().c_str(), value.str().c_str(), 1);
-      set_.push_back(name.str());
-    }
-  }
-  ~Variables() {
-    for (const std::string& name : set_) unsetenv(name.c_str());
-  }
-  Variables(const Variables&) = delete;
-  Variables& operator=(const Variables&) = delete;
-
- private:
-  std::vector<std::string> set_;
-};
-
 }  // namespace
 
 Cards::Cards(const std::string& library, const std::vector<std::string>& environment) {
   if (library.empty()) return;
-  const Variables variables(environment);
+  machine::Variables variables;
+  for (const std::string& variable : environment) {
+    const auto [name, value] = llvm::StringRef(variable).split('=');
+    if (name.starts_with("NULLGPU_") && !std::getenv(name.str().c_str())) variables.set(name.str(), value.str());
+  }
   library_ = std::make_unique<base::Nvml>(library);
   look(0);
 }
@@ -82,9 +66,8 @@ std::optional<CardSettings> Cards::settings(unsigned index) const {
   Device device = library_ ? library_->device(index) : nullptr;
   if (!device) return std::nullopt;
   CardSettings settings;
-  unsigned now = 0, pending = 0;
+  unsigned now = 0;
   if (library_->call("nvmlDeviceGetPersistenceMode", device, &now)) settings.persistence = now == kEnabled;
-  if (library_->call("nvmlDeviceGetEccMode", device, &now, &pending)) settings.ecc = now == kEnabled;
   if (library_->call("nvmlDeviceGetEnforcedPowerLimit", device, &now)) settings.power_limit = now * 1e-3;
   if (library_->call("nvmlDeviceGetPowerManagementDefaultLimit", device, &now)) settings.power_default = now * 1e-3;
   return settings;

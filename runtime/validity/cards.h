@@ -26,7 +26,7 @@ struct CardState {
 
 /// What its owner has set.
 struct CardSettings {
-  std::optional<bool> persistence, ecc;
+  std::optional<bool> persistence;
   std::optional<double> power_limit, power_default;  // watts
 };
 

@@ -135,7 +135,7 @@ std::optional<double> readEnergy(const std::string& root) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(root + "/sys/class/powercap", error)) {
     const std::string name = entry.path().filename().string();  // "intel-rapl:0" is a package, "intel-rapl:0:0" a part
-    if (!StringRef(name).starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
+    if (!StringRef(name).starts_with("intel-rapl:") || std::ranges::count(name, ':') != 1) continue;
     const auto microjoules = numberIn(readText(entry.path().string() + "/energy_uj").value_or(""));
     if (!microjoules) return std::nullopt;
     joules = joules.value_or(0) + *microjoules * 1e-6;
@@ -176,7 +176,7 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
     const auto fields = statFields(stat);
     if (fields.size() <= kCore || fields[kState] != "R") continue;
     const auto core = wholeIn(fields[kCore]);
-    if (!core || std::find(cores.begin(), cores.end(), static_cast<int>(*core)) == cores.end()) continue;
+    if (!core || std::ranges::find(cores, static_cast<int>(*core)) == cores.end()) continue;
     found.push_back(processText(static_cast<int>(*pid), root));
     if (found.size() == kNamedOthers) break;
   }

@@ -18,7 +18,7 @@ constexpr double kLeastBetween = 0.1;
 constexpr double kNoticeable = 0.05;
 
 void addOnce(std::vector<int>& pids, int pid) {
-  if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  if (std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
 }
 
 template <typename T>

@@ -66,6 +66,15 @@ GpuReadings gpuFromJson(const Object& object) {
   return gpu;
 }
 
+/// What one machine does not tell, the other may.
+template <typename T, typename Join>
+void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
+  if (one && other)
+    one = both(*one, *other);
+  else if (other)
+    one = other;
+}
+
 }  // namespace
 
 Object toJson(const Readings& readings) {
@@ -102,19 +111,6 @@ Readings readingsFromJson(const Object& object) {
       if (const Object* one = gpu.getAsObject()) readings.gpus.push_back(gpuFromJson(*one));
   return readings;
 }
-
-namespace {
-
-/// What one machine does not tell, the other may.
-template <typename T, typename Join>
-void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
-  if (one && other)
-    one = both(*one, *other);
-  else if (other)
-    one = other;
-}
-
-}  // namespace
 
 std::optional<double> energyOf(const Readings& readings) {
   std::optional<double> joules = readings.joules;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/split_mix.h"
 #include "runtime/worker/llama/philox.h"
 
 namespace expc::llama {
@@ -75,12 +76,7 @@ Draw drawOf(const TensorSpec& spec, uint64_t seed) {
 
 }  // namespace
 
-uint64_t mixed(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
+uint64_t mixed(uint64_t x) { return base::splitMix(x); }
 
 at::Tensor randomWeight(const TensorSpec& spec, uint64_t seed, at::ScalarType dtype) {
   return randomWeights(seed, dtype)(spec, 0, spec.elements()).view(spec.shape);

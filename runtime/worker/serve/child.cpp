@@ -60,7 +60,7 @@ void redirect(int log_fd) {
 bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
-  packet.close(packet.log_fd);
+  packet.log_fd.close();
   return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(endOf(launch, getpid(), 0, bootSeconds()))));
 }
 
@@ -135,7 +135,7 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   if (getppid() != server) _exit(125);  // it died before the line above
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const int channel = std::exchange(packet.next_fd, -1);
+  const base::Descriptor channel = std::move(packet.next_fd);
   dup2(nullDevice(), STDIN_FILENO);
   redirect(packet.log_fd);  // what the next line says is the first trial's
   memory.enter();

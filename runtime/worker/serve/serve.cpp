@@ -124,7 +124,7 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
   if (pid == 0) {
     for (const int fd : {control_fd_, signal_fd_}) close(fd);
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-    if (reuse_ == Reuse::Never) packet.close(packet.next_fd);
+    if (reuse_ == Reuse::Never) packet.next_fd.close();
     runChild(request, std::move(packet), server, memory, child_);
   }
   if (pid < 0) return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(errno));

@@ -61,8 +61,8 @@ inline EngineOptions optionsFor(const TestFolder& folder) {
 }
 
 inline RunOutcome runPlan(const plan::Plan& plan, const EngineOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = run(plan, options, *listener);
+  ProgressListener listener;
+  auto outcome = run(plan, options, listener);
   if (!outcome) FAIL(llvm::toString(outcome.takeError()));
   return std::move(*outcome);
 }

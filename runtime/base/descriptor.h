@@ -1,0 +1,47 @@
+#pragma once
+
+// File descriptors that close by themselves.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace expc::base {
+
+/// Owns one; -1: none. It is closed without a change of errno.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  operator int() const { return fd_; }
+
+  void close() {
+    const int before = errno;
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    errno = before;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// The end that is read and the one that is written, neither for what is started; -1 and errno where there is none.
+struct Pipe {
+  Descriptor read, write;
+
+  Pipe() {
+    int ends[] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) == 0) read = Descriptor(ends[0]), write = Descriptor(ends[1]);
+  }
+};
+
+}  // namespace expc::base

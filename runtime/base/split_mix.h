@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace expc::base {
+
+/// The next number of SplitMix64 (Steele, Lea, Flood 2014): small, and the same on every machine.
+inline uint64_t splitMix(uint64_t& state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15ull;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+}  // namespace expc::base
