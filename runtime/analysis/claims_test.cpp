@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "runtime/analysis/test_study.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

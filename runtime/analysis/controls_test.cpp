@@ -8,7 +8,7 @@
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

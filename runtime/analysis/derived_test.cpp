@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

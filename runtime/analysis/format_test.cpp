@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "runtime/analysis/needs.h"
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/analysis/test_study.h"
 #include "runtime/stats/distributions.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

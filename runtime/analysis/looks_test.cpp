@@ -12,8 +12,8 @@
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
-#include "runtime/analysis/test_study.h"
 #include "runtime/plan/evaluate.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

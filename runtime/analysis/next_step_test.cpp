@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

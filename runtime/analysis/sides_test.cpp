@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/analysis/test_study.h"
 #include "runtime/stats/distributions.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "runtime/analysis/judgement.h"
-#include "runtime/analysis/test_study.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "runtime/analysis/test_study.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "tests/test_study.h"
 
 namespace expc::analysis {
 

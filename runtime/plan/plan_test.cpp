@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "runtime/plan/example_plan.h"
 #include "runtime/plan/json.h"
+#include "tests/example_plan.h"
 
 using namespace expc::plan;
 using llvm::json::Array;

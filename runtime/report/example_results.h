@@ -4,8 +4,8 @@
 
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/null_cards.h"
-#include "runtime/plan/example_plan.h"
 #include "runtime/store/records.h"
+#include "tests/example_plan.h"
 
 namespace expc::report {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "runtime/analysis/test_study.h"
 #include "runtime/simulate/study.h"
+#include "tests/test_study.h"
 
 namespace expc::simulate {
 namespace {
