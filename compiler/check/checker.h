@@ -105,8 +105,6 @@ const Workload* unite(StudyContext& context);
 /// `left and right`, either of which may be null (true).
 FormulaPtr both(FormulaPtr left, FormulaPtr right);
 
-std::string_view spelled(Bound::Relation relation);
-
 /// A measured metric, of a command or a built-in workload; nothing after a report.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
 /// Where a metric of a command is read, by its own `from` or by `outputs`; none where the runtime sees it from outside.
@@ -116,8 +114,8 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
 /// Checks `outputs` by itself, once: false after a report.
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
 /// What a command's output must be; nothing after a report.
-std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                                            const ast::Expr& expr);
+std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
+                                                  const ast::WorkloadDecl& workload, const ast::Expr& expr);
 /// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to
 /// the runtime.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,

@@ -62,7 +62,8 @@ class CommandChecker {
     inputs(command);
     for (const ast::ExprPtr& expr : declaration_.expectations)
       if (auto expectation = checkExpectation(context_, scope_, declaration_, *expr)) {
-        if (expectation->source.from == MetricSource::From::Same) command.inputs.push_back(expectation->source.where);
+        if (expectation->read.from == plan::CommandMetric::From::Same)
+          command.inputs.push_back(expectation->read.where);
         command.expectations.push_back(std::move(*expectation));
       }
     return command;
@@ -139,11 +140,11 @@ class CommandChecker {
           .emit();
   }
 
-  std::optional<Rational> timeout(const ast::Expr& expr) {
+  std::optional<double> timeout(const ast::Expr& expr) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
     const bool good = value && context_.expressions.positive(*value, expr.range, "'timeout'");
-    return good ? std::optional(*value->asNumber()) : std::nullopt;
+    return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
   }
 
   /// By name, so that the order of declarations means nothing.

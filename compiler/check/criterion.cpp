@@ -2,6 +2,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/plan_words.h"
 
 namespace expc::check {
 namespace {
@@ -302,7 +303,6 @@ class CriterionChecker {
   }
 
   void bound() {
-    Bound& bound = criterion_.bound;
     auto written = [&](const ast::Expr& expr) { return context_.expressions().written(expr.range); };
     if (declaration_.band_low && declaration_.band_high) {
       auto low = limit(*declaration_.band_low, "the band's beginning");
@@ -311,9 +311,9 @@ class CriterionChecker {
       source::Range range = source::join(declaration_.band_low->range, declaration_.band_high->range);
       const std::string first = written(*declaration_.band_low), last = written(*declaration_.band_high);
       if (*high <= *low) return emitter_.emit(range, EmptyBand, first, last);
-      bound = {Bound::Relation::Within, *low, *high, fmt::format("within {}..{}", first, last)};
-      if (declaration_.give) give(bound);
-      return unreachable(range);
+      std::string text = fmt::format("within {}..{}", first, last);
+      if (declaration_.give) give(*low, *high, text);
+      return bound(range, plan::Relation::Within, *low, *high, std::move(text));
     }
     auto relation = declaration_.relation ? relationOf(*declaration_.relation) : std::nullopt;
     if (!relation || !declaration_.bound)
@@ -323,44 +323,44 @@ class CriterionChecker {
           .emit();
     auto low = limit(*declaration_.bound, "the bound");
     if (!low) return;
-    bound = {*relation, *low, *low, fmt::format("{} {}", spelled(*relation), written(*declaration_.bound))};
-    unreachable(declaration_.bound->range);
+    bound(declaration_.bound->range, *relation, *low, *low,
+          plan::words::relationText(*relation, written(*declaration_.bound)));
   }
 
   /// `within 0.6x..0.7x give 10%`: each end is moved outwards by this share of itself.
-  void give(Bound& bound) {
+  void give(Rational& low, Rational& high, std::string& text) {
     auto share = properShare(*declaration_.give, "what a band gives");
     if (!share) return;
     auto moved = [&](const Rational& end, int sign) {
       auto by = end * *share;
       return by ? (end.sign() == sign ? end + *by : end - *by) : std::nullopt;
     };
-    auto low = moved(bound.low, -1), high = moved(bound.high, 1);
-    if (!low || !high) return emitter_.emit(declaration_.give->range, errors::NumberTooLarge, bound.text);
-    bound.low = *low;
-    bound.high = *high;
-    bound.text += " give " + context_.expressions().written(declaration_.give->range);
+    auto lower = moved(low, -1), higher = moved(high, 1);
+    if (!lower || !higher) return emitter_.emit(declaration_.give->range, errors::NumberTooLarge, text);
+    low = *lower;
+    high = *higher;
+    text += " give " + context_.expressions().written(declaration_.give->range);
   }
 
-  /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
-  /// 0.
-  void unreachable(source::Range range) {
-    using enum Bound::Relation;
+  /// Sets the bound; refuses those outside what the subject's dimension can take: shares lie in 0..100%, quantities and
+  /// ratios above 0.
+  void bound(source::Range range, plan::Relation relation, const Rational& low, const Rational& high,
+             std::string text) {
+    using enum plan::Relation;
+    criterion_.bound = {relation, low.toDouble(), high.toDouble(), std::move(text)};
     using Function = Comparison::Function;
     if (comparison() && comparison()->function == Function::Difference) return;
     if (!comparison() && metric().derived) return;  // a difference may be below zero
     if (dimension().isPlain()) return;
-    const Bound& bound = criterion_.bound;
-    const auto relation = bound.relation;
     const bool quotient = comparison() && comparison()->function != Function::MaxGap;  // never zero either
     const bool share = dimension() == Dimension::share();
-    const int sign = bound.high.sign();
+    const int sign = high.sign();
     const bool too_low =
         relation != GreaterEqual && relation != Greater && (sign < 0 || (sign == 0 && (quotient || relation == Less)));
     const bool too_high = share && relation != LessEqual && relation != Less &&
-                          (Rational(1) < bound.low || (relation == Greater && bound.low == Rational(1)));
+                          (Rational(1) < low || (relation == Greater && low == Rational(1)));
     if (!too_low && !too_high) return;
-    emitter_.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
+    emitter_.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), criterion_.bound.text)
         .note({}, "{}",
               share      ? "a Share lies between 0% and 100%"
               : quotient ? "a ratio of two measurements is above zero"
@@ -370,7 +370,7 @@ class CriterionChecker {
 
   /// Its own confidence, else that of the study: of what is measured with noise, where it does not say `always`.
   void confidence() {
-    const bool equal = !criterion_.like && criterion_.bound.relation == Bound::Relation::Equal;
+    const bool equal = !criterion_.like && criterion_.bound.relation == plan::Relation::Equal;
     if (!declaration_.confidence) {
       const bool noisy = !criterion_.infeasible && !metric().exact && !equal;
       if (!context_.confidence || !noisy || declaration_.always.isValid()) return;

@@ -28,7 +28,7 @@ struct SettingRule {
 const SettingRule kLook = {"looks", 1, 10'000, false};
 const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
 const SettingRule kDisturbed = {"repeat_disturbed", 1, plan::kMostDisturbed, false};
-const SettingRule kShare = {"share", 1, 1024, false};
+const SettingRule kShare = {"share", 1, plan::kMostShare, false};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},

@@ -173,6 +173,6 @@ class Expressions {
 
 Formula::Op opOf(ast::BinaryOp op);
 /// Of `>=` and the like; nothing where the operator bounds nothing.
-std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
+std::optional<plan::Relation> relationOf(ast::BinaryOp op);
 
 }  // namespace expc::check

@@ -73,16 +73,11 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
 
 }  // namespace
 
-std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
+std::optional<plan::Relation> relationOf(ast::BinaryOp op) {
   using enum ast::BinaryOp;
-  static constexpr ast::BinaryOp kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Bound::Relation
+  static constexpr ast::BinaryOp kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in plan::Relation
   const auto found = std::ranges::find(kOps, op);
-  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Bound::Relation>(found - kOps));
-}
-
-std::string_view spelled(Bound::Relation relation) {
-  static constexpr std::string_view kSigns[] = {">=", ">", "<=", "<", "==", "within"};
-  return kSigns[static_cast<int>(relation)];
+  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<plan::Relation>(found - kOps));
 }
 
 void DerivedMetrics::declareAll() {

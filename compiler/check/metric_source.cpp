@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "runtime/plan/plan_words.h"
 
 namespace expc::check {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 EXPC_DIAGNOSTIC(MetricSourceShape, Error, "a number cannot be read so: {0}", std::string_view);
 EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say where it is read", std::string_view);
 
-using From = MetricSource::From;
+using From = plan::CommandMetric::From;
+using Take = plan::CommandMetric::Take;
 
 /// What is to be read.
 struct Wanted {
@@ -69,7 +71,7 @@ class SourceChecker {
   SourceChecker(Context& context, ModuleScope& scope, Wanted wanted)
       : context_(context), scope_(scope), wanted_(std::move(wanted)) {}
 
-  std::optional<MetricSource> read(const ast::Expr& expr) {
+  std::optional<plan::CommandMetric> read(const ast::Expr& expr) {
     static const ast::CallExpr kBare;
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
     auto* call = std::get_if<ast::CallExpr>(&expr.node);
@@ -77,7 +79,7 @@ class SourceChecker {
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
     if (const int take = language::indexOf(language::Role::Taken, word); call && take >= 0)
-      return oneOf(expr, *call, static_cast<MetricSource::Take>(take));
+      return oneOf(expr, *call, static_cast<Take>(take));
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
                        (wanted_.expected || reader->from != From::Same);
@@ -94,7 +96,12 @@ class SourceChecker {
     for (const std::string& text : texts_)
       if (!standsAsItIs(expr.range, text)) return std::nullopt;
     if (reader->from == From::Same) texts_[1] = load::relativeTo(scope_.file->directory, texts_[1]);
-    return MetricSource{reader->from, texts_[0], texts_[1], unit_, {}};
+    return plan::CommandMetric{.name = wanted_.name,
+                               .from = reader->from,
+                               .file = texts_[0],
+                               .where = texts_[1],
+                               .scale = unit_.toDouble(),
+                               .series = wanted_.series};
   }
 
  private:
@@ -107,7 +114,7 @@ class SourceChecker {
   }
 
   /// `median(json("out.json", "/times"))`
-  std::optional<MetricSource> oneOf(const ast::Expr& expr, const ast::CallExpr& call, MetricSource::Take take) {
+  std::optional<plan::CommandMetric> oneOf(const ast::Expr& expr, const ast::CallExpr& call, Take take) {
     const std::string word = joined(call.callee);
     if (call.arguments.size() != 1 || call.arguments[0].name)
       return refuse(context_, expr.range, fmt::format("'{}' takes one way to read numbers", word));
@@ -252,13 +259,12 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
       .emit();
 }
 
-std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                                            const ast::Expr& expr) {
+std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
+                                                  const ast::WorkloadDecl& workload, const ast::Expr& expr) {
   Wanted wanted;
   wanted.expected = true;
   wanted.outputs = workload.outputs.get();
-  Expectation expectation;
-  expectation.text = context.expressions.written(expr.range);
+  plan::Expectation expectation;
   auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
   const auto relation = binary ? relationOf(binary->op) : std::nullopt;
   if (relation) {
@@ -266,8 +272,8 @@ std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope
     if (!limit) return std::nullopt;
     wanted.dimension = std::get<Value::Number>(limit->node).dimension;
     const std::string written = context.expressions.written(binary->right->range);
-    expectation.bound =
-        Bound{*relation, *limit->asNumber(), *limit->asNumber(), fmt::format("{} {}", spelled(*relation), written)};
+    const double end = limit->asNumber()->toDouble();
+    expectation.bound = plan::Bound{*relation, end, end, plan::words::relationText(*relation, written)};
   }
   wanted.number = relation.has_value();
   auto source = SourceChecker(context, scope, std::move(wanted)).read(relation ? *binary->left : expr);
@@ -277,7 +283,8 @@ std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope
     return refuse(context, expr.range, "a number is compared with what it must be, as in 'size(\"out\") <= 1MB'");
   if (relation && source->from == From::Same)
     return refuse(context, expr.range, "whether two files are the same is no number");
-  expectation.source = std::move(*source);
+  expectation.read = std::move(*source);
+  expectation.read.name = context.expressions.written(expr.range);
   return expectation;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/formula/formula.h"
 #include "compiler/value/system.h"
 #include "compiler/value/value.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::check {
 
@@ -37,29 +38,9 @@ struct Parameter {
   source::Range range;
 };
 
-enum class Direction { Lower, Higher };
-/// In the order of the table of words.
-enum class TrialKind { Timed, Quality, Profile };
-std::string_view toString(TrialKind kind);
-
-/// A value relative to others: `>= 1.2x`, `within 0.9x..1.1x`; in base units.
-struct Bound {
-  enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
-  Relation relation = Relation::GreaterEqual;
-  Rational low, high;  // `high` only for Within
-  std::string text;    // ">= 1.2x"
-};
-
-/// Where a command's metric is read: `from regex("…", unit = 1ms)`; as plan::CommandMetric.
-struct MetricSource {
-  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
-  std::string file;    // "": standard output
-  std::string where;   // pattern, JSON pointer, column, or the other file of Same
-  Rational scale = 1;  // of one unit read, in base units
-  /// In the order of the table of words.
-  enum class Take { Last, Median, Mean, Sum, Min, Max };
-  std::optional<Take> take = {};  // which of several
-};
+// These are in the order of the table of words.
+using plan::Direction;
+using plan::TrialKind;
 
 struct Metric {
   std::string name, doc;
@@ -69,9 +50,9 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;
   bool series = false;
-  FormulaPtr derived;  // over the owner's measured metrics (Formula::Op::Metric); null: measured
-  std::string text;    // of a derived one: "launch_time / wall"
-  std::optional<MetricSource> source;
+  FormulaPtr derived;                         // over the owner's measured metrics (Formula::Op::Metric); null: measured
+  std::string text;                           // of a derived one: "launch_time / wall"
+  std::optional<plan::CommandMetric> source;  // of a command: `from regex("…", unit = 1ms)`
   source::Range range;
 };
 
@@ -103,24 +84,17 @@ struct CommandArgument {
   std::vector<std::string> parameters;  // of `options`, by name
 };
 
-/// What a command's output must be: `expect json("out.json", "/rows") == 500`.
-struct Expectation {
-  std::string text;
-  MetricSource source;
-  std::optional<Bound> bound;
-};
-
 /// A program of the user's, and what runs before its first trial and before each start.
 struct Command {
   struct Program {
     std::vector<CommandArgument> arguments;
-    std::optional<Rational> timeout;  // seconds
+    std::optional<double> timeout;  // seconds
   };
   Program program;
   std::optional<Program> preparation, before;
   std::vector<int> exit_codes;  // with which it ends well; none: 0 alone
   std::vector<std::string> inputs, copied;
-  std::vector<Expectation> expectations;
+  std::vector<plan::Expectation> expectations;  // `expect json("out.json", "/rows") == 500`
 };
 
 struct Workload {
@@ -214,7 +188,7 @@ struct Criterion {
   bool infeasible = false;             // the claim is that the points run out of memory; then nothing of the subject
   std::optional<unsigned> comparison;  // of the study, or
   std::optional<unsigned> metric;      // of the study (of the comparison's too)
-  Bound bound;                         // unless infeasible or like
+  plan::Bound bound;                   // unless infeasible or like
   std::optional<unsigned> like;        // index into Study::references
   Rational agreement;                  // with it: 1/10
   std::optional<double> confidence;
@@ -242,13 +216,13 @@ struct Until {
   source::Range range;
 };
 
-/// Settings by name; of a preset or a study, before merging.
 /// One of `looks at 8, 14`.
 struct Look {
   unsigned repetitions = 0;
   source::Range range;
 };
 
+/// Settings by name; of a preset or a study, before merging.
 struct Design {
   struct Kind {
     std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs, timeout (seconds)
@@ -264,7 +238,8 @@ struct Design {
 struct Output {  // table or plot
   bool plot = false;
   std::string subject;
-  enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;  // words of language::Role::Description
+  using Shows = plan::Table::Shows;  // words of language::Role::Description
+  Shows shows = Shows::Values;
   std::optional<unsigned> over;
   std::string axis;  // of a plot over no factor or a front: another metric, or the places of a series
   std::vector<unsigned> by;

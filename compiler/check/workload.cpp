@@ -218,10 +218,6 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
   return fresh;
 }
 
-std::string_view toString(TrialKind kind) {
-  return language::words(language::Role::Kind)[static_cast<size_t>(kind)].text;
-}
-
 int Workload::findParameter(std::string_view wanted) const { return findNamed(parameters, wanted); }
 int Workload::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
 

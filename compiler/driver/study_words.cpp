@@ -34,7 +34,7 @@ void addStudy(StudyWords& words, const check::Study& study) {
   if (study.design) {
     for (const auto& [kind, block] : study.design->kinds)
       for (const auto& [name, value] : block.settings)
-        setting(words, "design." + std::string(check::toString(kind)) + "." + name, "a setting of the design");
+        setting(words, "design." + std::string(toString(kind)) + "." + name, "a setting of the design");
     for (const auto& [name, value] : study.design->settings)
       setting(words, "design." + name, "a setting of the design");
   }

@@ -11,20 +11,6 @@ namespace {
 
 using Op = plan::OperationTerm::Op;
 
-template <typename Node>
-plan::TermPtr term(Node node) {
-  return std::make_shared<const plan::Term>(plan::Term{std::move(node)});
-}
-
-}  // namespace
-
-plan::TrialKind toPlan(check::TrialKind kind) {
-  static_assert(static_cast<int>(check::TrialKind::Profile) == static_cast<int>(plan::TrialKind::Profile));
-  return static_cast<plan::TrialKind>(kind);
-}
-
-namespace {
-
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from);
 
 /// `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
@@ -37,7 +23,7 @@ plan::TermPtr operation(const check::Study& study, Op op, const check::Formula& 
     all.insert(all.end(), operands.begin() + 1, operands.end());
     operands = std::move(all);
   }
-  return term(plan::OperationTerm{op, std::move(operands)});
+  return termOf(plan::OperationTerm{op, std::move(operands)});
 }
 
 /// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
@@ -49,9 +35,8 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
                                   : condition.op == From::Less       ? plan::Relation::Less
                                                                      : plan::Relation::Equal;
   const check::Value& limit = condition.operands[1]->constant;
-  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0,
-                    fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), limit.toString())};
-  return term(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
+  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0, plan::words::relationText(relation, limit.toString())};
+  return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
 }
 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
@@ -60,13 +45,13 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
     case From::Constant:
       return constantTerm(from.constant.asNumber()->toDouble());
     case From::Parameter:
-      return term(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
+      return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
     case From::Metric:
       return metricTerm(study.metrics[from.parameter], "");
     case From::EpochsTo:
       return firstTerm(study, *from.operands[0]);
     case From::Negate:
-      return term(plan::OperationTerm{Op::Product, {constantTerm(-1), derivedTerm(study, *from.operands[0])}});
+      return termOf(plan::OperationTerm{Op::Product, {constantTerm(-1), derivedTerm(study, *from.operands[0])}});
     case From::Add:
       return operation(study, Op::Sum, from);
     case From::Subtract:
@@ -98,10 +83,8 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.name = metric.name;
   result.dimension = metric.dimension.planName();
   result.unit = metric.dimension.baseUnit();
-  result.better.reset();
-  if (metric.better)
-    result.better = *metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
-  result.kind = toPlan(metric.kind);
+  result.better = metric.better;
+  result.kind = metric.kind;
   result.exact = metric.exact;
   result.series = metric.series;
   if (metric.derived) {
@@ -111,16 +94,10 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::Bound toPlan(const check::Bound& bound) {
-  using From = check::Bound::Relation;
-  static_assert(static_cast<int>(From::Within) == static_cast<int>(plan::Relation::Within));
-  return {static_cast<plan::Relation>(bound.relation), bound.low.toDouble(), bound.high.toDouble(), bound.text};
-}
-
-plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
+plan::TermPtr constantTerm(double value) { return termOf(plan::ConstantTerm{value}); }
 
 plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
-  return term(plan::MetricTerm{metric.name, point});
+  return termOf(plan::MetricTerm{metric.name, point});
 }
 
 plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const Pairs& pairs,
@@ -134,16 +111,16 @@ plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison&
   };
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;
-  const bool less_is_more = comparison.function == Function::Speedup ? metric.better != check::Direction::Higher
+  const bool less_is_more = comparison.function == Function::Speedup ? metric.better != plan::Direction::Higher
                                                                      : efficiency && !metric.dimension.isRate();
   if (comparison.function == Function::MaxGap)
-    return term(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
+    return termOf(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
   if (comparison.function == Function::Difference)
-    return term(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
+    return termOf(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
   if (less_is_more) std::swap(treated, baseline);
-  plan::TermPtr ratio = term(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
+  plan::TermPtr ratio = termOf(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
   if (!efficiency || comparison.weak) return ratio;
-  return term(
+  return termOf(
       plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
 }
 

@@ -9,9 +9,7 @@
 
 namespace expc::lower {
 
-plan::TrialKind toPlan(check::TrialKind kind);
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
-plan::Bound toPlan(const check::Bound& bound);
 
 plan::TermPtr constantTerm(double value);
 /// A metric at a point; derived ones by name too (plan::Metric::derived says what they are).

@@ -13,7 +13,7 @@
 
 #include "runtime/engine/placement.h"
 #include "runtime/engine/trial_runner.h"
-#include "runtime/plan/heat_up.h"
+#include "runtime/plan/trial.h"
 
 namespace expc::engine {
 namespace {
