@@ -25,7 +25,7 @@ struct SettingRule {
 const SettingRule kLook = {"looks", 1, 10'000, false};
 const std::vector<SettingRule> kOfAll = {{"seed", 0, std::numeric_limits<int64_t>::max(), false},
                                          {"repeat_disturbed", 1, plan::kMostDisturbed, false},
-                                         {"share", 1, 1024, false}};
+                                         {"share", 1, plan::kMostShare, false}};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},

@@ -92,8 +92,7 @@ std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
 
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written) {
   const double number = limit.toDouble();
-  return {relation, number, number,
-          fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), written)};
+  return {relation, number, number, plan::words::relationText(relation, std::string(written))};
 }
 
 void DerivedMetrics::declareAll() {

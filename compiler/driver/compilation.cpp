@@ -13,7 +13,7 @@
 #include "compiler/parse/load.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/plan/validate.h"
+#include "runtime/plan/plan.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {

@@ -29,25 +29,25 @@ llvm::json::Object entry(std::string meaning, const std::string& text) {
   return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", plan::jsonText(text)}};
 }
 
-std::string textOf(const llvm::json::Object& fields) {
-  const llvm::json::Array* declared = fields.getArray("declared");
-  if (!declared) return fields.getString("text").value_or("").str();
-  std::vector<std::string> levels;
-  for (const llvm::json::Value& level : *declared) levels.push_back(level.getAsString()->str());
-  const std::string text = fmt::format("{{ {} }}", fmt::join(levels, ", "));
-  const auto baseline = fields.getInteger("baseline");
-  if (!baseline) return text;
-  return text + " baseline " + (*fields.getArray("levels"))[*baseline].getAsObject()->getString("label")->str();
+template <typename Declared>
+std::string textOf(const Declared& declared) {
+  if constexpr (requires { declared.text; }) return declared.text;
+  return "";
+}
+std::string textOf(const plan::Factor& factor) {
+  const std::string text = fmt::format("{{ {} }}", fmt::join(factor.declared, ", "));
+  return factor.baseline ? text + " baseline " + factor.levels[*factor.baseline].label : text;
 }
 
 /// The declarations of one sort by name, each as the digest of what it means.
-llvm::json::Object sectionOf(const llvm::json::Array& meanings, const llvm::json::Array& fields) {
+template <typename Declared>
+llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vector<Declared>& declared) {
   llvm::json::Object section;
-  for (size_t i = 0; i < meanings.size(); ++i) {
-    const llvm::json::Object& meaning = *meanings[i].getAsObject();
-    const llvm::StringRef label = meaning.getString("label").value_or("");
-    section[(label.empty() ? *meaning.getString("name") : label).str()] =
-        entry(plan::shortHash(plan::canonicalJson(meanings[i])), textOf(*fields[i].getAsObject()));
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
+    const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
+    section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
+        entry(plan::shortHash(plan::canonicalJson(meaning)), textOf(declared[i]));
   }
   return section;
 }
@@ -134,7 +134,9 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
 }
 
 llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool with_data) {
-  const plan::Plan head = lower::outlineOf(prepared).head;
+  const lower::Outline outline = lower::outlineOf(prepared);
+  const plan::Plan& head = outline.head;
+  const llvm::json::Object& meaning = outline.meaning;
   llvm::json::Object data;
   if (with_data) {
     auto found = dataOf(head);
@@ -142,14 +144,19 @@ llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool 
     data = std::move(*found);
   }
   const check::Study& study = prepared.study();
-  const llvm::json::Object meaning = lower::meaningOf(head, prepared);
   llvm::json::Object lock{
       {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
       {"rules", rulesOf(study)}, {"design", *meaning.get("design")},       {"inputs", inputsOf(head)},
       {"data", std::move(data)}, {"points", pointsOf(prepared, meaning)}};
-  const llvm::json::Value fields = plan::toJson(head);
-  for (const auto& [section, what] : kDeclared)
-    lock[section] = sectionOf(*meaning.getArray(section), *fields.getAsObject()->getArray(section));
+  const auto add = [&](llvm::StringRef section, const auto& declared) {
+    lock[section] = sectionOf(*meaning.get(section), declared);
+  };
+  add("workloads", head.workloads);
+  add("factors", head.factors);
+  add("metrics", head.metrics);
+  add("comparisons", head.comparisons);
+  add("criteria", head.criteria);
+  add("references", head.references);
   return lock;
 }
 

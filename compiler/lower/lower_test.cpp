@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "tests/lowered.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;

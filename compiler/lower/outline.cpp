@@ -53,7 +53,8 @@ class Outliner {
     outline_.points = survey_.points;
     outline_.available = survey_.available;
     outline_.expected_infeasible = survey_.expected_infeasible;
-    plan_.digest = digestOf(meaningOf(plan_, prepared_));
+    outline_.meaning = meaningOf(plan_, prepared_);
+    plan_.digest = digestOf(outline_.meaning);
     return std::move(outline_);
   }
 
@@ -129,28 +130,26 @@ class Outliner {
   }
 
   void design() {
-    std::set<check::TrialKind> measured;
+    std::set<plan::TrialKind> measured;
     for (unsigned metric : study_.measuredWith(selected_.criteria)) measured.insert(study_.metrics[metric].kind);
     // A claim that points run out of memory takes trials of some kind.
     if (measured.empty() && !selected_.design.kinds.empty()) measured.insert(selected_.design.kinds.begin()->first);
     for (const auto& [kind, block] : selected_.design.kinds)
       if (measured.contains(kind)) plan_.design.kinds.push_back(kindDesign(kind, block));
-    const auto& settings = selected_.design.settings;
-    if (auto seed = settings.find("seed"); seed != settings.end())
-      plan_.design.seed = static_cast<uint64_t>(seed->second.value.numerator());
-    if (auto budget = settings.find("budget"); budget != settings.end())
-      plan_.design.budget_seconds = budget->second.value.toDouble();
+    const auto set = [&](std::string_view name) -> std::optional<check::Rational> {
+      const auto found = selected_.design.settings.find(std::string(name));
+      return found == selected_.design.settings.end() ? std::nullopt : std::optional(found->second.value);
+    };
+    if (auto seed = set("seed")) plan_.design.seed = static_cast<uint64_t>(seed->numerator());
+    if (auto budget = set("budget")) plan_.design.budget_seconds = budget->toDouble();
     plan::Validity& validity = plan_.design.validity;
-    if (auto most = settings.find("repeat_disturbed"); most != settings.end())
-      validity.attempts = static_cast<unsigned>(most->second.value.numerator());
+    if (auto most = set("repeat_disturbed")) validity.attempts = static_cast<unsigned>(most->numerator());
     for (const plan::LimitRule& rule : plan::kLimits)
-      if (auto limit = settings.find(std::string(rule.name)); limit != settings.end())
-        validity.limits[std::string(rule.name)] = limit->second.value.toDouble();
-    if (auto share = settings.find("share"); share != settings.end())
-      plan_.design.share = static_cast<unsigned>(share->second.value.numerator());
+      if (auto limit = set(rule.name)) validity.limits[std::string(rule.name)] = limit->toDouble();
+    if (auto share = set("share")) plan_.design.share = static_cast<unsigned>(share->numerator());
   }
 
-  plan::KindDesign kindDesign(check::TrialKind kind, const check::Design::Kind& block) const {
+  plan::KindDesign kindDesign(plan::TrialKind kind, const check::Design::Kind& block) const {
     plan::KindDesign design;
     design.kind = kind;
     auto value = [&](const char* name, int64_t otherwise) {
@@ -173,7 +172,7 @@ class Outliner {
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
-    const bool quality = kind == check::TrialKind::Quality;
+    const bool quality = kind == plan::TrialKind::Quality;
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
     const bool told =
         std::ranges::any_of(study_.uses, [](const check::Use& use) { return check::isTold(*use.workload, "warmup"); });

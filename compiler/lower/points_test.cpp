@@ -9,6 +9,7 @@
 #include "compiler/survey/lints.h"
 #include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
+#include "tests/lowered.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;

@@ -9,7 +9,7 @@
 
 #include "compiler/lower/lower.h"
 #include "runtime/plan/json.h"
-#include "runtime/plan/validate.h"
+#include "tests/lowered.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;

@@ -41,13 +41,12 @@ double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned
 }
 
 /// A look ends the trials only where it decides every criterion, so one that it cannot decide makes it idle.
-void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, bool median,
-               unsigned of, Reported& reported, diag::Emitter& emitter) {
+void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, unsigned of,
+               Reported& reported, diag::Emitter& emitter) {
   for (size_t i = 0; i < kind.looks.size(); ++i) {
     const check::Look& look = kind.looks[i];
     const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
-    const unsigned needed =
-        std::min(shape.repetitionsToPass(confidence, median), shape.repetitionsToFail(confidence, median));
+    const unsigned needed = std::min(shape.repetitionsToPass(confidence), shape.repetitionsToFail(confidence));
     if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
     emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
         .note(criterion.range,
@@ -60,22 +59,19 @@ void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterio
 void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Shape& shape,
                      const std::string& selection, Reported& reported, diag::Emitter& emitter) {
   if (criterion.infeasible || !criterion.confidence || shape.cells() == 0) return;
-  const check::Study& study = space.study();
   const check::Design& design = space.selected().design;
-  const check::Metric& metric = study.metrics[*criterion.metric];
+  const check::Metric& metric = space.study().metrics[*criterion.metric];
   auto kind = design.kinds.find(metric.kind);
   if (metric.exact || kind == design.kinds.end()) return;
   auto repeat = kind->second.settings.find("repeat");
   if (repeat == kind->second.settings.end()) return;
-  bool median =
-      !criterion.comparison || study.comparisons[*criterion.comparison].function == check::Comparison::Function::MaxGap;
   unsigned have = mostRepetitions(repeat->second);
   const std::vector<check::Look>& looks = kind->second.looks;
   const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
   const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
-  unsigned pass = shape.repetitionsToPass(confidence, median);
-  unsigned fail = shape.repetitionsToFail(confidence, median);
-  lintLooks(kind->second, criterion, shape, median, have, reported, emitter);
+  unsigned pass = shape.repetitionsToPass(confidence);
+  unsigned fail = shape.repetitionsToFail(confidence);
+  lintLooks(kind->second, criterion, shape, have, reported, emitter);
   auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
     builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", shape.cells(),

@@ -73,11 +73,11 @@ int Shape::absentAmongOthers(const Node& node, size_t depth) const {
   return -1;
 }
 
-unsigned Shape::needed(const Node& node, size_t depth, double confidence, bool median, ast::QuantifierKind certain,
+unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain,
                        uint64_t cells) const {
   auto least = [&](uint64_t count) {
     auto bounded = static_cast<unsigned>(std::min<uint64_t>(count, std::numeric_limits<unsigned>::max()));
-    return median ? stats::minimumForMedian(confidence, bounded) : stats::minimumPairs(confidence, bounded);
+    return stats::minimumPairs(confidence, bounded);
   };
   if (depth >= criterion_->quantifiers.size()) return least(cells);
   bool all = criterion_->quantifiers[depth].kind == certain;
@@ -85,18 +85,18 @@ unsigned Shape::needed(const Node& node, size_t depth, double confidence, bool m
   uint64_t inside = all ? cells : cells * node.groups.size();
   unsigned result = 0;
   for (const auto& [key, child] : node.groups) {
-    unsigned n = needed(child, depth + 1, confidence, median, certain, inside);
+    unsigned n = needed(child, depth + 1, confidence, certain, inside);
     result = result == 0 ? n : all ? std::max(result, n) : std::min(result, n);
   }
   return result;
 }
 
-unsigned Shape::repetitionsToPass(double confidence, bool median) const {
-  return needed(root_, 0, confidence, median, ast::QuantifierKind::ForAll, 1);
+unsigned Shape::repetitionsToPass(double confidence) const {
+  return needed(root_, 0, confidence, ast::QuantifierKind::ForAll, 1);
 }
 
-unsigned Shape::repetitionsToFail(double confidence, bool median) const {
-  return needed(root_, 0, confidence, median, ast::QuantifierKind::Exists, 1);
+unsigned Shape::repetitionsToFail(double confidence) const {
+  return needed(root_, 0, confidence, ast::QuantifierKind::Exists, 1);
 }
 
 }  // namespace expc::lower

@@ -57,8 +57,8 @@ class Shape {
   int absentAmongOthers() const;
   /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
   /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
-  unsigned repetitionsToPass(double confidence, bool median) const;
-  unsigned repetitionsToFail(double confidence, bool median) const;
+  unsigned repetitionsToPass(double confidence) const;
+  unsigned repetitionsToFail(double confidence) const;
 
  private:
   struct Node {
@@ -66,8 +66,7 @@ class Shape {
     std::map<std::vector<unsigned>, Node> groups;  // by the levels of one quantifier's factors; none for the last one
   };
   int absentAmongOthers(const Node& node, size_t depth) const;
-  unsigned needed(const Node& node, size_t depth, double confidence, bool median, ast::QuantifierKind certain,
-                  uint64_t cells) const;
+  unsigned needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain, uint64_t cells) const;
 
   const check::Criterion* criterion_;
   Node root_;

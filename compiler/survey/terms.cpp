@@ -11,29 +11,23 @@ namespace {
 
 using Op = plan::OperationTerm::Op;
 
-template <typename Node>
-plan::TermPtr term(Node node) {
-  return std::make_shared<const plan::Term>(plan::Term{std::move(node)});
-}
-
 /// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
 plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
   const plan::Relation relation = *check::relationOf(condition.op);
   const check::Value& limit = condition.operands[1]->constant;
-  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0,
-                    fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), limit.toString())};
-  return term(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
+  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0, plan::words::relationText(relation, limit.toString())};
+  return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
 }
 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
   if (from.op == From::Constant) return constantTerm(from.constant.asNumber()->toDouble());
-  if (from.op == From::Parameter) return term(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
+  if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
   if (from.op == From::Metric) return metricTerm(study.metrics[from.parameter], "");
   if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
   std::vector<plan::TermPtr> operands;
   for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
-  if (from.op == From::Negate) return term(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
+  if (from.op == From::Negate) return termOf(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
   const auto op = check::operationOf(from.op);
   assert(op && "check lets nothing else into a derived metric");
   // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
@@ -43,7 +37,7 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
     all.insert(all.end(), operands.begin() + 1, operands.end());
     operands = std::move(all);
   }
-  return term(plan::OperationTerm{*op, std::move(operands)});
+  return termOf(plan::OperationTerm{*op, std::move(operands)});
 }
 
 /// base / k
@@ -70,10 +64,10 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
+plan::TermPtr constantTerm(double value) { return termOf(plan::ConstantTerm{value}); }
 
 plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
-  return term(plan::MetricTerm{metric.name, point});
+  return termOf(plan::MetricTerm{metric.name, point});
 }
 
 plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const Pairs& pairs,
@@ -90,13 +84,13 @@ plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison&
   const bool less_is_more = comparison.function == Function::Speedup ? metric.better != check::Direction::Higher
                                                                      : efficiency && !metric.dimension.isRate();
   if (comparison.function == Function::MaxGap)
-    return term(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
+    return termOf(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
   if (comparison.function == Function::Difference)
-    return term(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
+    return termOf(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
   if (less_is_more) std::swap(treated, baseline);
-  plan::TermPtr ratio = term(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
+  plan::TermPtr ratio = termOf(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
   if (!efficiency || comparison.weak) return ratio;
-  return term(
+  return termOf(
       plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
 }
 

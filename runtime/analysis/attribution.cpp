@@ -200,13 +200,10 @@ bool comparesTimes(const plan::Plan& plan, const plan::Cell& cell) {
 
 TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const ComparisonResult* result) {
   TimedEffect effect{comparison.name, std::nullopt, false};
-  if (!result) return effect;
-  const auto is_it = [&](const CellEstimate& one) { return one.cell == cell; };
-  auto estimate = result->cells.begin() + std::min<size_t>(cell, result->cells.size());
-  if (estimate == result->cells.end() || !is_it(*estimate))
-    estimate = std::find_if(result->cells.begin(), result->cells.end(), is_it);
-  if (estimate == result->cells.end() || !estimate->interval) return effect;
-  effect.interval = estimate->interval;
+  if (!result || cell >= result->cells.size()) return effect;
+  const CellEstimate& estimate = result->cells[cell];
+  if (!estimate.interval) return effect;
+  effect.interval = estimate.interval;
   const double none = comparison.cells[cell].estimator == plan::Estimator::PairedRatio ? 1 : 0;
   effect.may_be_none = effect.interval->low <= none && none <= effect.interval->high;
   return effect;
@@ -214,6 +211,13 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// Says that a cell of a comparison compares the two points.
+void addComparison(const plan::Plan& plan, const plan::Comparison& comparison, unsigned cell,
+                   const ComparisonResult* result, Attribution& to) {
+  addOnce(to.comparisons, comparison.name);
+  if (comparesTimes(plan, comparison.cells[cell])) to.timed.push_back(timedEffect(comparison, cell, result));
 }
 
 }  // namespace
@@ -240,9 +244,7 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judg
           all.push_back(std::move(*attribution));
         }
       }
-      if (!at->second) continue;
-      addOnce(all[*at->second].comparisons, comparison.name);
-      if (comparesTimes(plan, cell)) all[*at->second].timed.push_back(timedEffect(comparison, number, result));
+      if (at->second) addComparison(plan, comparison, number, result, all[*at->second]);
     }
   }
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -268,13 +270,9 @@ std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement
     return cell.points.size() == 2 && std::is_permutation(cell.points.begin(), cell.points.end(), pair.begin());
   };
   for (const plan::Comparison& comparison : plan.comparisons) {
-    for (unsigned number = 0; number < comparison.cells.size(); ++number) {
-      if (!same(comparison.cells[number])) continue;
-      addOnce(attribution->comparisons, comparison.name);
-      if (comparesTimes(plan, comparison.cells[number]))
-        attribution->timed.push_back(
-            timedEffect(comparison, number, plan::named(judgement.comparisons, comparison.name)));
-    }
+    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
+    for (unsigned number = 0; number < comparison.cells.size(); ++number)
+      if (same(comparison.cells[number])) addComparison(plan, comparison, number, result, *attribution);
   }
   for (const plan::Criterion& criterion : plan.criteria)
     if (std::any_of(criterion.cells.begin(), criterion.cells.end(), same))

@@ -1,73 +1,32 @@
 #include "runtime/analysis/bound.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include "runtime/plan/plan_words.h"
 
 namespace expc::analysis {
-namespace {
 
 using plan::Bound;
-using plan::Relation;
-
-}  // namespace
 
 const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell) {
   return cell.bound ? *cell.bound : criterion.bound;
 }
 
-double margin(const Bound& bound, double low, double high) {
-  switch (bound.relation) {
-    case Relation::GreaterEqual:
-    case Relation::Greater:
-      return low - bound.low;
-    case Relation::LessEqual:
-    case Relation::Less:
-      return bound.low - high;
-    case Relation::Equal:
-      return std::min(low - bound.low, bound.low - high);
-    case Relation::Within:
-      return std::min(low - bound.low, bound.high - high);
-  }
-  return 0;
-}
-
 std::string violation(const Bound& bound) {
-  const size_t space = bound.text.find(' ');
-  const std::string number = space == std::string::npos ? bound.text : bound.text.substr(space + 1);
-  switch (bound.relation) {
-    case Relation::GreaterEqual:
-      return "below " + number;
-    case Relation::Greater:
-      return "not above " + number;
-    case Relation::LessEqual:
-      return "above " + number;
-    case Relation::Less:
-      return "not below " + number;
-    case Relation::Equal:
-      return "not equal to " + number;
-    case Relation::Within:
-      return "outside " + number;
-  }
-  return "against " + bound.text;
+  static constexpr std::string_view kViolated[] = {"below",     "not above",    "above",
+                                                   "not below", "not equal to", "outside"};
+  return fmt::format("{} {}", plan::words::name(kViolated, bound.relation),
+                     bound.text.substr(bound.text.find(' ') + 1));
 }
 
 std::string_view extreme(const Bound& bound) {
-  switch (bound.relation) {
-    case Relation::GreaterEqual:
-    case Relation::Greater:
-      return "smallest";
-    case Relation::LessEqual:
-    case Relation::Less:
-      return "largest";
-    case Relation::Equal:
-      return "farthest";
-    case Relation::Within:
-      return "closest to an end";
-  }
-  return "";
+  static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
+                                                   "largest",  "farthest", "closest to an end"};
+  return plan::words::name(kExtremes, bound.relation);
 }
 
 std::vector<double> ends(const Bound& bound) {
-  if (bound.relation == Relation::Within) return {bound.low, bound.high};
+  if (bound.relation == plan::Relation::Within) return {bound.low, bound.high};
   return {bound.low};
 }
 

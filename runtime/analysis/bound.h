@@ -11,10 +11,6 @@ namespace expc::analysis {
 /// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
 const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell);
 
-/// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
-/// show.
-double margin(const plan::Bound& bound, double low, double high);
-
 /// "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound);
 

@@ -265,7 +265,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
     const plan::Point* point = evidence.index.point(cell.points[i].point);
     const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
     const bool treated = i == 0;
-    const unsigned blocks = outcomes.infeasible_blocks;
+    const unsigned blocks = outcomes.infeasible;
     const auto label = [&] { return placeLabel(evidence.index, cell.points[i]); };
     if (outcomes.outcomes.empty()) {
       Why why(label() + " was not run");
@@ -379,10 +379,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const BlockValues values = blockValues(evidence.index, cell);
   const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    if (design.kind == cell.kind) scope.planned = plannedOf(design, static_cast<unsigned>(values.values.size()));
-  }
   scope.complete = static_cast<unsigned>(values.values.size());
+  if (const plan::KindDesign* design = plan::designOf(plan, cell.kind))
+    scope.planned = plannedOf(*design, scope.complete);
   scope.lost = values.lost;
   const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
   scope.sessions = static_cast<unsigned>(sessions.size());
@@ -433,7 +432,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
 
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {
   plan::Cell cell;
-  cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{metric.name, point}});
+  cell.term = plan::termOf(plan::MetricTerm{metric.name, point});
   cell.kind = metric.kind;
   cell.points = {point};
   return cell;

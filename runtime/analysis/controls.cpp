@@ -75,16 +75,14 @@ std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
 /// Control over point, of one metric.
 plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::TrialKind kind) {
   const plan::Place place(control.point, control.name);
-  const auto metric = [&](const plan::Place& read) {
-    return std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject.metric, read}});
-  };
+  const auto metric = [&](const plan::Place& read) { return plan::termOf(plan::MetricTerm{subject.metric, read}); };
   plan::Cell cell;
   cell.kind = kind;
   cell.points = {place, control.point};
   cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
   using Op = plan::OperationTerm::Op;
-  cell.term = std::make_shared<const plan::Term>(plan::Term{
-      plan::OperationTerm{subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}}});
+  cell.term = plan::termOf(
+      plan::OperationTerm{subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}});
   return cell;
 }
 

@@ -122,16 +122,12 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   std::vector<MeasuredCell>& cells = measured.cells;
   if (!measured.standing.only()) result.look = measured.standing.look;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
-  const Explainer explain(evidence.index.plan(), criterion, cells,
-                          measured.standing.only() ? decision.levels : std::vector<Levels>());
-  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
   result.verdict = decision.verdict;
-  result.why = explain.criterion(result.verdict);
+  result.why = explain(evidence.index.plan(), criterion, result.verdict,
+                       measured.standing.only() ? decision.levels : std::vector<Levels>(), cells);
   // Beside them stand tables with 95 %.
   if (result.look && result.verdict <= Verdict::Inconclusive && result.look->confidence > *criterion.confidence)
     result.why += fmt::format(" (intervals of {})", formatConfidence(result.look->confidence));
-  for (size_t i = 0; i < cells.size(); ++i)
-    if (const auto wider = explain.corrected(i)) cells[i].estimate.interval = wider;
   result.scope = scopeOf(cells);
   result.provisional =
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&

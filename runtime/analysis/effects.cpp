@@ -110,6 +110,28 @@ Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there
   return table;
 }
 
+struct Mean {
+  double value = 0;
+  size_t count = 0;
+};
+
+/// Takes the mean of each group away from `values`.
+template <class GroupOf>
+auto takeMeans(std::vector<std::vector<double>>& values, GroupOf group_of) {
+  std::map<decltype(group_of(0, 0)), Mean> groups;
+  for (size_t p = 0; p < values.size(); ++p) {
+    for (size_t b = 0; b < values[p].size(); ++b) {
+      Mean& group = groups[group_of(p, b)];
+      group.value += values[p][b];
+      ++group.count;
+    }
+  }
+  for (auto& [name, group] : groups) group.value /= static_cast<double>(group.count);
+  for (size_t p = 0; p < values.size(); ++p)
+    for (size_t b = 0; b < values[p].size(); ++b) values[p][b] -= groups[group_of(p, b)].value;
+  return groups;
+}
+
 /// Takes means away, from the grand mean to pairs of factors, and keeps what each took.
 class Decomposition {
  public:
@@ -120,10 +142,10 @@ class Decomposition {
     effects.metric = std::move(metric);
     effects.points = table_.points.size();
     effects.blocks = static_cast<unsigned>(table_.blocks());
-    effects.mean = std::exp(takeMeans([](size_t, size_t) { return 0; }).at(0).value);
+    effects.mean = std::exp(takeMeans(rest_, [](size_t, size_t) { return 0; }).at(0).value);
     const double all = squares();
     if (all <= 0) return effects;
-    takeMeans([](size_t, size_t block) { return block; });
+    takeMeans(rest_, [](size_t, size_t block) { return block; });
     effects.between_blocks = (all - squares()) / all;
     inside_ = rest_;
     std::vector<size_t> varying;
@@ -138,7 +160,7 @@ class Decomposition {
       for (size_t j = i + 1; j < varying.size() && varying.size() > 1; ++j)
         pairs.push_back(take({varying[i], varying[j]}, all));
     const double before = squares();
-    takeMeans([](size_t point, size_t) { return point; });
+    takeMeans(rest_, [](size_t point, size_t) { return point; });
     effects.higher = varying.size() > 2 ? (before - squares()) / all : 0;
     effects.error = squares() / all;
     for (auto* kind : {&single, &pairs}) {
@@ -150,11 +172,6 @@ class Decomposition {
   }
 
  private:
-  struct Group {
-    double value = 0;  // the mean over all blocks
-    size_t count = 0;
-  };
-
   double squares() const {
     double sum = 0;
     for (const auto& row : rest_)
@@ -166,58 +183,25 @@ class Decomposition {
     return level == plan::kInactive ? "–" : plan_.factors[factor].levels[level].label;
   }
 
-  /// Takes the mean of each group away from what is left.
-  template <class GroupOf>
-  std::map<size_t, Group> takeMeans(GroupOf group_of) {
-    std::map<size_t, Group> groups;
-    for (size_t p = 0; p < rest_.size(); ++p) {
-      for (size_t b = 0; b < table_.blocks(); ++b) {
-        Group& group = groups[group_of(p, b)];
-        group.value += rest_[p][b];
-        ++group.count;
-      }
-    }
-    for (auto& [name, group] : groups) group.value /= static_cast<double>(group.count);
-    for (size_t p = 0; p < rest_.size(); ++p)
-      for (size_t b = 0; b < table_.blocks(); ++b) rest_[p][b] -= groups[group_of(p, b)].value;
-    return groups;
-  }
-
-  /// The same inside each block: what each group's effect was there.
-  template <class GroupOf>
-  std::map<size_t, std::vector<double>> takeMeansInside(GroupOf group_of) {
-    std::map<size_t, std::vector<double>> effects;
-    std::map<size_t, double> members;
-    for (size_t p = 0; p < inside_.size(); ++p) {
-      std::vector<double>& own = effects[group_of(p, 0)];
-      own.resize(table_.blocks());
-      for (size_t b = 0; b < table_.blocks(); ++b) own[b] += inside_[p][b];
-      ++members[group_of(p, 0)];
-    }
-    for (auto& [name, own] : effects)
-      for (double& effect : own) effect /= members[name];
-    for (size_t p = 0; p < inside_.size(); ++p)
-      for (size_t b = 0; b < table_.blocks(); ++b) inside_[p][b] -= effects[group_of(p, 0)][b];
-    return effects;
-  }
-
   FactorEffect take(const std::vector<size_t>& factors, double all) {
     const double before = squares();
     std::map<size_t, LevelIndices> levels;
-    const auto group_of = [&](size_t point, size_t) {
-      size_t group = 0;
+    std::vector<size_t> groups;  // by point
+    for (const LevelIndices& point : table_.points) {
+      size_t& group = groups.emplace_back();
       for (const size_t f : factors) {
         const auto& own = table_.grid[f];
-        group = group * own.size() +
-                static_cast<size_t>(std::find(own.begin(), own.end(), table_.points[point][f]) - own.begin());
+        group = group * own.size() + static_cast<size_t>(std::find(own.begin(), own.end(), point[f]) - own.begin());
       }
-      return group;
-    };
-    for (size_t p = 0; p < table_.points.size(); ++p) levels[group_of(p, 0)] = table_.points[p];
+      levels[group] = point;
+    }
+    const auto group_of = [&](size_t p, size_t) { return groups[p]; };
     FactorEffect effect;
     for (const size_t f : factors) effect.factors.push_back(plan_.factors[f].name);
-    const auto by_block = takeMeansInside(group_of);
-    for (const auto& [name, group] : takeMeans(group_of)) {
+    std::map<size_t, std::vector<double>> by_block;  // what each group's effect was there
+    const auto inside = takeMeans(inside_, [&](size_t p, size_t b) { return std::pair(groups[p], b); });
+    for (const auto& [where, group] : inside) by_block[where.first].push_back(group.value);
+    for (const auto& [name, group] : takeMeans(rest_, group_of)) {
       LevelEffect one;
       for (const size_t f : factors) one.labels.push_back(labelOf(f, levels[name][f]));
       one.ratio = std::exp(group.value);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -13,28 +14,17 @@ namespace {
 using store::Trial;
 using store::TrialStatus;
 
-/// Adds the measured metrics that `metric` is computed from, or itself.
-void collectMeasured(const plan::Plan& plan, const std::string& metric, std::set<std::string>& names) {
-  const plan::Metric* declared = plan.findMetric(metric);
-  if (!declared || !declared->derived) {
-    names.insert(metric);
-    return;
-  }
-  for (const plan::MetricTerm& part : metricTerms(*declared->derived)) collectMeasured(plan, part.metric, names);
-}
-
 std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
   std::set<std::string> names;
-  for (const plan::KindDesign& design : plan.design.kinds) {
+  const auto add = [&](const plan::Term& term) {
+    for (const plan::MetricTerm& read : measuredTerms(plan, term)) names.insert(read.metric);
+  };
+  for (const plan::KindDesign& design : plan.design.kinds)
     for (const plan::Until& until : design.until) {
-      if (plan.findMetric(until.subject)) collectMeasured(plan, until.subject, names);
-      for (const plan::Comparison& comparison : plan.comparisons) {
-        if (comparison.name != until.subject) continue;
-        for (const plan::Cell& cell : comparison.cells)
-          for (const plan::MetricTerm& term : metricTerms(*cell.term)) collectMeasured(plan, term.metric, names);
-      }
+      if (plan.findMetric(until.subject)) add({plan::MetricTerm{until.subject, ""}});
+      if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+        for (const plan::Cell& cell : comparison->cells) add(*cell.term);
     }
-  }
   return names;
 }
 
@@ -159,7 +149,7 @@ void Index::startRun(RunPolicy policy) {
         outcome.superseded = outcome.status == TrialStatus::Timeout && outcome.limit < leastLimit(kind, number);
         outcome.forgiven = outcome.status == TrialStatus::Invalid || (policy_->retry_failed && !outcome.ended());
       }
-      if (policy_->retry_failed) place.forgiven_infeasible = place.infeasible_blocks;
+      if (policy_->retry_failed) place.forgiven_infeasible = place.infeasible;
     }
     for (unsigned number = 0; number < places_.size(); ++number) recount(own, number);
   }
@@ -226,9 +216,7 @@ bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) c
 
 bool hasControls(const plan::Plan& plan, plan::TrialKind kind) {
   if (kind == plan::TrialKind::Timed) return true;
-  return kind == plan::TrialKind::Quality &&
-         std::none_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                      [](const plan::KindDesign& entry) { return entry.kind == plan::TrialKind::Timed; });
+  return kind == plan::TrialKind::Quality && !plan::designOf(plan, plan::TrialKind::Timed);
 }
 
 }  // namespace expc::analysis

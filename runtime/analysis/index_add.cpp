@@ -134,7 +134,7 @@ size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
 void Index::merge(State& own, unsigned number, const Trial& trial, const std::string* reason) {
   PlaceOutcomes& place = own.places[number];
   const bool was_tried = place.triedIn(trial.block), had_ended = place.endedIn(trial.block, trial.session);
-  if (trial.status == TrialStatus::Infeasible && !place.ranOutOfMemoryIn(trial.block)) ++place.infeasible_blocks;
+  if (trial.status == TrialStatus::Infeasible && !place.ranOutOfMemoryIn(trial.block)) ++place.infeasible;
   const size_t at = outcomeOf(place, trial.block, trial.session);
   Outcome& outcome = place.outcomes[at];
   count(place, outcome, -1);

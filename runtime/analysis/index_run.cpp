@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "runtime/analysis/index.h"
+#include "runtime/plan/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -24,8 +25,8 @@ double Index::limit(plan::TrialKind kind, const std::string& id) const {
   if (policy_ && policy_->timeout) return *policy_->timeout;
   const auto found = points_.find(id);
   if (found == points_.end()) return kDefaultTimeoutSeconds;
-  for (const plan::KindDesign& designed : plan_.design.kinds)
-    if (designed.kind == kind && designed.timeout_seconds) return *designed.timeout_seconds;
+  if (const plan::KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
+    return *designed->timeout_seconds;
   const unsigned workload = plan_.points[found->second].workload;
   if (workload < plan_.workloads.size()) {
     const std::optional<plan::Command>& command = plan_.workloads[workload].command;

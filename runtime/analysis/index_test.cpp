@@ -98,7 +98,7 @@ TEST_CASE("an index that grew trial by trial says what one that was built at onc
       CHECK(one.ended == other.ended);
       CHECK(one.tried == other.tried);
       CHECK(one.superseded == other.superseded);
-      CHECK(one.infeasible_blocks == other.infeasible_blocks);
+      CHECK(one.infeasible == other.infeasible);
       CHECK(one.last_reason == other.last_reason);
     }
     for (size_t i = 0; i < ordered.groups(TrialKind::Timed).size(); ++i) {

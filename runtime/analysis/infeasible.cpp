@@ -27,7 +27,7 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
   const plan::Point* point = evidence.index.point(place.point);
   const std::string label = placeLabel(evidence.index, place);
   PointFacts facts;
-  const unsigned blocks = outcomes.infeasible_blocks;
+  const unsigned blocks = outcomes.infeasible;
   const bool wanted = evidence.wants(cell.kind, place);
   if (outcomes.outcomes.empty()) {
     facts.why = label + " was not run";
@@ -68,7 +68,7 @@ CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t
   estimate.why = facts.why.text;
   estimate.cause = facts.why.cause;
   estimate.scope.planned = kInfeasibleBlocks;
-  estimate.scope.complete = outcomes.infeasible_blocks;
+  estimate.scope.complete = outcomes.infeasible;
   std::set<int64_t> sessions;
   for (const Outcome& outcome : outcomes.outcomes) sessions.insert(outcome.session);
   estimate.scope.sessions = static_cast<unsigned>(sessions.size());

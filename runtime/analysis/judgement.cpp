@@ -17,6 +17,7 @@
 #include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/plan_words.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/stats/serial.h"
@@ -26,23 +27,11 @@ namespace {
 
 PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const plan::KindDesign& design) {
   const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
-  PointStatus status;
-  status.point = point.id;
-  status.kind = design.kind;
-  status.valid = outcomes.valid;
+  PointStatus status{outcomes, point.id, design.kind};
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
-  status.failed = outcomes.failed;
-  status.timeouts = outcomes.timeouts;
-  status.invalid = outcomes.invalid;
-  status.infeasible = outcomes.infeasible_blocks;
-  status.ended = outcomes.ended;
   status.lost = static_cast<unsigned>(
       std::count_if(outcomes.outcomes.begin(), outcomes.outcomes.end(),
                     [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
-  status.last_reason = outcomes.last_reason;
-  status.memory_reason = outcomes.memory_reason;
-  status.limit = outcomes.limit;
-  status.superseded = outcomes.superseded;
   for (const auto& [metric, column] : evidence.index.columns())
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
@@ -148,23 +137,9 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
 }  // namespace
 
 std::string_view toString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Pass:
-      return "pass";
-    case Verdict::Fail:
-      return "fail";
-    case Verdict::Inconclusive:
-      return "inconclusive";
-    case Verdict::Infeasible:
-      return "infeasible";
-    case Verdict::NotRun:
-      return "not run";
-    case Verdict::NotAsked:
-      return "not asked";
-    case Verdict::Broken:
-      return "broken";
-  }
-  return "unknown";
+  static constexpr std::string_view kVerdicts[] = {"pass",    "fail",      "inconclusive", "infeasible",
+                                                   "not run", "not asked", "broken"};
+  return plan::words::name(kVerdicts, verdict);
 }
 
 namespace {

@@ -95,7 +95,7 @@ struct NextStep {
   Reach reach = Reach::Decides;
   unsigned blocks = 0;                      // further ones; 0 out of reach
   unsigned repetitions = 0;                 // that the design then has in all
-  std::optional<double> seconds;            // that the blocks take; absent: unknown
+  std::optional<double> seconds = {};       // that the blocks take; absent: unknown
   Verdict towards = Verdict::Inconclusive;  // of Decides: what the estimates as they are would make it
 };
 
@@ -139,17 +139,23 @@ struct UntilState {
   bool over = false;  // met, or no further block can narrow anything that is asked
 };
 
-/// How the trials of a point ended. Trials that failed, timed out or were disturbed are counted with every attempt, the
+/// How the trials of a place ended. Trials that failed, timed out or were disturbed are counted with every attempt, the
 /// others in blocks.
-struct PointStatus {
-  std::string point;
-  plan::TrialKind kind = plan::TrialKind::Timed;
-  unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
-  unsigned ended = 0, lost = 0;    // repetitions with a value, and those in which every attempt failed
+struct Endings {
+  unsigned valid = 0, failed = 0, timeouts = 0, invalid = 0;
+  unsigned infeasible = 0;         // blocks with an out-of-memory, even if another attempt ended well
+  unsigned ended = 0;              // repetitions with a value
+  unsigned superseded = 0;         // timeouts under a limit that is larger now: no values, and to be run again
+  double limit = 0;                // seconds: the largest that a timeout met
   std::string last_reason = "";    // of the newest that did not end well
   std::string memory_reason = "";  // of the newest that ran out of memory
-  double limit = 0;                // seconds: the largest that a timeout met
-  unsigned superseded = 0;         // timeouts under a limit that is larger now: no values, and to be run again
+};
+
+struct PointStatus : Endings {
+  std::string point;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  unsigned planned = 0;
+  unsigned lost = 0;                            // repetitions in which every attempt failed
   std::vector<std::string> not_on_device = {};  // metrics that its trials found no way to measure, by name
   bool lacking = false;                         // some repetitions are not there, and none is asked for any more
 

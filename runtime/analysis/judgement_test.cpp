@@ -100,7 +100,7 @@ TEST_CASE("the order of the records changes nothing") {
 TEST_CASE("exit codes") {
   const auto code = [](std::vector<Verdict> verdicts, unsigned valid, unsigned failed = 0) {
     Judgement judgement;
-    judgement.points.push_back({"p", TrialKind::Timed, 7, valid, failed, 0, 0, 0, valid, 0, ""});
+    judgement.points.push_back({{.valid = valid, .failed = failed, .ended = valid}, "p", TrialKind::Timed, 7});
     for (const Verdict verdict : verdicts) {
       CriterionResult result;
       result.verdict = verdict;

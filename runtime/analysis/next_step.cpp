@@ -62,6 +62,12 @@ struct Needed {
   double pairs = 0;
 };
 
+NextStep stepTo(const Needed& needed, const Scope& scope) {
+  if (needed.reach == NextStep::Reach::OutOfReach) return {needed.reach};
+  const auto pairs = static_cast<unsigned>(std::ceil(needed.pairs));
+  return {needed.reach, pairs - scope.complete, std::max(pairs + scope.lost, scope.planned)};
+}
+
 std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion& criterion,
                                 const MeasuredCriterion& measured, const MeasuredCell& cell) {
   const plan::Cell& planned = criterion.cells[cell.estimate.cell];
@@ -107,13 +113,7 @@ std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion
     const auto needed = neededFor(evidence, criterion, measured, cell);
     if (!needed && exists) continue;
     if (!needed) return std::nullopt;
-    const Scope& scope = cell.estimate.scope;
-    NextStep own{needed->reach, 0, 0, {}};
-    if (needed->reach != NextStep::Reach::OutOfReach) {
-      const auto pairs = static_cast<unsigned>(std::ceil(needed->pairs));
-      own.blocks = pairs - scope.complete;
-      own.repetitions = std::max(pairs + scope.lost, scope.planned);
-    }
+    const NextStep own = stepTo(*needed, cell.estimate.scope);
     const auto effort = [](const NextStep& one) { return std::pair(one.reach, one.blocks); };
     if (!step || (effort(own) < effort(*step)) == exists) step = own;
   }
@@ -129,9 +129,8 @@ std::optional<NextStep> nextStepForTrust(const Evidence& evidence, const plan::C
   if (!estimate.estimate || !satisfies(band, *estimate.estimate, *estimate.estimate)) return std::nullopt;
   const auto times = timesAsManyPairs(control, band, estimate);
   if (!times || *times > kMostTimes) return std::nullopt;
-  const Scope& scope = estimate.scope;
-  const auto pairs = static_cast<unsigned>(std::ceil(scope.complete * std::max(kLeastTimes, *times)));
-  NextStep step{NextStep::Reach::Trusts, pairs - scope.complete, std::max(pairs + scope.lost, scope.planned), {}};
+  NextStep step =
+      stepTo({NextStep::Reach::Trusts, estimate.scope.complete * std::max(kLeastTimes, *times)}, estimate.scope);
   step.seconds = secondsOf(evidence.index, control.kind, step.blocks);
   return step;
 }

@@ -42,6 +42,6 @@ bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
   return outcome && outcome->ended();
 }
 
-bool PlaceOutcomes::settledInfeasible() const { return infeasible_blocks - forgiven_infeasible >= kInfeasibleBlocks; }
+bool PlaceOutcomes::settledInfeasible() const { return infeasible - forgiven_infeasible >= kInfeasibleBlocks; }
 
 }  // namespace expc::analysis

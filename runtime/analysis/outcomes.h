@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -35,7 +36,7 @@ struct Outcome {
 };
 
 /// All that is known of a place for one kind of trial.
-struct PlaceOutcomes {
+struct PlaceOutcomes : Endings {
   std::vector<Outcome> outcomes;                   // by block and session; at most one each
   const llvm::json::Object* parameters = nullptr;  // of its point
   /// For each metric that the index keeps, what each outcome's trial measured; NaN where it has no value.
@@ -45,21 +46,14 @@ struct PlaceOutcomes {
   /// For each metric that the index keeps: whether a trial said that the device cannot give it, and whether one did.
   std::vector<bool> not_on_device, measured;
 
-  unsigned nodes = 1;                        // that a trial of it ran on
-  unsigned valid = 0, ended = 0, tried = 0;  // outcomes
-  unsigned failed = 0, timeouts = 0;         // trials, all attempts
-  unsigned invalid = 0;                      // trials that something disturbed, all attempts
-  unsigned superseded = 0;                   // outcomes: timeouts under a limit that is no longer the place's
-  unsigned infeasible_blocks = 0;            // blocks with an out-of-memory, even if another attempt ended well
-  unsigned forgiven_infeasible = 0;          // of these, before a run that was told to try them again
-  double limit = 0;                          // the largest that a timeout met
-  double given = 0;                          // what the newest trial of a known limit was given
-  int64_t last_given = 0;                    // this trial
-  unsigned failed_in_a_row = 0;              // trials of this run, none that ended well after them
-  std::string last_reason;                   // of the newest trial that did not end well
-  std::string memory_reason;                 // of the newest that ran out of memory
-  int64_t last_lost = 0, last_memory = 0;    // these trials
-  const std::string* said = nullptr;         // the reason of the last failure of this run
+  unsigned nodes = 1;                      // that a trial of it ran on
+  unsigned tried = 0;                      // outcomes
+  unsigned forgiven_infeasible = 0;        // blocks before a run that was told to try them again
+  double given = 0;                        // what the newest trial of a known limit was given
+  int64_t last_given = 0;                  // this trial
+  unsigned failed_in_a_row = 0;            // trials of this run, none that ended well after them
+  int64_t last_lost = 0, last_memory = 0;  // the trials of `last_reason` and `memory_reason`
+  const std::string* said = nullptr;       // the reason of the last failure of this run
 
   /// The place in `outcomes`, or nothing.
   std::optional<size_t> find(int64_t block, int64_t session) const;

@@ -81,16 +81,13 @@ std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
   if (known) return *known;
   std::vector<UntilState> states;
   const Evidence evidence{index, {}};
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
-    if (design.kind != kind) continue;
-    for (const plan::Until& until : design.until) {
-      UntilState state;
-      state.kind = kind;
-      state.until = until;
-      state.most = design.most();
-      measureUntil(evidence, state);
-      states.push_back(std::move(state));
-    }
+  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
+  for (const plan::Until& until : design ? design->until : std::vector<plan::Until>()) {
+    UntilState& state = states.emplace_back();
+    state.kind = kind;
+    state.until = until;
+    state.most = design->most();
+    measureUntil(evidence, state);
   }
   known = states;
   return states;

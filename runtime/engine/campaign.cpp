@@ -15,7 +15,7 @@
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
-#include "runtime/plan/heat_up.h"
+#include "runtime/plan/trial.h"
 #include "runtime/stats/design.h"
 
 namespace expc::engine {

@@ -11,4 +11,8 @@ bool satisfies(const Bound& bound, double low, double high);
 /// Whether none of [low, high] satisfies it.
 bool violates(const Bound& bound, double low, double high);
 
+/// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
+/// show.
+double margin(const Bound& bound, double low, double high);
+
 }  // namespace expc::plan

@@ -10,6 +10,8 @@
 
 namespace expc::plan {
 
+/// The version of what crosses between engine and workers.
+void describeVersion(JsonRecord& io);
 /// `timeout_seconds`, where there is one: above 0.
 void describeTimeout(JsonRecord& io, std::optional<double>& seconds);
 void describe(JsonRecord& io, Bound& bound);

@@ -113,45 +113,47 @@ struct Evaluator {
   }
 };
 
-struct Collector {
-  std::vector<MetricTerm>& found;
-
-  void operator()(const ConstantTerm&) const {}
-  void operator()(const ParameterTerm&) const {}
-  void operator()(const MetricTerm& term) const { found.push_back(term); }
-  void operator()(const OperationTerm& term) const {
-    for (const TermPtr& operand : term.operands) std::visit(*this, operand->node);
-  }
-  void operator()(const FirstTerm& term) const { found.push_back(term.series); }
-  void operator()(const GapTerm& term) const { found.insert(found.end(), {term.treated, term.baseline}); }
-  void operator()(const ScaleTerm& term) const { std::visit(*this, term.term->node); }
-};
-
 }  // namespace
+
+void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) {
+  visit(term);
+  if (const auto* operation = std::get_if<OperationTerm>(&term.node))
+    for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
+  else if (const auto* scale = std::get_if<ScaleTerm>(&term.node))
+    forEachTerm(*scale->term, visit);
+}
 
 std::vector<MetricTerm> metricTerms(const Term& term) {
   std::vector<MetricTerm> found;
-  std::visit(Collector{found}, term.node);
+  forEachTerm(term, [&](const Term& one) {
+    if (const auto* metric = std::get_if<MetricTerm>(&one.node)) found.push_back(*metric);
+    if (const auto* first = std::get_if<FirstTerm>(&one.node)) found.push_back(first->series);
+    if (const auto* gap = std::get_if<GapTerm>(&one.node)) found.insert(found.end(), {gap->treated, gap->baseline});
+  });
   return found;
 }
 
 namespace {
 
 /// Adds what a metric of a place is computed from, or itself.
-void addMeasured(const Plan& plan, const std::string& metric, const Place& place, std::set<std::string>& found) {
-  const Metric* declared = plan.findMetric(metric);
-  if (!declared || !declared->derived) {
-    found.insert(metric + ' ' + place.point + ' ' + place.control);
-    return;
-  }
-  for (const MetricTerm& part : metricTerms(*declared->derived)) addMeasured(plan, part.metric, place, found);
+void addMeasured(const Plan& plan, const MetricTerm& term, std::vector<MetricTerm>& found) {
+  const Metric* declared = plan.findMetric(term.metric);
+  if (!declared || !declared->derived) return found.push_back(term);
+  for (const MetricTerm& part : metricTerms(*declared->derived)) addMeasured(plan, {part.metric, term.place}, found);
 }
 
 }  // namespace
 
+std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term) {
+  std::vector<MetricTerm> found;
+  for (const MetricTerm& one : metricTerms(term)) addMeasured(plan, one, found);
+  return found;
+}
+
 std::string subjectOf(const Plan& plan, const Cell& cell) {
   std::set<std::string> read;
-  for (const MetricTerm& term : metricTerms(*cell.term)) addMeasured(plan, term.metric, term.place, read);
+  for (const MetricTerm& term : measuredTerms(plan, *cell.term))
+    read.insert(term.metric + ' ' + term.place.point + ' ' + term.place.control);
   std::string text(toString(cell.kind));
   for (const std::string& one : read) text += '\n' + one;
   return shortHash(text);

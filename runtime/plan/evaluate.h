@@ -2,6 +2,8 @@
 
 // The closed terms of a plan, evaluated inside one block.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,8 +31,14 @@ using Lookup = std::function<Reading(const MetricTerm&)>;
 /// bound of a FirstTerm gives +inf.
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
 
+/// Calls `visit` for the term and all that it is computed from.
+void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);
+
 /// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
 std::vector<MetricTerm> metricTerms(const Term& term);
+
+/// The measured metrics that `term` reads, in place of derived ones what these are computed from.
+std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 
 /// What the claim about a cell is about, whatever it is called, in which unit or direction it is put and which bound it
 /// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind.

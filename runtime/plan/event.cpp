@@ -18,27 +18,20 @@ constexpr size_t kMaxLine = 64u << 20;
 
 /// JSON has no NaN, and null means "not on this device": so a value that is not finite is written as a word, which the
 /// reader refuses by name (a diverged training, a division by zero).
-Value wordIfNotFinite(const Value& value) {
+Value finiteOf(const Value& value) {
+  if (const Object* object = value.getAsObject()) {
+    Object safe;
+    for (const auto& [name, member] : *object) safe[name] = finiteOf(member);
+    return safe;
+  }
+  if (const Array* array = value.getAsArray()) {
+    Array safe;
+    for (const Value& element : *array) safe.push_back(finiteOf(element));
+    return safe;
+  }
   const auto number = value.getAsNumber();
   if (!number || std::isfinite(*number)) return value;
   return std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf";
-}
-
-Object finiteMetrics(const Object& metrics) {
-  Object safe;
-  for (const auto& [name, value] : metrics) safe[name] = wordIfNotFinite(value);
-  return safe;
-}
-
-Object finiteSeries(const Object& series) {
-  Object safe;
-  for (const auto& [name, value] : series) {
-    Array numbers;
-    if (const Array* array = value.getAsArray())
-      for (const Value& element : *array) numbers.push_back(wordIfNotFinite(element));
-    safe[name] = std::move(numbers);
-  }
-  return safe;
 }
 
 std::string notANumber(const Value& value) {
@@ -71,8 +64,8 @@ void checkSeries(JsonRecord& io, const Object& series) {
 
 void describeResult(JsonRecord& io, Event& event) {
   if (!io.reads()) {
-    io.out()["metrics"] = finiteMetrics(event.metrics);
-    io.out()["series"] = finiteSeries(event.series);
+    io.out()["metrics"] = finiteOf(Object(event.metrics));
+    io.out()["series"] = finiteOf(Object(event.series));
   } else {
     io.field("metrics", event.metrics);
     io.optional("series", event.series);
@@ -85,11 +78,7 @@ void describeResult(JsonRecord& io, Event& event) {
 }
 
 void describeEvent(JsonRecord& io, Event& event) {
-  uint64_t version = kTrialVersion;
-  io.field("v", version);
-  if (!io.failed() && version != kTrialVersion)
-    io.fail("v", fmt::format("this expc reads version {}, the worker wrote {}; are both of one build?", kTrialVersion,
-                             version));
+  describeVersion(io);
   io.word("event", event.type, kTypes);
   if (io.failed()) return;
   switch (event.type) {

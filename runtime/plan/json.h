@@ -1,15 +1,12 @@
 #pragma once
 
-// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and a strict
-// reader of objects whose errors name the path of what is wrong.
+// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and errors that
+// name the path of what is wrong.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,41 +54,6 @@ class JsonErrors {
 
  private:
   std::string first_;
-};
-
-/// Reads the members of one object. Getters report what is missing or of another type and return a neutral value, so a
-/// caller reads on and asks the JsonErrors at the end.
-class JsonFields {
- public:
-  JsonFields(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
-
-  bool has(llvm::StringRef key);  // present and not null
-  std::string string(llvm::StringRef key);
-  bool boolean(llvm::StringRef key);
-  double number(llvm::StringRef key);  // finite
-  uint64_t whole(llvm::StringRef key, uint64_t low = 0, uint64_t high = UINT64_MAX);
-  unsigned small(llvm::StringRef key, unsigned low = 0, unsigned high = UINT32_MAX);
-  llvm::json::Object object(llvm::StringRef key);
-  std::vector<std::string> strings(llvm::StringRef key);
-  /// Calls `read` for each element of an array.
-  void each(llvm::StringRef key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
-  /// A word of a fixed list, as its index in `words`.
-  template <typename Enum>
-  Enum word(llvm::StringRef key, llvm::ArrayRef<llvm::StringLiteral> words) {
-    return static_cast<Enum>(wordIndex(key, words));
-  }
-  const llvm::json::Value* value(llvm::StringRef key);
-  void fail(llvm::StringRef key, const llvm::Twine& message);
-  /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
-  void refuseOthers();
-
- private:
-  unsigned wordIndex(llvm::StringRef key, llvm::ArrayRef<llvm::StringLiteral> words);
-
-  JsonErrors& errors_;
-  const llvm::json::Object* object_ = nullptr;
-  const JsonPath& at_;
-  llvm::SmallVector<llvm::StringRef, 24> asked_;
 };
 
 }  // namespace expc::plan

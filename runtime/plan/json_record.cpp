@@ -1,6 +1,13 @@
 #include "runtime/plan/json_record.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 
@@ -8,32 +15,112 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
+llvm::StringRef kindName(const Value& value) {
+  static constexpr llvm::StringLiteral kKinds[] = {"null",     "a truth value", "a number",
+                                                   "a string", "an array",      "an object"};
+  return words::name(kKinds, value.kind());
+}
+
+std::string JsonPath::text() const {
+  std::string text = parent ? parent->text() : "$";
+  if (index)
+    text += fmt::format("[{}]", *index);
+  else if (!key.empty())
+    text.append(1, '.').append(key.data(), key.size());
+  return text;
+}
+
+void JsonErrors::add(const JsonPath& at, const llvm::Twine& message) {
+  if (first_.empty()) first_ = at.text() + ": " + message.str();
+}
+
+llvm::Error JsonErrors::take(const llvm::Twine& what) const {
+  if (first_.empty()) return llvm::Error::success();
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what.str() + " cannot be read: " + first_);
+}
+
+JsonRecord::JsonRecord(JsonErrors& errors, const Value& value, const JsonPath& at)
+    : errors_(&errors), at_(&at), in_(value.getAsObject()) {
+  if (!in_) fail("expected an object, found " + kindName(value));
+}
+
+const Value* JsonRecord::in(Key key) {
+  asked_.push_back(key);
+  return in_ ? in_->get(key) : nullptr;
+}
+
+bool JsonRecord::has(Key key, bool written) {
+  if (!reads()) return written;
+  const Value* found = in(key);
+  return found && !found->getAsNull();
+}
+
+void JsonRecord::each(Key key, llvm::function_ref<void(const Value&, const JsonPath&)> read) {
+  const Array* array = found(key, "an array", [](const Value& value) { return value.getAsArray(); });
+  const JsonPath here{at_, key, std::nullopt};
+  for (size_t i = 0; array && i < array->size() && !failed(); ++i) read((*array)[i], JsonPath{&here, "", i});
+}
+
+unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words) {
+  std::string text;
+  field(key, text);
+  if (failed()) return 0;
+  const auto found = llvm::find(words, llvm::StringRef(text));
+  if (found != words.end()) return static_cast<unsigned>(found - words.begin());
+  fail(key, fmt::format("'{}' is none of {}", text, llvm::join(words, ", ")));
+  return 0;
+}
+
+void JsonRecord::refuseOthers() {
+  if (!in_ || failed()) return;
+  std::vector<llvm::StringRef> others;
+  for (const auto& member : *in_)
+    if (!llvm::is_contained(asked_, llvm::StringRef(member.first))) others.push_back(llvm::StringRef(member.first));
+  if (others.empty()) return;
+  // The first by name, so that the message does not depend on the hash table.
+  fail(*std::min_element(others.begin(), others.end()), "unknown field; was this written by a newer expc?");
+}
+
 void JsonRecord::field(Key key, std::string& text) {
   if (reads())
-    text = in_->string(key);
+    text = found(key, "a string", [](const Value& value) { return value.getAsString(); }).value_or("").str();
   else
     out_[key] = jsonText(text);
 }
 
 void JsonRecord::field(Key key, bool& truth) {
   if (reads())
-    truth = in_->boolean(key);
+    truth = found(key, "a truth value", [](const Value& value) { return value.getAsBoolean(); }).value_or(false);
   else
     out_[key] = truth;
 }
 
 void JsonRecord::field(Key key, double& number) {
-  if (reads())
-    number = in_->number(key);
-  else
+  if (!reads()) {
     out_[key] = number;
+    return;
+  }
+  number = found(key, "a number", [](const Value& value) { return value.getAsNumber(); }).value_or(0);
+  if (std::isfinite(number)) return;
+  fail(key, "the number is not finite");
+  number = 0;
 }
 
 void JsonRecord::field(Key key, uint64_t& number, uint64_t low, uint64_t high) {
-  if (reads())
-    number = in_->whole(key, low, high);
-  else
+  if (!reads()) {
     out_[key] = number;
+    return;
+  }
+  const Value* value = in(key);
+  const auto read = value ? value->getAsUINT64() : std::nullopt;
+  number = read && *read >= low && *read <= high ? *read : low;
+  if (!value)
+    fail(key, "missing, expected a whole number");
+  else if (!read)
+    fail(key, "expected a whole number from 0 up, found " +
+                  (value->getAsNumber() ? llvm::StringRef("another number") : kindName(*value)));
+  else if (number != *read)
+    fail(key, fmt::format("{} is outside {}..{}", *read, low, high));
 }
 
 void JsonRecord::field(Key key, unsigned& number, unsigned low, unsigned high) {
@@ -43,31 +130,37 @@ void JsonRecord::field(Key key, unsigned& number, unsigned low, unsigned high) {
 }
 
 void JsonRecord::field(Key key, int& number, int low) {
-  if (reads())
-    number = static_cast<int>(in_->small(key, static_cast<unsigned>(low), INT32_MAX));
-  else
+  if (!reads()) {
     out_[key] = number;
+    return;
+  }
+  uint64_t read = 0;
+  field(key, read, static_cast<unsigned>(low), INT32_MAX);
+  number = static_cast<int>(read);
 }
 
 void JsonRecord::field(Key key, int64_t& number) {
-  if (reads())
-    number = static_cast<int64_t>(in_->whole(key, 0, kMostJsonId));
-  else
+  if (!reads()) {
     out_[key] = number;
+    return;
+  }
+  uint64_t read = 0;
+  field(key, read, 0, kMostJsonId);
+  number = static_cast<int64_t>(read);
 }
 
 void JsonRecord::field(Key key, Object& object) {
-  if (reads())
-    object = in_->object(key);
-  else
+  if (!reads())
     out_[key] = Object(object);
+  else if (const Object* read = found(key, "an object", [](const Value& value) { return value.getAsObject(); }))
+    object = *read;
 }
 
 void JsonRecord::field(Key key, Value& value) {
   if (!reads()) {
     out_[key] = value;
-  } else if (const Value* found = in_->value(key)) {
-    value = *found;
+  } else if (const Value* read = in(key)) {
+    value = *read;
   } else {
     fail(key, "missing");
   }
@@ -75,14 +168,18 @@ void JsonRecord::field(Key key, Value& value) {
 
 void JsonRecord::field(Key key, std::vector<std::string>& texts) {
   if (reads())
-    texts = in_->strings(key);
-  else
-    out_[key] = jsonTexts(texts);
+    return each(key, [&](const Value& element, const JsonPath& at) {
+      if (const auto text = element.getAsString())
+        texts.push_back(text->str());
+      else
+        errors_->add(at, "expected a string, found " + kindName(element));
+    });
+  out_[key] = jsonTexts(texts);
 }
 
 void JsonRecord::field(Key key, std::vector<std::vector<std::string>>& lists) {
   if (reads())
-    return in_->each(key, [&](const Value& item, const JsonPath& at) {
+    return each(key, [&](const Value& item, const JsonPath& at) {
       std::vector<std::string>& texts = lists.emplace_back();
       const Array* array = item.getAsArray();
       if (!array) return errors_->add(at, "expected an array of strings");
@@ -99,7 +196,7 @@ void JsonRecord::field(Key key, std::vector<std::vector<std::string>>& lists) {
 
 void JsonRecord::field(Key key, std::vector<unsigned>& numbers) {
   if (reads())
-    return in_->each(key, [&](const Value& item, const JsonPath& at) {
+    return each(key, [&](const Value& item, const JsonPath& at) {
       const auto number = item.getAsUINT64();
       if (!number || *number > UINT32_MAX) return errors_->add(at, "expected a whole number from 0 up");
       numbers.push_back(static_cast<unsigned>(*number));
@@ -109,7 +206,7 @@ void JsonRecord::field(Key key, std::vector<unsigned>& numbers) {
 
 void JsonRecord::field(Key key, std::vector<int>& numbers) {
   if (reads())
-    return in_->each(key, [&](const Value& item, const JsonPath& at) {
+    return each(key, [&](const Value& item, const JsonPath& at) {
       const auto number = item.getAsInteger();
       if (!number || *number <= 0 || *number > INT32_MAX) return errors_->add(at, "expected a number above 0");
       numbers.push_back(static_cast<int>(*number));
@@ -124,8 +221,8 @@ void JsonRecord::field(Key key, std::map<std::string, double>& numbers) {
   if (!reads()) return;
   const Value read(std::move(object));
   const JsonPath at{at_, key, std::nullopt};
-  JsonFields members(*errors_, read, at);
-  for (const auto& [name, number] : *read.getAsObject()) numbers[name.str()] = members.number(name);
+  JsonRecord members(*errors_, read, at);
+  for (const auto& [name, number] : *read.getAsObject()) members.field(name, numbers[name.str()]);
 }
 
 }  // namespace expc::plan

@@ -3,9 +3,12 @@
 // Records whose fields are described once, by a function that reads or writes them: `describe(io, value)`, as for
 // LLVM's MappingTraits. What is written so is read so.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,21 +23,22 @@ namespace expc::plan {
 /// The largest number that any JSON reader keeps.
 inline constexpr int64_t kMostJsonId = int64_t(1) << 53;
 
-/// One object of a document. Reading is strict, as that of JsonFields: a field that is missing, of another type or not
-/// described is an error with its path, and leaves a neutral value.
+/// One object of a document. Reading is strict: a field that is missing, of another type or not described is an error
+/// with its path, and leaves a neutral value, so that a caller reads on and asks the JsonErrors at the end.
 class JsonRecord {
  public:
   using Key = llvm::StringRef;  // a name that lives as long as what is written
 
   /// Reads `value`. All three live longer.
-  JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at)
-      : errors_(&errors), at_(&at), in_(std::in_place, errors, value, at) {}
+  JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
   /// Writes.
   JsonRecord() = default;
 
-  bool reads() const { return in_.has_value(); }
-  /// What is read, for what has a form of its own.
-  JsonFields& in() { return *in_; }
+  bool reads() const { return errors_ != nullptr; }
+  /// What is read, for what has a form of its own: null where there is no such field.
+  const llvm::json::Value* in(Key key);
+  /// Calls `read` for each element of an array that is read.
+  void each(Key key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
   /// What was written.
   llvm::json::Object& out() { return out_; }
   /// Whether something was wrong so far.
@@ -57,13 +61,13 @@ class JsonRecord {
   template <typename Enum>
   void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
     if (reads())
-      value = in_->word<Enum>(key, words);
+      value = static_cast<Enum>(wordIndex(key, words));
     else
       out_[key] = words[static_cast<size_t>(value)];
   }
 
-  /// Whether a field is there that may be left out; `written` where it is to be written.
-  bool has(Key key, bool written) { return reads() ? in_->has(key) : written; }
+  /// Whether a field is there, and not null, that may be left out; `written` where it is to be written.
+  bool has(Key key, bool written);
   /// A field that is left out where it is as `otherwise`.
   template <typename T>
   void optional(Key key, T& value, const std::type_identity_t<T>& otherwise = {}) {
@@ -80,7 +84,7 @@ class JsonRecord {
   void object(Key key, T& value, Describe describe) {
     if (!reads()) {
       out_[key] = written(value, describe);
-    } else if (const llvm::json::Value* found = in_->value(key)) {
+    } else if (const llvm::json::Value* found = in(key)) {
       readOne(*found, JsonPath{at_, key, std::nullopt}, value, describe);
     } else {
       fail(key, "missing, expected an object");
@@ -96,7 +100,7 @@ class JsonRecord {
   template <typename T, typename Describe>
   void list(Key key, std::vector<T>& items, Describe describe) {
     if (reads())
-      return in_->each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
+      return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
         T value{};
         readOne(item, at, value, describe);
         items.push_back(std::move(value));
@@ -118,8 +122,13 @@ class JsonRecord {
       readOne(item, JsonPath{&here, name, std::nullopt}, items[name.str()], describe);
   }
 
+  /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
+  void refuseOthers();
+
   /// Notes what is wrong with a field, with the whole or at a place inside of what is read.
-  void fail(llvm::StringRef key, const llvm::Twine& message) { in_->fail(key, message); }
+  void fail(llvm::StringRef key, const llvm::Twine& message) {
+    errors_->add(JsonPath{at_, key, std::nullopt}, message);
+  }
   void fail(const llvm::Twine& message) { errors_->add(*at_, message); }
   void failAt(const JsonPath& at, const llvm::Twine& message) { errors_->add(at, message); }
 
@@ -135,12 +144,24 @@ class JsonRecord {
   void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
     JsonRecord io(*errors_, from, at);
     describe(io, value);
-    io.in_->refuseOthers();
+    io.refuseOthers();
   }
+
+  /// What `get` finds in a field; nothing after noting that the field is missing, or no such thing.
+  template <typename Get>
+  auto found(Key key, llvm::StringRef expected, Get get) {
+    const llvm::json::Value* value = in(key);
+    if (!value) fail(key, "missing, expected " + expected);
+    auto result = value ? get(*value) : decltype(get(*value)){};
+    if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
+    return result;
+  }
+  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
 
   JsonErrors* errors_ = nullptr;
   const JsonPath* at_ = nullptr;
-  std::optional<JsonFields> in_;
+  const llvm::json::Object* in_ = nullptr;
+  llvm::SmallVector<llvm::StringRef, 24> asked_;
   llvm::json::Object out_;
 };
 
@@ -160,7 +181,7 @@ llvm::Expected<T> readRecord(const llvm::json::Value& value, llvm::StringRef wha
   JsonRecord io(errors, value, root);
   T result{};
   describe(io, result);
-  io.in().refuseOthers();
+  io.refuseOthers();
   if (errors.any()) return errors.take(what);
   return result;
 }

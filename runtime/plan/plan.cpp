@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/plan/find.h"
+#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 
@@ -35,22 +36,6 @@ std::string Plan::levelLabel(const Point& point, size_t factor) const {
   return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : "–";
 }
 
-std::string_view toString(TrialKind kind) {
-  switch (kind) {
-    case TrialKind::Timed:
-      return "timed";
-    case TrialKind::Quality:
-      return "quality";
-    case TrialKind::Profile:
-      return "profile";
-  }
-  return "unknown";
-}
-
-std::optional<TrialKind> trialKindFromString(std::string_view text) {
-  for (const TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
-    if (text == toString(kind)) return kind;
-  return std::nullopt;
-}
+std::string_view toString(TrialKind kind) { return words::name(words::kKind, kind); }
 
 }  // namespace expc::plan

@@ -140,6 +140,10 @@ struct ParameterTerm {
 struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, ParameterTerm> node;
 };
+template <typename Node>
+TermPtr termOf(Node node) {
+  return std::make_shared<const Term>(Term{std::move(node)});
+}
 
 /// How the block values of a term become an estimate with an interval (docs/layers/statistics.md).
 enum class Estimator {
@@ -360,12 +364,14 @@ struct Plan {
 };
 
 std::string_view toString(TrialKind kind);
-std::optional<TrialKind> trialKindFromString(std::string_view text);
 
 /// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON
 /// path.
 llvm::json::Value toJson(const Plan& plan);
 llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
+/// Whether the plan can be written and read again: what planFromJson says of what toJson makes of it. Asked of every
+/// plan before anything is measured for it, so that no store keeps one that is not read any more.
+llvm::Error validate(const Plan& plan);
 
 /// First 16 hex digits of BLAKE3 over `canonical`.
 std::string shortHash(std::string_view canonical);

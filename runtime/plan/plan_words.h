@@ -5,7 +5,9 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 
-#include <utility>
+#include <string>
+
+#include "runtime/plan/plan.h"
 
 namespace expc::plan::words {
 
@@ -19,9 +21,14 @@ inline constexpr llvm::StringLiteral kOperation[] = {"sum", "difference", "produ
 inline constexpr llvm::StringLiteral kFrom[] = {"regex", "json", "csv", "lines", "size", "same"};
 inline constexpr llvm::StringLiteral kTake[] = {"last", "median", "mean", "sum", "min", "max"};
 
-template <typename Enum, size_t N>
-llvm::StringRef name(const llvm::StringLiteral (&list)[N], Enum value) {
+template <typename Text, typename Enum, size_t N>
+constexpr Text name(const Text (&list)[N], Enum value) {
   return list[static_cast<size_t>(value)];
+}
+
+/// ">= 1.2x"
+inline std::string relationText(Relation relation, const std::string& end) {
+  return name(kRelation, relation).str() + " " + end;
 }
 
 }  // namespace expc::plan::words

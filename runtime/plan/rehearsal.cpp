@@ -39,7 +39,7 @@ Rehearsed rehearsedFromJson(JsonErrors& errors, const llvm::json::Value& value, 
   JsonRecord io(errors, value, at);
   Rehearsed rehearsed;
   describe(io, rehearsed);
-  io.in().refuseOthers();
+  io.refuseOthers();
   return rehearsed;
 }
 

@@ -13,20 +13,12 @@ using llvm::json::Value;
 constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
 constexpr unsigned kMaxRanks = 65536;
 
-void describeVersion(JsonRecord& io) {
-  uint64_t version = kTrialVersion;
-  io.field("v", version);
-  if (!io.failed() && version != kTrialVersion)
-    io.fail("v", fmt::format("this program reads version {}, found {}; are expc and expc-worker of one build?",
-                             kTrialVersion, version));
-}
-
 void describeSlots(JsonRecord& io, TrialSpec& spec) {
   if (!io.reads()) {
     io.out()["slots"] = llvm::json::Array(spec.slots);
     return;
   }
-  io.in().each("slots", [&](const Value& slot, const JsonPath& at) {
+  io.each("slots", [&](const Value& slot, const JsonPath& at) {
     if (!slot.getAsObject()) io.failAt(at, "expected an object");
     spec.slots.push_back(slot);
   });
@@ -36,6 +28,14 @@ void describeSlots(JsonRecord& io, TrialSpec& spec) {
 }
 
 }  // namespace
+
+void describeVersion(JsonRecord& io) {
+  uint64_t version = kTrialVersion;
+  io.field("v", version);
+  if (!io.failed() && version != kTrialVersion)
+    io.fail("v", fmt::format("this program reads version {}, found {}; are expc and expc-worker of one build?",
+                             kTrialVersion, version));
+}
 
 void describe(JsonRecord& io, TrialSpec& spec) {
   describeVersion(io);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -17,6 +18,11 @@
 namespace expc::plan {
 
 inline constexpr int kTrialVersion = 1;
+
+/// The workload of a launch that is no trial: each rank keeps the device of its slot busy, by itself, for the setting
+/// "seconds". The result of rank 0 has no metrics. Every worker that drives devices understands it; it is not among the
+/// workloads that `--describe` lists.
+inline constexpr std::string_view kHeatUp = "expc.heat_up";
 
 /// Bytes that a rank may log, or a command write to either of its outputs, if a run does not say otherwise.
 inline constexpr uint64_t kLogLimit = 1ull << 30;

@@ -188,7 +188,8 @@ TEST_CASE("nonsense on the event pipe is an error") {
   CHECK(refusal(eventFromLine("Segmentation fault")).find("not a JSON event: ") == 0);
   CHECK(refusal(eventFromLine("")).find("not a JSON event: ") == 0);
   CHECK(refusal(eventFromLine("[]")).find("expected an object") != std::string::npos);
-  CHECK(refusal(eventFromLine(R"({"v":9,"event":"started"})")).find("this expc reads version 1") != std::string::npos);
+  CHECK(refusal(eventFromLine(R"({"v":9,"event":"started"})")).find("this program reads version 1") !=
+        std::string::npos);
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"dance"})")).find("'dance' is none of started") != std::string::npos);
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"result"})")).find("$.metrics: missing") != std::string::npos);
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":"fast"}})"))

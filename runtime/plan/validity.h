@@ -28,6 +28,8 @@ inline constexpr std::array<LimitRule, 8> kLimits = {{{"other_cpu", "share", std
 
 /// The most that `repeat_disturbed` may say.
 inline constexpr unsigned kMostDisturbed = 100;
+/// The most that `share` may say.
+inline constexpr unsigned kMostShare = 1024;
 
 struct Validity {
   /// How often a place of a block is tried that something disturbs each time.

@@ -54,8 +54,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     return "exact values decide it where they do not vary";
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
-  const unsigned needed =
-      comparesPoints(criterion) ? stats::minimumPairs(confidence) : stats::minimumForMedian(confidence);
+  const unsigned needed = stats::minimumPairs(confidence);
   if (n < needed)
     return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
                        analysis::formatConfidence(*criterion.confidence), needed);

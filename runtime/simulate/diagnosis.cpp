@@ -10,6 +10,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/simulate/study.h"
 
 namespace expc::simulate {
@@ -31,25 +32,23 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         *declared->derived,
         [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
-  for (const MetricModel& metric : model.metrics)
-    if (point && metric.name == term.metric)
-      return {metric.centres[static_cast<size_t>(point - plan.points.data())], false, ""};
+  if (const MetricModel* metric = plan::named(model.metrics, term.metric); point && metric)
+    return {metric->centres[static_cast<size_t>(point - plan.points.data())], false, ""};
   return {std::nullopt, false, "no such metric"};
 }
 
 /// Whether the term multiplies and divides alone, so that noise that is a share of a metric needs no size of it.
 bool isProduct(const plan::Plan& plan, const plan::Term& term) {
   using Op = plan::OperationTerm::Op;
-  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) {
-    const plan::Metric* declared = plan.findMetric(metric->metric);
-    return !declared || !declared->derived || isProduct(plan, *declared->derived);
-  }
-  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return isProduct(plan, *scale->term);
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
-  if (!operation) return true;
-  const bool multiplies = operation->op == Op::Product || operation->op == Op::Quotient || operation->op == Op::Ratio;
-  return multiplies && std::all_of(operation->operands.begin(), operation->operands.end(),
-                                   [&](const plan::TermPtr& operand) { return isProduct(plan, *operand); });
+  bool product = true;
+  plan::forEachTerm(term, [&](const plan::Term& one) {
+    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
+    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+    if (declared && declared->derived) product &= isProduct(plan, *declared->derived);
+    if (const auto* operation = std::get_if<plan::OperationTerm>(&one.node))
+      product &= operation->op == Op::Product || operation->op == Op::Quotient || operation->op == Op::Ratio;
+  });
+  return product;
 }
 
 /// Whether the cell can have the value: a share that is measured lies between 0 and 1.
@@ -60,17 +59,12 @@ bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
 }
 
 /// Whether trials of all that the term reads were seen.
-bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term,
-                const plan::Place* place = nullptr) {
-  const std::vector<plan::MetricTerm> read = plan::metricTerms(term);
+bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term) {
+  const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, term);
   return !read.empty() && std::all_of(read.begin(), read.end(), [&](const plan::MetricTerm& part) {
-    const plan::Place& own = place ? *place : part.place;
-    const plan::Metric* declared = plan.findMetric(part.metric);
-    if (declared && declared->derived) return isMeasured(plan, model, *declared->derived, &own);
-    const plan::Point* point = plan.findPoint(own.point);
-    return std::any_of(model.metrics.begin(), model.metrics.end(), [&](const MetricModel& metric) {
-      return point && metric.name == part.metric && metric.known[static_cast<size_t>(point - plan.points.data())];
-    });
+    const plan::Point* point = plan.findPoint(part.place.point);
+    const MetricModel* metric = plan::named(model.metrics, part.metric);
+    return point && metric && metric->known[static_cast<size_t>(point - plan.points.data())];
   });
 }
 

@@ -20,13 +20,11 @@ using analysis::Verdict;
 constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 
 bool readsCourse(const plan::Term& term) {
-  if (std::holds_alternative<plan::FirstTerm>(term.node) || std::holds_alternative<plan::GapTerm>(term.node))
-    return true;
-  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return readsCourse(*scale->term);
-  if (const auto* operation = std::get_if<plan::OperationTerm>(&term.node))
-    return std::any_of(operation->operands.begin(), operation->operands.end(),
-                       [](const plan::TermPtr& operand) { return readsCourse(*operand); });
-  return false;
+  bool reads = false;
+  plan::forEachTerm(term, [&](const plan::Term& one) {
+    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node);
+  });
+  return reads;
 }
 
 /// How far an interval reaches on its wider side, as a share of what is estimated or in its unit. Where values are too
@@ -44,10 +42,7 @@ double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_int
 
 /// Whether noise multiplies every metric that the term reads.
 bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& term) {
-  const std::vector<plan::MetricTerm> read = plan::metricTerms(term);
-  return std::all_of(read.begin(), read.end(), [&](const plan::MetricTerm& part) {
-    const plan::Metric* declared = plan.findMetric(part.metric);
-    if (declared && declared->derived) return multiplies(plan, model, *declared->derived);
+  return std::ranges::all_of(plan::measuredTerms(plan, term), [&](const plan::MetricTerm& part) {
     return std::all_of(model.metrics.begin(), model.metrics.end(),
                        [&](const MetricModel& metric) { return metric.name != part.metric || metric.multiplies; });
   });

@@ -5,26 +5,12 @@
 
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/nested_intervals.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::stats {
 namespace {
 
 constexpr unsigned kOrders = 4999;
-
-/// Ranks from 1; values that tie share their mean.
-std::vector<double> ranksOf(std::span<const double> values) {
-  std::vector<size_t> order(values.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (size_t i = 0; i < order.size();) {
-    size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t j = i; j < end; ++j) ranks[order[j]] = (static_cast<double>(i + end) + 1) / 2;
-    i = end;
-  }
-  return ranks;
-}
 
 /// The largest standardised distance of the sum of the first ranks from what it is in a random order, and where.
 std::pair<double, size_t> largest(const std::vector<double>& ranks) {

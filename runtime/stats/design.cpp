@@ -16,14 +16,10 @@ namespace expc::stats {
 
 unsigned minimumPairs(double confidence, unsigned cells) {
   const double alpha = (1.0 - confidence) / std::max(1u, cells);
-  // 1 - 0.95 is not 0.05 in binary: forgive the last bits.
-  const double limit = alpha * (1.0 + 1e-9);
   unsigned n = 1;
-  while (std::ldexp(2.0, -static_cast<int>(n)) > limit && n < 1000) ++n;
+  while (!significant(std::ldexp(2.0, -static_cast<int>(n)), alpha) && n < 1000) ++n;
   return n;
 }
-
-unsigned minimumForMedian(double confidence, unsigned cells) { return minimumPairs(confidence, cells); }
 
 namespace {
 

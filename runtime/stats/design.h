@@ -8,12 +8,9 @@ namespace expc::stats {
 /// The smallest n at which a two-sided exact signed-rank interval exists at the level that Holm asks of the smallest
 /// p-value among `cells` cells: 2 / 2^n <= (1 - confidence) / cells. For 95 %: 6 for one cell, 7 for 2-3, 8 for 4-6, 9
 /// for 7-12, 10 for 13-25. With `cells` = 1 this is the number of pairs below which no cell can be decided at all.
-/// `confidence` is in (0, 1); `cells` of 0 counts as 1.
+/// `confidence` is in (0, 1); `cells` of 0 counts as 1. It is also that of values for the exact order-statistic
+/// interval of a median, whose widest interval, from the smallest to the largest value, misses with the same 2 / 2^n.
 unsigned minimumPairs(double confidence, unsigned cells = 1);
-
-/// The same for the exact order-statistic interval of a median. Its widest interval, from the smallest to the largest
-/// value, misses the median with probability 2 / 2^n, so the numbers are equal; two names because two claims.
-unsigned minimumForMedian(double confidence, unsigned cells = 1);
 
 /// The half-width, as a fraction, that a paired ratio's interval can be expected to have when one run has the
 /// coefficient of variation `noise` (0.01: 1 %) and `pairs` pairs are complete: about 0.018 for 6 pairs at 1 % noise

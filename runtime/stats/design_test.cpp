@@ -17,7 +17,6 @@ TEST_CASE("the smallest number of pairs is that of the design") {
   for (const auto& [cells, pairs] : expected) {
     CAPTURE(cells);
     CHECK(minimumPairs(0.95, cells) == pairs);
-    CHECK(minimumForMedian(0.95, cells) == pairs);
   }
   CHECK(minimumPairs(0.99) == 8);
   CHECK(minimumPairs(0.90) == 5);

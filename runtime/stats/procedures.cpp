@@ -24,6 +24,20 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   return levels;
 }
 
+std::vector<double> ranksOf(std::span<const double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (size_t j = i; j < end; ++j) ranks[order[j]] = (static_cast<double>(i + end) + 1) / 2;
+    i = end;
+  }
+  return ranks;
+}
+
 double zeroFailuresBound(unsigned n, double confidence) {
   return n == 0 ? 1.0 : 1.0 - std::pow(1.0 - confidence, 1.0 / n);
 }

@@ -11,6 +11,9 @@ namespace expc::stats {
 /// significant(p, level).
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
 
+/// Ranks from 1; values that tie share their mean.
+std::vector<double> ranksOf(std::span<const double> values);
+
 /// Upper bound on the probability of a failure after `n` trials without one, with `confidence`: 1 - (1 -
 /// confidence)^(1/n) (Clopper & Pearson 1934 with no event). 0 of 10: 26 % at 95 %. 1 for n = 0.
 double zeroFailuresBound(unsigned n, double confidence = 0.95);

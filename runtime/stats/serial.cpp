@@ -4,26 +4,18 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::stats {
 namespace {
 
 /// Blom's normal scores; equal values share the score of their middle rank.
 std::vector<double> scoresOf(std::span<const double> values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> scores(values.size());
-  for (size_t first = 0, past = 0; first < order.size(); first = past) {
-    while (past < order.size() && values[order[past]] == values[order[first]]) ++past;
-    const double rank = double(first + 1 + past) / 2;
-    const double score = normalQuantile((rank - 0.375) / (double(values.size()) + 0.25));
-    for (size_t i = first; i < past; ++i) scores[order[i]] = score;
-  }
+  std::vector<double> scores = ranksOf(values);
+  for (double& score : scores) score = normalQuantile((score - 0.375) / (double(values.size()) + 0.25));
   return scores;
 }
 

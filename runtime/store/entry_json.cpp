@@ -31,7 +31,7 @@ static_assert(kNames.size() == std::variant_size_v<Entry>);
 /// Text that is JSON already, as the value that it is: a reader of journals sees no quotes within quotes.
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
-    const Value* value = io.in().value(key);
+    const Value* value = io.in(key);
     text = value ? plan::canonicalJson(*value) : "";
   } else {
     auto value = llvm::expectedToOptional(plan::parseJson(text));
@@ -44,7 +44,7 @@ void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
     io.out()[key] = Array{moment.wall, moment.boot};
     return;
   }
-  const Value* value = io.in().value(key);
+  const Value* value = io.in(key);
   const Array* array = value ? value->getAsArray() : nullptr;
   if (!array || array->size() != 2 || !(*array)[0].getAsNumber() || !(*array)[1].getAsNumber())
     return io.fail(key, "missing, expected two times");
@@ -56,7 +56,9 @@ void describeTexts(JsonRecord& io, JsonRecord::Key key, std::map<std::string, st
     io.out()[key] = toJson(texts);
     return;
   }
-  for (const auto& [name, value] : io.in().object(key)) {
+  Object object;
+  io.field(key, object);
+  for (const auto& [name, value] : object) {
     if (const auto text = value.getAsString())
       texts[name.str()] = text->str();
     else
@@ -138,7 +140,10 @@ void describe(JsonRecord& io, Session& session) {
     io.optional("lane", session.where.lane);
     io.field("boots", session.where.boots);
   } else {
-    session.where = sessionPlaceFromText(io.in().string("host"), io.in().string("boot"));
+    std::string host, boots;
+    io.field("host", host);
+    io.field("boot", boots);
+    session.where = sessionPlaceFromText(host, boots);
   }
   if (io.has("workers", true)) io.list("workers", session.workers, kWorker);
   embedded(io, "environment", session.environment_json);
@@ -200,7 +205,7 @@ void describe(JsonRecord& io, BlockPlan& plan) {
   embedded(io, "settings", plan.settings);
   if (!io.reads()) {
     io.out()["places"] = toJson(plan.places);
-  } else if (const Value* places = io.in().value("places")) {
+  } else if (const Value* places = io.in("places")) {
     if (auto read = placesFromJson(*places))
       plan.places = std::move(*read);
     else
@@ -284,7 +289,8 @@ Object writeEntry(const Entry& entry) {
 }
 
 Entry readEntry(JsonRecord& io) {
-  const std::string name = io.in().string("entry");
+  std::string name;
+  io.field("entry", name);
   const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
   Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
   if (index == kNames.size())

@@ -6,6 +6,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/parse/load.h"
 #include "tests/fuzz/parse.h"
+#include "tests/lowered.h"
 
 namespace expc::fuzz {
 

@@ -14,6 +14,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/command/metrics.h"
 
 namespace expc::command {
@@ -123,13 +124,16 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
   if (!value) return failed(path, llvm::toString(value.takeError()));
   plan::JsonErrors errors;
   const plan::JsonPath root;
-  plan::JsonFields in(errors, *value, root);
+  plan::JsonRecord in(errors, *value, root);
   KeptOutput kept;
-  kept.end.wall_seconds = in.number("wall");
-  kept.end.cpu_seconds = in.number("cpu_time");
-  kept.end.peak_bytes = in.whole("peak");
-  for (std::string& name : in.strings("left_out")) kept.left_out.insert(std::move(name));
-  const llvm::json::Object files = in.object("files");
+  std::vector<std::string> left_out;
+  llvm::json::Object files;
+  in.field("wall", kept.end.wall_seconds);
+  in.field("cpu_time", kept.end.cpu_seconds);
+  in.field("peak", kept.end.peak_bytes);
+  in.field("left_out", left_out);
+  in.field("files", files);
+  kept.left_out.insert(left_out.begin(), left_out.end());
   if (auto error = errors.take("the kept output")) return failed(path, llvm::toString(std::move(error)));
   for (const auto& [name, packed] : files) {
     std::vector<char> text;

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/plan/heat_up.h"
+#include "runtime/plan/trial.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "runtime/plan/heat_up.h"
+#include "runtime/plan/trial.h"
 #include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/workload/trial.h"
 

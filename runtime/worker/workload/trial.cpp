@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "runtime/plan/heat_up.h"
+#include "runtime/plan/trial.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
 #include "runtime/worker/device/determinism.h"

@@ -17,7 +17,7 @@ using plan::Relation;
 using plan::TrialKind;
 using store::TrialStatus;
 
-inline plan::TermPtr term(auto node) { return std::make_shared<plan::Term>(plan::Term{std::move(node)}); }
+inline plan::TermPtr term(auto node) { return plan::termOf(std::move(node)); }
 inline plan::TermPtr metric(std::string name, plan::Place place) {
   return term(plan::MetricTerm{std::move(name), std::move(place)});
 }

@@ -7,12 +7,11 @@
 namespace expc::plan {
 
 inline TermPtr metricTerm(std::string metric, std::string point) {
-  return std::make_shared<const Term>(Term{MetricTerm{std::move(metric), std::move(point)}});
+  return termOf(MetricTerm{std::move(metric), std::move(point)});
 }
 
 inline TermPtr ratioTerm(TermPtr numerator, TermPtr denominator) {
-  return std::make_shared<const Term>(
-      Term{OperationTerm{OperationTerm::Op::Ratio, {std::move(numerator), std::move(denominator)}}});
+  return termOf(OperationTerm{OperationTerm::Op::Ratio, {std::move(numerator), std::move(denominator)}});
 }
 
 /// The quick preset of experiments/precision.exp as a compiler would lower it: precision x gpus, 6 points, one gain

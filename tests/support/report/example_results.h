@@ -78,14 +78,10 @@ inline Example exampleResults() {
   for (size_t i = 0; i < plan.points.size(); ++i) {
     const std::string& id = plan.points[i].id;
     const bool ran = plan.points[i].unavailable.empty();
-    example.judgement.points.push_back({.point = id,
-                                        .kind = plan::TrialKind::Timed,
-                                        .planned = 7,
-                                        .valid = ran ? 7u : 0u,
-                                        .failed = i == 4 ? 1u : 0u,
-                                        .last_reason = i == 4 ? "rank 1 died" : ""});
-    example.judgement.points.push_back(
-        {.point = id, .kind = plan::TrialKind::Quality, .planned = 1, .valid = ran ? 1u : 0u});
+    analysis::PointStatus timed{{.valid = ran ? 7u : 0u}, id, plan::TrialKind::Timed, 7};
+    if (i == 4) timed.failed = 1, timed.last_reason = "rank 1 died";
+    example.judgement.points.push_back(timed);
+    example.judgement.points.push_back({{.valid = ran ? 1u : 0u}, id, plan::TrialKind::Quality, 1});
     if (!ran) continue;
     example.judgement.summaries.push_back({id, "step_time", 7, 0, false, times[i], times[i] * 0.98, times[i] * 1.02,
                                            stats::Interval{times[i] * 0.984, times[i] * 1.019, 0.984},
