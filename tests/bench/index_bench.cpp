@@ -84,7 +84,7 @@ void bench(unsigned points, unsigned blocks) {
     return trial;
   };
   const double before = megabytes();
-  analysis::Index index(plan, analysis::Index::Keep::Untils);
+  analysis::Index index(plan, analysis::Index::Keep::ForRun);
   index.startRun({});
   const double add = milliseconds([&] {
     for (unsigned block = 0; block < blocks; ++block)
