@@ -210,13 +210,13 @@ struct Until {
   source::Range range;
 };
 
-/// Settings by name; of a preset or a study, before merging.
 /// One of `looks at 8, 14`.
 struct Look {
   unsigned repetitions = 0;
   source::Range range;
 };
 
+/// Settings by name; of a preset or a study, before merging.
 struct Design {
   struct Kind {
     std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs, timeout (seconds)
