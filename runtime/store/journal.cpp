@@ -49,8 +49,7 @@ std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_co
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
   if (!buffer)
-    return llvm::createStringError(
-        fmt::format("cannot be read as a journal: {}", llvm::toString(buffer.takeError())));
+    return llvm::createStringError(fmt::format("cannot be read as a journal: {}", llvm::toString(buffer.takeError())));
   return buffer;
 }
 
