@@ -7,7 +7,7 @@ one look, two more looks that are planned, repetitions that adapt, noise of uneq
 At the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
 most; beyond it the share that passes is compared with the one that `diagnose` foretells. Prints a table, then one JSON line.
 
-usage: studies.py --expc PATH [--studies N] [--jobs N] [--only DESIGN]
+usage: studies.py --expc PATH [--studies N] [--jobs N] [--only DESIGN]     (sessions of their own: as root)
 """
 import argparse
 import concurrent.futures
@@ -17,6 +17,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent / "studies"
 
@@ -36,7 +37,6 @@ PAIRS = """factor side in 0..1 baseline 0
   criterion keeps:  forall *: gain >= 1x with confidence 95%"""
 LEVEL = """criterion faster: t > 1s with confidence 95%
   criterion keeps:  t >= 1s with confidence 95%"""
-GROWING = [["-D", f"design.timed.repeat={n}"] for n in (6, 12, 18)]
 
 
 class Design:
@@ -56,7 +56,7 @@ DESIGNS = {
     "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
     "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
     "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
-    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=GROWING),
+    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=[["-D", f"design.timed.repeat={n}"] for n in (6, 12, 18)]),
     "a level, 20 trials": Design("20", claims=LEVEL),
     "a level, what is kept 0.5": Design("20", "drift:0.5", claims=LEVEL),
     "a level, what is kept 0.8": Design("20", "drift:0.8", claims=LEVEL),
@@ -92,8 +92,10 @@ class Bench:
                                      repeat=design.repeat, seed=seed), encoding="utf-8")
         return file
 
-    def expc(self, *words):
-        result = subprocess.run([self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600,
+    def expc(self, *words, boot=None):
+        """`boot`: a file with the name of another boot of the machine, so that what it runs is a session of its own; root may do that."""
+        elsewhere = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"', boot] if boot else []
+        result = subprocess.run([*elsewhere, self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600,
                                 env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
         if result.returncode not in (0, 3, 4):
             raise SystemExit(f"{words}: {result.returncode}\n{result.stderr}")
@@ -105,8 +107,11 @@ class Bench:
             file = self.write(pathlib.Path(folder), design, effect, seed)
             for session, words in enumerate(design.runs):
                 (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
+                boot = file.parent / "boot" if design.shape.startswith("arms:") else None
+                if boot:
+                    boot.write_text(f"{uuid.uuid4()}\n", encoding="utf-8")
                 said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
-                                 "--format", "json")
+                                 "--format", "json", boot=boot)
         found = {}
         for criterion in json.loads(said.stdout)["criteria"]:
             cell, = criterion["cells"]

@@ -5,6 +5,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/lines.h"
 #include "runtime/plan/json.h"
@@ -36,7 +37,7 @@ void receive(llvm::StringRef bytes) {
   const auto sent = static_cast<size_t>(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) > 0 ? 1 << 20 : 1 << 12);
   (void)::write(ends[1], bytes.data(), std::min(bytes.size(), sent));
   close(ends[1]);
-  engine::Lines lines(ends[0], -1);
+  engine::Lines lines(base::Descriptor(ends[0]), {});
   for (int call = 0; lines.isOpen(); ++call) {
     lines.receive(1000);
     hold(call <= 2000, "what has ended is closed");
