@@ -101,7 +101,8 @@ def a_lost_node_is_named_and_the_others_go_on():
         wait_for(lambda: has_valid(study, 3), "trials are measured", 30)
         os.kill(agents()[-1], signal.SIGKILL)
         out, err = run.communicate(timeout=60)
-        expect(run.returncode == 0 and "was lost: the connection to it has ended" in err, f"the run goes on\n{err}")
+        # Whether sessions of three nodes, one of which was cut short, decide a claim about times hangs on what else the machine does.
+        expect(run.returncode in (0, 4) and "was lost: the connection to it has ended" in err, f"the run goes on\n{err}")
         study.check_store()
         study.check_complete(8, 1)
         lost = study.query("SELECT status, reason FROM trial WHERE status <> 'valid'")
