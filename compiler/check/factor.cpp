@@ -1,5 +1,7 @@
 // Factors: their levels, baseline and the condition under which they vary.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <unordered_map>
 

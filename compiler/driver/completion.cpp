@@ -1,6 +1,7 @@
 #include "compiler/driver/completion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Support/Allocator.h>
 #include <llvm/Support/CommandLine.h>

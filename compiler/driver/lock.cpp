@@ -1,6 +1,7 @@
 #include "compiler/driver/lock.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>

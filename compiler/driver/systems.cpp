@@ -1,6 +1,7 @@
 #include "compiler/driver/systems.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>

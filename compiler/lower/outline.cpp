@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>

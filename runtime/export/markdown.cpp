@@ -1,6 +1,7 @@
 #include "runtime/export/markdown.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 #include <variant>

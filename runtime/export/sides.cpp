@@ -1,6 +1,7 @@
 #include "runtime/export/sides.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "runtime/export/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,7 @@
 #include "runtime/live/pages.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

@@ -122,7 +122,7 @@ struct Part {
   std::string title = {};
   std::string law = {};   // a formula
   std::string rest = {};  // what is to be known of all of it
-  std::vector<Block> blocks = {};
+  std::vector<Block> blocks;
   bool folded = false;          // the page opens it on a click
   bool titled_on_page = false;  // only the page has a title here: elsewhere the blocks follow what stands above
   Shown shown = Shown::Everywhere;

@@ -1,6 +1,7 @@
 #include "runtime/report/layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>

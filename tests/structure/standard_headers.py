@@ -114,6 +114,8 @@ HEADERS = {
         integer_sequence make_index_sequence make_pair move pair piecewise_construct swap to_underlying unreachable""",
     "variant": "get get_if holds_alternative monostate variant variant_size_v visit bad_variant_access variant_alternative_t",
     "vector": "erase erase_if vector",
+    # Of fmt, whose newer versions no longer bring it along.
+    "fmt/ranges.h": "::fmt::join",
 }
 
 # C's own names of headers give what those of C++ give.
