@@ -16,6 +16,7 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/lower/lower.h"
+#include "runtime/base/descriptor.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
@@ -174,14 +175,14 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   const std::string folder = cluster::jobsFolder(options.results);
   std::error_code error;
   fs::create_directories(folder, error);
-  int ready[2];
-  if (pipe2(ready, O_CLOEXEC) != 0) return console.error("no pipe can be made");
+  base::Pipe ready;
+  if (ready.read < 0) return console.error("no pipe can be made");
   const pid_t child = fork();
   if (child < 0) return console.error("no process can be made");
   if (child > 0) {
-    close(ready[1]);
+    ready.write.close();
     char word = 0;
-    if (read(ready[0], &word, 1) != 1) return console.error(fmt::format("nothing can be written into {}", folder));
+    if (read(ready.read, &word, 1) != 1) return console.error(fmt::format("nothing can be written into {}", folder));
     JobRecord job;
     job.name = fmt::format("local-{}", child);
     console.message(waysOn(job, options.results));
@@ -199,8 +200,8 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  [[maybe_unused]] const ssize_t written = ::write(ready[1], "r", 1);
-  close(ready[1]);
+  [[maybe_unused]] const ssize_t written = ::write(ready.write, "r", 1);
+  ready.write.close();
   const int code = run(options, console);
   cluster::writeCode(folder, job.name, code);
   return code;

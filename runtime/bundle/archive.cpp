@@ -3,12 +3,10 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
-#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/JSON.h>
 #include <locale.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/files/files.h"
 
 namespace expc::bundle {
@@ -80,9 +79,8 @@ bool staysInside(const fs::path& name) {
 llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target, uint64_t& left) {
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
-  const int out = files::openLog(target.string());
+  const base::Descriptor out(files::openLog(target.string()));
   if (out < 0) return files::systemError(target.string(), errno);
-  const auto closed = llvm::make_scope_exit([&] { ::close(out); });
   const void* piece = nullptr;
   size_t size = 0;
   la_int64_t offset = 0, at = 0;

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/process.h"
 
 namespace expc::files {
@@ -102,13 +103,13 @@ int openForReading(const std::string& path, Links links) {
 }
 
 struct Opened {
-  int descriptor = -1;
+  base::Descriptor descriptor;
   uint64_t size = 0;
 };
 
 llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
   const auto refused = std::make_error_code(std::errc::invalid_argument);
-  Opened file{openForReading(path, links)};
+  Opened file{base::Descriptor(openForReading(path, links))};
   const auto none = [&] {
     return llvm::createStringError(refused, path + ": is a device, a pipe or a socket, and not a regular file");
   };
@@ -116,18 +117,14 @@ llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links
     return llvm::createStringError(refused, path + ": is a link, and not a regular file");
   if (file.descriptor < 0 && errno == ENXIO) return none();
   if (file.descriptor < 0) return systemError(path, errno);
-  const auto fail = [&](llvm::Error error) {
-    ::close(file.descriptor);
-    return error;
-  };
   struct stat state{};
-  if (::fstat(file.descriptor, &state) != 0) return fail(systemError(path, errno));
-  if (S_ISDIR(state.st_mode)) return fail(systemError(path, EISDIR));
-  if (!S_ISREG(state.st_mode)) return fail(none());
+  if (::fstat(file.descriptor, &state) != 0) return systemError(path, errno);
+  if (S_ISDIR(state.st_mode)) return systemError(path, EISDIR);
+  if (!S_ISREG(state.st_mode)) return none();
   file.size = static_cast<uint64_t>(state.st_size);
   if (file.size <= most) return file;
-  return fail(llvm::createStringError(std::make_error_code(std::errc::file_too_large),
-                                      fmt::format("{}: has {} bytes, and at most {} are read", path, file.size, most)));
+  return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
+                                 fmt::format("{}: has {} bytes, and at most {} are read", path, file.size, most));
 }
 
 /// `changes`: somebody may cut it while it is read, so it is not mapped.
@@ -137,7 +134,6 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string
   if (!file) return file.takeError();
   auto buffer =
       llvm::MemoryBuffer::getOpenFile(file->descriptor, path, file->size, /*RequiresNullTerminator=*/false, changes);
-  ::close(file->descriptor);
   if (!buffer) return systemError(path, buffer.getError().value());
   return std::move(*buffer);
 }
@@ -191,7 +187,6 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(const std::string& path,
 llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(llvm::StringRef)> take) {
   auto file = openRegular(path, UINT64_MAX, Links::Followed);
   if (!file) return file.takeError();
-  const auto closed = llvm::make_scope_exit([&] { ::close(file->descriptor); });
   std::string piece(1 << 20, '\0');
   while (true) {
     const ssize_t got = ::read(file->descriptor, piece.data(), piece.size());
@@ -207,7 +202,6 @@ std::string tail(const std::string& path, uint64_t bytes) {
   if (!file) return "";
   std::string text(std::min(file->size, bytes), '\0');
   const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
-  ::close(file->descriptor);
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (const size_t line = text.find('\n'); file->size > bytes && line != std::string::npos) text.erase(0, line + 1);
   return text;

@@ -18,9 +18,7 @@ namespace {
 class DataLoader : public Loader {
  public:
   DataLoader(const Images& images, DataLoaderOptions options)
-      : images_(images), options_(std::move(options)), plan_(options_.batches) {
-    held_ = options_.batches.held;
-  }
+      : Loader(options.batches.held), images_(images), options_(std::move(options)), plan_(options_.batches) {}
 
   /// Memory, and the first epoch's workers.
   llvm::Error open(const Memory& memory);

@@ -22,6 +22,9 @@ class Loader : public Batches {
   int64_t skipped() const final { return skipped_; }
 
  protected:
+  /// `held`: slots that the caller may keep.
+  explicit Loader(unsigned held) : held_(held) {}
+
   /// The next batch in order, or nothing after the last.
   virtual llvm::Expected<std::optional<HostBatch>> take() = 0;
   /// After the first error: nothing is taken any more.
@@ -30,9 +33,9 @@ class Loader : public Batches {
   HostBatch handOver(size_t slot, const PlannedBatch& planned, int64_t skipped);
 
   std::shared_ptr<Slots> out_;  // where batches are handed over
-  unsigned held_ = 1;           // slots that the caller may keep
 
  private:
+  const unsigned held_;
   std::string failure_;
   double wait_seconds_ = 0;
   int64_t skipped_ = 0;

@@ -187,7 +187,7 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
 
 class NativeLoader : public Loader {
  public:
-  explicit NativeLoader(NativeOptions options) : options_(std::move(options)) { held_ = options_.batches.held; }
+  explicit NativeLoader(NativeOptions options) : Loader(options.batches.held), options_(std::move(options)) {}
   ~NativeLoader() override {
     if (queue_) queue_->stop();
     for (std::thread& thread : threads_) thread.join();
