@@ -10,6 +10,7 @@
 #include "compiler/driver/systems.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"
 
 namespace expc::driver {
@@ -40,7 +41,7 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
                                        {"why", plan::jsonText(finding.why)},
                                        {"mend", plan::jsonText(finding.mend)}});
   return plan::prettyJson(llvm::json::Object{
-      {"schema", "expc.doctor/1"}, {"machine", machine::toJson(machine)}, {"findings", std::move(array)}});
+      {"schema", "expc.doctor/1"}, {"machine", plan::written(machine)}, {"findings", std::move(array)}});
 }
 
 }  // namespace

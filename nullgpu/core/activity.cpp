@@ -2,7 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 
@@ -22,8 +29,13 @@ struct {
 /// Few, next to launches.
 struct {
   std::mutex mutex;
-  std::map<std::string_view, Traffic> by_name;
+  std::map<std::string_view, nullgpu_traffic> by_name;
 } collectives;
+
+template <typename Clock>
+int64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
 
 void add(std::atomic<uint64_t>& to, uint64_t amount = 1) { to.fetch_add(amount, std::memory_order_relaxed); }
 
@@ -40,6 +52,12 @@ uint32_t threadNumber() {
 }
 
 }  // namespace
+
+/// Runs steadily, and counts from where the system's clock does, as CUPTI's does.
+uint64_t now() {
+  static const int64_t offset = nanoseconds<std::chrono::system_clock>() - nanoseconds<std::chrono::steady_clock>();
+  return uint64_t(nanoseconds<std::chrono::steady_clock>() + offset);
+}
 
 void listen(Listener* other) {
   const std::unique_lock lock(mutex);
@@ -61,7 +79,7 @@ void countSynchronization() { add(counts.synchronizations); }
 
 void countCollective(std::string_view name, uint64_t bytes) {
   const std::lock_guard lock(collectives.mutex);
-  Traffic& traffic = collectives.by_name[name];
+  nullgpu_traffic& traffic = collectives.by_name[name];
   ++traffic.calls;
   traffic.bytes += bytes;
 }
@@ -82,13 +100,46 @@ CallScope::~CallScope() {
 
 uint32_t currentCorrelation() { return innermost ? innermost->call_.correlation : 0; }
 
-Counters counters() {
-  Counters result{counts.launches, counts.allocations, counts.synchronizations};
-  for (size_t work = 0; work < std::size(result.copies); ++work)
-    result.copies[work] = {counts.copies[work], counts.bytes[work]};
+nullgpu_counts counters() {
+  const auto of = [](Work work) { return nullgpu_traffic{counts.copies[size_t(work)], counts.bytes[size_t(work)]}; };
+  nullgpu_counts result{sizeof result,
+                        counts.launches,
+                        counts.allocations,
+                        counts.synchronizations,
+                        of(Work::HostToDevice),
+                        of(Work::DeviceToHost),
+                        of(Work::DeviceToDevice),
+                        of(Work::PeerToPeer),
+                        of(Work::Set),
+                        {}};
   const std::lock_guard lock(collectives.mutex);
-  result.collectives = collectives.by_name;
+  nullgpu_collective* next = result.collectives;
+  for (const auto& [name, traffic] : collectives.by_name)  // of which there are fewer kinds than places
+    if (next != std::end(result.collectives)) *next++ = {name.data(), traffic.calls, traffic.bytes};
   return result;
 }
 
+void reportIfAsked() {
+  const char* wish = std::getenv("NULLGPU_REPORT");
+  if (!wish || std::string_view(wish) != "1") return;
+  const nullgpu_counts all = counters();
+  uint64_t together = 0;
+  for (const nullgpu_collective& each : all.collectives) together += each.calls;
+  std::fprintf(
+      stderr,
+      "nullgpu: process %d: %lu launches, %lu allocations, %lu collectives; copies (bytes): to cards %lu (%lu), "
+      "from cards %lu (%lu), within %lu (%lu), between %lu (%lu), sets %lu (%lu); the host waited %lu times\n",
+      int(getpid()), all.launches, all.allocations, together, all.to_card.calls, all.to_card.bytes, all.from_card.calls,
+      all.from_card.bytes, all.within_card.calls, all.within_card.bytes, all.between_cards.calls,
+      all.between_cards.bytes, all.sets.calls, all.sets.bytes, all.synchronizations);
+}
+
 }  // namespace nullgpu
+
+int nullgpu_counters(struct nullgpu_counts* counters) {
+  if (!counters || counters->size < 2 * sizeof(counters->size)) return -1;
+  nullgpu_counts own = nullgpu::counters();
+  own.size = std::min<uint64_t>(counters->size, sizeof own);
+  std::memcpy(counters, &own, own.size);
+  return 0;
+}

@@ -3,8 +3,9 @@
 // What happened, for whoever asks to be told: CUPTI's records are made of it, and NVML's counters.
 
 #include <cstdint>
-#include <map>
 #include <string_view>
+
+#include "nullgpu/core/counters_api.h"
 
 namespace nullgpu {
 
@@ -62,17 +63,8 @@ class CallScope {
 /// The correlation of the call that this thread is in; 0 outside.
 uint32_t currentCorrelation();
 
-struct Traffic {
-  uint64_t calls = 0, bytes = 0;
-};
-
-/// Since the process began; never reset. Programs outside read them by counters_api.h.
-struct Counters {
-  uint64_t launches = 0, allocations = 0, synchronizations = 0;
-  Traffic copies[6] = {};                           // by Work
-  std::map<std::string_view, Traffic> collectives;  // by name
-};
-Counters counters();
+/// What nullgpu_counters() tells, of this moment.
+nullgpu_counts counters();
 /// With NULLGPU_REPORT=1 one line of them on stderr.
 void reportIfAsked();
 

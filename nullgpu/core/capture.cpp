@@ -1,6 +1,7 @@
 #include "nullgpu/core/capture.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -13,6 +14,11 @@ thread_local cudaStreamCaptureMode own_mode = cudaStreamCaptureModeGlobal;
 
 std::vector<std::shared_ptr<Capture>>& ongoing() {
   static auto* all = new std::vector<std::shared_ptr<Capture>>;
+  return *all;
+}
+
+auto& graphs() {
+  static auto* all = new std::unordered_map<cudaGraph_t, std::shared_ptr<Graph>>;
   return *all;
 }
 
@@ -52,6 +58,19 @@ bool isJoined(const Capture& capture) {
 }
 
 }  // namespace
+
+cudaGraph_t addGraph(std::shared_ptr<Graph> graph) {
+  const auto handle = reinterpret_cast<cudaGraph_t>(graph.get());
+  graphs().emplace(handle, std::move(graph));
+  return handle;
+}
+
+bool removeGraph(cudaGraph_t graph) { return graphs().erase(graph) > 0; }
+
+std::shared_ptr<Graph> findGraph(cudaGraph_t handle) {
+  const auto found = graphs().find(handle);
+  return found == graphs().end() ? nullptr : found->second;
+}
 
 cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   const std::lock_guard lock(queues().mutex);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Streams whose operations go into a graph instead of being done, and what is forbidden meanwhile.
+// Streams whose operations go into a graph instead of being done, what is forbidden meanwhile, and these graphs.
 
 #include <driver_types.h>
 
@@ -8,10 +8,19 @@
 #include <thread>
 #include <vector>
 
-#include "nullgpu/core/graph.h"
 #include "nullgpu/core/queues.h"
 
 namespace nullgpu {
+
+struct Node {
+  std::shared_ptr<Operation> operation;
+  unsigned card = 0;
+  std::vector<Node*> after;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;  // each behind those it comes after
+};
 
 struct Capture {
   unsigned long long id = 0;
@@ -42,6 +51,11 @@ void exchangeCaptureMode(cudaStreamCaptureMode& mode);
 cudaError_t refuseUnsafeCall();
 
 // With the queues' lock held:
+
+/// The handle of a graph, and the graph of a handle; null, false: it stands for none.
+cudaGraph_t addGraph(std::shared_ptr<Graph> graph);
+std::shared_ptr<Graph> findGraph(cudaGraph_t handle);
+bool removeGraph(cudaGraph_t handle);
 
 cudaError_t refuseUnsafe();
 /// Puts an operation into the graph of the capture that the stream is in.

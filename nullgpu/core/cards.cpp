@@ -1,24 +1,52 @@
 #include "nullgpu/core/cards.h"
 
+#include <strings.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {
 
-Machine& machine() {
-  // Never destroyed: what is freed while the process ends still gives its bytes back.
-  static Machine& machine = *[] {
-    const Configuration& told = configuration();
-    return new Machine(told.machine, {.memory = told.memory, .cards = told.cards, .capability = told.capability});
-  }();
-  return machine;
+std::optional<unsigned> byNumber(const std::string& entry, unsigned cards) {
+  char* end = nullptr;
+  const long number = std::strtol(entry.c_str(), &end, 10);  // CUDA, too, takes "1gpu" for 1
+  if (end == entry.c_str() || number < 0 || number >= static_cast<long>(cards)) return std::nullopt;
+  return static_cast<unsigned>(number);
+}
+
+std::optional<unsigned> byUuid(const std::string& entry, unsigned cards) {
+  std::optional<unsigned> found;
+  for (unsigned card = 0; card < cards; ++card) {
+    if (strncasecmp(cardUuid(card).c_str(), entry.c_str(), entry.size()) != 0) continue;
+    if (found) return std::nullopt;
+    found = card;
+  }
+  return found;
 }
 
 }  // namespace
+
+std::vector<unsigned> visibleCards(std::string_view list, unsigned cards) {
+  std::vector<unsigned> kept;
+  const bool uuids = trimmed(list).starts_with("GPU-");
+  for (const std::string_view each : entriesOf(list)) {
+    const std::string entry(each);
+    if (uuids && !entry.starts_with("GPU-")) break;
+    const auto card = uuids ? byUuid(entry, cards) : byNumber(entry, cards);
+    if (!card) break;
+    if (std::ranges::find(kept, *card) != kept.end()) return {};
+    kept.push_back(*card);
+  }
+  return kept;
+}
 
 const std::vector<unsigned>& visibleCards() {
   static const auto& cards = *[] {
@@ -46,10 +74,13 @@ std::string cardBus(unsigned card) {
   return text;
 }
 
-CardState cardState(unsigned card) { return machine().state(card); }
-bool reserve(unsigned card, uint64_t bytes) { return machine().reserve(card, bytes); }
-void release(unsigned card, uint64_t bytes) { machine().release(card, bytes); }
-void worked(unsigned card, uint64_t nanoseconds) { machine().worked(card, nanoseconds); }
-void lose(unsigned card) { machine().lose(card); }
+/// Never destroyed: what is freed while the process ends still gives its bytes back.
+Machine& machine() {
+  static Machine& own = *[] {
+    const Configuration& told = configuration();
+    return new Machine(told.machine, {.memory = told.memory, .cards = told.cards, .capability = told.capability});
+  }();
+  return own;
+}
 
 }  // namespace nullgpu

@@ -1,7 +1,6 @@
 #pragma once
 
-// The cards of the machine, as all its processes see them: those that NULLGPU_MACHINE names share one file, so that
-// NVML in one process tells what another does.
+// The cards of the machine: which there are, and what they are called.
 
 #include <cstdint>
 #include <string>
@@ -43,14 +42,5 @@ struct CardState {
   uint64_t throttle = 0;  // NVML's bits of reasons
   bool lost = false;
 };
-CardState cardState(unsigned card);
-
-/// This process takes `bytes` of a card; false when it has not so many left. Gives them back with release().
-bool reserve(unsigned card, uint64_t bytes);
-void release(unsigned card, uint64_t bytes);
-/// The card worked for so long.
-void worked(unsigned card, uint64_t nanoseconds);
-/// The card is lost for all processes of the machine.
-void lose(unsigned card);
 
 }  // namespace nullgpu

@@ -1,17 +1,17 @@
 #include "nullgpu/core/device_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/health.h"
+#include "nullgpu/core/machine.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
 namespace {
@@ -26,14 +26,7 @@ std::vector<uint64_t> busy;  // nanoseconds of each card that worked() was not t
 
 void tellBusy() {
   for (unsigned card = 0; card < busy.size(); ++card)
-    if (const uint64_t nanoseconds = std::exchange(busy[card], 0)) worked(visibleCards()[card], nanoseconds);
-}
-
-void blockSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, own);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    if (const uint64_t nanoseconds = std::exchange(busy[card], 0)) machine().worked(visibleCards()[card], nanoseconds);
 }
 
 }  // namespace
@@ -63,11 +56,7 @@ void Queues::startThread() {
   started_ = true;
   random_.seed(configuration().seed);
   busy.resize(visibleCards().size());
-  sigset_t before;
-  pthread_sigmask(SIG_SETMASK, nullptr, &before);
-  blockSignals();
-  std::thread([this] { serve(); }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  nullgpu::startThread([this] { serve(); });
 }
 
 void Queues::serve() {

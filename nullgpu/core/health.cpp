@@ -9,6 +9,7 @@
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/host_guard.h"
+#include "nullgpu/core/machine.h"
 #include "nullgpu/core/queues.h"
 
 namespace nullgpu {
@@ -74,7 +75,7 @@ cudaError_t countLaunches(uint64_t more) {
   const Faults& faults = configuration().faults;
   const uint64_t count = launches += more;
   if (faults.lost && count >= *faults.lost) {
-    lose(visibleCards()[currentCard()]);
+    machine().lose(visibleCards()[currentCard()]);
     stick(cudaErrorUnknown);
   }
   if (faults.launch && count >= *faults.launch) stick(cudaErrorIllegalAddress);
@@ -87,7 +88,7 @@ void noticeLoss() {
   const uint64_t time = now();
   if (configuration().machine.empty() || time < asked + kPause) return;
   asked = time;
-  if (cardState(visibleCards()[currentCard()]).lost) stick(cudaErrorUnknown);
+  if (machine().state(visibleCards()[currentCard()]).lost) stick(cudaErrorUnknown);
 }
 
 HostFunctionScope::HostFunctionScope() { in_host_function = true; }

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "nullgpu/core/host_memory.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
 namespace {
 
-constexpr uintptr_t kPage = 4096;
 constexpr size_t kSmall = size_t{64} << 10;  // below, the checksum costs less than the pages' protection
 
 std::atomic<int> host_functions{0};
@@ -115,7 +115,7 @@ HostGuard::~HostGuard() {
 /// Only the pages that lie in the buffer as a whole: what shares a page with its edge may be written.
 void HostGuard::protect() {
   const auto begin = reinterpret_cast<uintptr_t>(host_), end = begin + bytes_;
-  auto* first = reinterpret_cast<char*>((begin + kPage - 1) / kPage * kPage);
+  auto* first = reinterpret_cast<char*>(inPages(begin));
   auto* last = reinterpret_cast<char*>(end / kPage * kPage);
   if (first >= last || mprotect(first, size_t(last - first), PROT_READ) != 0) return;
   pages_begin_ = first;

@@ -12,19 +12,16 @@
 #include <shared_mutex>
 
 #include "nullgpu/core/host_guard.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 std::shared_mutex mutex;
 std::map<const char*, HostRange> ranges;  // by their ends
 
 /// The first range that ends behind `address`.
 auto after(const char* address) { return ranges.upper_bound(address); }
-
-size_t inPages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 struct Mapping {
   bool whole = false, writable = true;

@@ -2,10 +2,10 @@
 
 #include <atomic>
 
-#include "nullgpu/core/allocation.h"
 #include "nullgpu/core/backtrace.h"
 #include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/host_memory.h"
+#include "nullgpu/core/memory.h"
 
 namespace nullgpu {
 namespace {

@@ -15,16 +15,13 @@
 #include <mutex>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/core/allocation.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
+#include "nullgpu/core/machine.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
 namespace {
-
-constexpr size_t kPage = 4096;
-
-size_t inPages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 /// A card's addresses: one file of pages that exist once they are written, mapped twice.
 class Arena {
@@ -140,10 +137,10 @@ Arena* arenaAround(const void* address, unsigned* card) {
 
 cudaError_t take(unsigned card, size_t bytes, void** address) {
   Arena& arena = arenaOf(card);
-  if (!reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
+  if (!machine().reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
   *address = arena.take(bytes);
   if (*address) return cudaSuccess;
-  release(visibleCards()[card], inPages(bytes));
+  machine().release(visibleCards()[card], inPages(bytes));
   return cudaErrorMemoryAllocation;
 }
 
@@ -177,7 +174,7 @@ cudaError_t deallocate(void* address) {
   Arena* arena = arenaAround(address, &card);
   const size_t bytes = arena ? arena->giveBack(address) : 0;
   if (bytes == 0) return cudaErrorInvalidValue;
-  release(visibleCards()[card], bytes);
+  machine().release(visibleCards()[card], bytes);
   return cudaSuccess;
 }
 

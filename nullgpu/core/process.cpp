@@ -1,9 +1,14 @@
 #include "nullgpu/core/process.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace nullgpu {
 
@@ -23,6 +28,15 @@ uint64_t startOf(int pid) {
   uint64_t ticks = 0;
   std::from_chars(field.data(), field.data() + field.size(), ticks);
   return ticks;
+}
+
+void startThread(std::function<void()> body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, own);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  std::thread(std::move(body)).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace nullgpu

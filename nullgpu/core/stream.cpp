@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "nullgpu/core/capture.h"
-#include "nullgpu/core/enqueue.h"
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/queues.h"

@@ -137,14 +137,14 @@ TEST_CASE("a listener is told of calls and of what came of them") {
           nullgpu::listen(nullptr);
           OK(launchKernel(stream));
           OK(cudaStreamSynchronize(stream));
-          const nullgpu::Counters counters = nullgpu::counters();
+          const nullgpu_counts counters = nullgpu::counters();
           std::fprintf(out, "%s %d %d %d %d %lu %d | %lu %lu %lu %lu", std::string(record.kernel.name).c_str(),
                        int(record.kernel.correlation == record.launch.correlation && record.launch.correlation != 0),
                        int(record.copy.correlation == record.transfer.correlation),
                        int(record.kernel.begin >= record.launch.begin && record.kernel.end > record.kernel.begin),
                        int(record.copy.begin >= record.kernel.end && record.copy.stream == record.kernel.stream),
                        record.copy.bytes, int(record.copy.pinned), counters.launches, counters.allocations,
-                       counters.copies[1].calls, counters.copies[1].bytes);
+                       counters.to_card.calls, counters.to_card.bytes);
         })) == "_Z6kernelv 1 1 1 1 100 1 | 2 1 1 100");
 }
 

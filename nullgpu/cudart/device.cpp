@@ -5,7 +5,7 @@
 #include <set>
 
 #include "nullgpu/core/cards.h"
-#include "nullgpu/core/enqueue.h"
+#include "nullgpu/core/stream.h"
 #include "nullgpu/cudart/call.h"
 #include "nullgpu/cudart/properties.h"
 

@@ -1,8 +1,176 @@
-// Events.
+// Events: points in streams that other streams and the host wait for.
 
-#include "nullgpu/core/event.h"
+#include <driver_types.h>
 
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "nullgpu/core/capture.h"
+#include "nullgpu/core/queues.h"
+#include "nullgpu/core/stream.h"
 #include "nullgpu/cudart/call.h"
+
+namespace nullgpu {
+namespace {
+
+/// One recording of an event.
+struct Mark {
+  std::atomic<bool> reached{false};
+  uint64_t time = 0;
+};
+
+struct Event {
+  unsigned flags = 0, card = 0;
+  std::shared_ptr<Mark> mark;  // null: never recorded
+  std::weak_ptr<Capture> capture;
+  std::vector<Node*> tips;
+  bool captured = false;  // it was recorded last in a capture
+};
+
+using Events = std::unordered_map<cudaEvent_t, std::shared_ptr<Event>>;
+
+/// Under the queues' lock.
+Events& events() {
+  static auto* all = new Events;
+  return *all;
+}
+
+std::shared_ptr<Event> find(cudaEvent_t handle) {
+  const auto found = events().find(handle);
+  return found == events().end() ? nullptr : found->second;
+}
+
+void reach(Mark& mark) {
+  mark.time = now();
+  mark.reached = true;
+}
+
+/// A node of a graph: each launch records the event, as a call would.
+std::shared_ptr<Operation> reachInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
+    auto mark = std::make_shared<Mark>();
+    reach(*mark);
+    const std::lock_guard lock(queues().mutex);
+    event->mark = std::move(mark);
+    event->captured = false;
+    return true;
+  });
+}
+
+std::shared_ptr<Operation> waitInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
+    const std::lock_guard lock(queues().mutex);
+    return !event->mark || event->mark->reached;
+  });
+}
+
+/// Why the host may not ask for an event at this moment.
+cudaError_t refuseEvent(const Event& event) {
+  if (event.captured) return cudaErrorCapturedEvent;
+  return refuseUnsafe();
+}
+
+cudaError_t createEvent(unsigned flags, cudaEvent_t* event) {
+  constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  if (!event || (flags & ~kKnown)) return cudaErrorInvalidValue;
+  if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
+  auto made = std::make_shared<Event>();
+  made->flags = flags;
+  made->card = currentCard();
+  *event = reinterpret_cast<cudaEvent_t>(made.get());
+  const std::lock_guard lock(queues().mutex);
+  events().emplace(*event, std::move(made));
+  return cudaSuccess;
+}
+
+cudaError_t destroyEvent(cudaEvent_t event) {
+  const std::lock_guard lock(queues().mutex);
+  return events().erase(event) > 0 ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+/// The event is the point behind all that the stream holds at this moment.
+cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned flags) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto event = find(handle);
+  const auto stream = all.find(stream_handle);
+  if (!event || !stream || event->card != stream->card) return cudaErrorInvalidResourceHandle;
+  if (stream->capture) {
+    if (flags & cudaEventRecordExternal) return capture(*stream, reachInGraph(event));
+    if (const cudaError_t error = captureError(*stream)) return error;
+    event->capture = stream->capture;
+    event->tips = stream->tips;
+    event->captured = true;
+    return cudaSuccess;
+  }
+  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  event->mark = std::make_shared<Mark>();
+  event->captured = false;
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] {
+             reach(*mark);
+             return true;
+           }));
+  return cudaSuccess;
+}
+
+/// What is queued to the stream from here on comes after the event as it was recorded last.
+cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto event = find(handle);
+  const auto stream = all.find(stream_handle);
+  if (!event || !stream) return cudaErrorInvalidResourceHandle;
+  if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
+  if (event->captured) return joinCapture(stream, event->capture.lock(), event->tips);
+  if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
+  if (!event->mark || event->mark->reached) return cudaSuccess;
+  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] { return mark->reached.load(); }));
+  return cudaSuccess;
+}
+
+cudaError_t queryEvent(cudaEvent_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto event = find(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseEvent(*event)) return error;
+  if (!event->mark || event->mark->reached) return cudaSuccess;
+  queues().nudge();
+  return cudaErrorNotReady;
+}
+
+cudaError_t synchronizeEvent(cudaEvent_t handle) {
+  startWaiting();
+  std::unique_lock lock(queues().mutex);
+  const auto event = find(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseEvent(*event)) return error;
+  const auto mark = event->mark;
+  return queues().wait(lock, [&] { return !mark || mark->reached; });
+}
+
+/// Milliseconds between the moments at which the cards reached both.
+cudaError_t elapsed(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
+  if (!milliseconds) return cudaErrorInvalidValue;
+  const std::lock_guard lock(queues().mutex);
+  const auto begin = find(begin_handle), end = find(end_handle);
+  if (!begin || !end || begin->card != end->card) return cudaErrorInvalidResourceHandle;
+  for (const auto& event : {begin, end}) {
+    if (event->captured) return cudaErrorCapturedEvent;
+    if ((event->flags & cudaEventDisableTiming) || !event->mark) return cudaErrorInvalidResourceHandle;
+  }
+  if (!begin->mark->reached || !end->mark->reached) {
+    queues().nudge();
+    return cudaErrorNotReady;
+  }
+  *milliseconds = float(double(int64_t(end->mark->time - begin->mark->time)) / 1e6);
+  return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace nullgpu
 
 using namespace nullgpu;
 

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "nullgpu/core/cards.h"
+#include "nullgpu/core/machine.h"
 #include "nullgpu/testing/cuda.h"
 
 using namespace nullgpu::testing;
@@ -60,11 +61,11 @@ TEST_CASE("who waits when an error sticks is woken with it") {
 
 TEST_CASE("a card that falls off fails every call, and is lost") {
   CHECK(said(inChild({{"NULLGPU_FAULTS", "lost=2"}}, [](std::FILE* out) {
-          const bool before = nullgpu::cardState(0).lost;
+          const bool before = nullgpu::machine().state(0).lost;
           OK(launchKernel(nullptr));
           std::fprintf(out, "%s ", cudaGetErrorName(launchKernel(nullptr)));
           std::fprintf(out, "%s %d %d", cudaGetErrorName(cudaDeviceSynchronize()), int(before),
-                       int(nullgpu::cardState(0).lost));
+                       int(nullgpu::machine().state(0).lost));
         })) == "cudaErrorUnknown cudaErrorUnknown 0 1");
 }
 
@@ -73,7 +74,7 @@ TEST_CASE("a card that another process lost is lost for who waits for it") {
   REQUIRE(mkdtemp(machine));
   CHECK(said(inChild({{"NULLGPU_MACHINE", std::string(machine) + "/file"}}, [](std::FILE* out) {
           if (fork() == 0) {
-            nullgpu::lose(0);
+            nullgpu::machine().lose(0);
             _exit(0);
           }
           wait(nullptr);

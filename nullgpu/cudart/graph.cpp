@@ -1,11 +1,191 @@
 // Captures and graphs.
 
-#include "nullgpu/core/graph.h"
-
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "nullgpu/core/capture.h"
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/device_thread.h"
+#include "nullgpu/core/health.h"
+#include "nullgpu/core/queues.h"
+#include "nullgpu/core/stream.h"
 #include "nullgpu/cudart/call.h"
+
+namespace nullgpu {
+namespace {
+
+struct Step {
+  std::shared_ptr<Operation> operation;
+  unsigned card = 0;
+  std::vector<size_t> before;  // steps that come after this one
+  unsigned dependencies = 0;
+};
+
+struct Executable {
+  std::vector<Step> steps;
+  uint64_t kernels = 0;
+  std::atomic<uint64_t> launched{0}, finished{0};
+};
+
+/// A launch. Those of one graph follow each other, whatever their streams are.
+class GraphLaunch final : public Operation {
+ public:
+  GraphLaunch(std::shared_ptr<Executable> executable, uint64_t number)
+      : executable_(std::move(executable)), number_(number), random_(configuration().seed + number) {
+    const auto& steps = executable_->steps;
+    missing_.reserve(steps.size());
+    for (size_t step = 0; step < steps.size(); ++step) {
+      missing_.push_back(steps[step].dependencies);
+      if (steps[step].dependencies == 0) ready_.push_back(step);
+      guards_.push_back(steps[step].operation->guard());
+    }
+    begins_.resize(steps.size());
+  }
+
+  bool advance() override {
+    if (executable_->finished != number_) return false;
+    for (size_t held = 0; held < ready_.size();) held = tryOne() ? 0 : held + 1;
+    if (!ready_.empty()) return false;
+    ++executable_->finished;
+    return true;
+  }
+
+ private:
+  bool tryOne() {
+    const size_t position = random_() % ready_.size(), index = ready_[position];
+    const Step& step = executable_->steps[index];
+    if (guards_[index]) guards_[index]->check();
+    const Place place{step.card, currentPlace().stream, currentPlace().correlation};
+    if (!perform(*step.operation, place, begins_[index])) return false;
+    guards_[index].reset();
+    ready_.erase(ready_.begin() + ptrdiff_t(position));
+    for (const size_t next : step.before)
+      if (--missing_[next] == 0) ready_.push_back(next);
+    return true;
+  }
+
+  std::shared_ptr<Executable> executable_;
+  uint64_t number_;
+  std::mt19937_64 random_;
+  std::vector<unsigned> missing_;  // by step: dependencies that are not done
+  std::vector<size_t> ready_;
+  std::vector<std::unique_ptr<HostGuard>> guards_;
+  std::vector<uint64_t> begins_;
+};
+
+auto& executables() {
+  static auto* all = new std::unordered_map<cudaGraphExec_t, std::shared_ptr<Executable>>;
+  return *all;
+}
+
+std::shared_ptr<Executable> executableOf(const Graph& graph) {
+  auto result = std::make_shared<Executable>();
+  std::unordered_map<const Node*, size_t> numbers;
+  for (const auto& node : graph.nodes) {
+    const size_t number = result->steps.size();
+    numbers[node.get()] = number;
+    result->steps.push_back({node->operation, node->card, {}, unsigned(node->after.size())});
+    for (const Node* earlier : node->after) result->steps[numbers.at(earlier)].before.push_back(number);
+    const Activity* activity = node->operation->activity();
+    if (activity && activity->work == Work::Kernel) ++result->kernels;
+  }
+  return result;
+}
+
+/// As CUDA gives nodes: `count` is the room in `nodes` and becomes the number of nodes.
+cudaError_t copyOut(const std::vector<Node*>& from, cudaGraphNode_t* nodes, size_t* count) {
+  if (!count) return cudaErrorInvalidValue;
+  for (size_t each = 0; nodes && each < *count; ++each)
+    nodes[each] = each < from.size() ? reinterpret_cast<cudaGraphNode_t>(from[each]) : nullptr;
+  if (!nodes || *count > from.size()) *count = from.size();
+  return cudaSuccess;
+}
+
+std::string nameOf(const Node& node) {
+  static constexpr const char* kNames[] = {"kernel",      "copy to the card",   "copy from the card",
+                                           "copy within", "copy between cards", "set"};
+  const Activity* activity = node.operation->activity();
+  if (!activity) return "order";
+  return activity->work == Work::Kernel ? std::string(activity->name) : kNames[size_t(activity->work)];
+}
+
+cudaError_t destroyGraph(cudaGraph_t graph) {
+  const std::lock_guard lock(queues().mutex);
+  return removeGraph(graph) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
+  const std::lock_guard lock(queues().mutex);
+  const auto graph = findGraph(handle);
+  if (!graph || !executable) return cudaErrorInvalidValue;
+  auto made = executableOf(*graph);
+  *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
+  executables().emplace(*executable, std::move(made));
+  return cudaSuccess;
+}
+
+cudaError_t destroyExecutable(cudaGraphExec_t executable) {
+  const std::lock_guard lock(queues().mutex);
+  return executables().erase(executable) > 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/// Queues all of a graph's operations anew, in an order that its dependencies allow.
+cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
+  std::shared_ptr<Executable> executable;
+  {
+    const std::lock_guard lock(queues().mutex);
+    const auto found = executables().find(handle);
+    if (found == executables().end()) return cudaErrorInvalidValue;
+    executable = found->second;
+  }
+  if (isCaptured(stream)) return cudaErrorNotSupported;  // a graph within a graph
+  if (const cudaError_t error = countLaunches(executable->kernels)) return error;
+  auto operation = std::make_shared<GraphLaunch>(executable, executable->launched.load());
+  const cudaError_t error = enqueue(stream, std::move(operation));
+  if (!error) ++executable->launched;
+  return error;
+}
+
+cudaError_t nodesOf(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
+  const std::lock_guard lock(queues().mutex);
+  const auto graph = findGraph(handle);
+  if (!graph) return cudaErrorInvalidValue;
+  std::vector<Node*> all;
+  for (const auto& node : graph->nodes) all.push_back(node.get());
+  return copyOut(all, nodes, count);
+}
+
+cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+  if (!node) return cudaErrorInvalidValue;
+  const std::lock_guard lock(queues().mutex);
+  return copyOut(reinterpret_cast<const Node*>(node)->after, nodes, count);
+}
+
+/// In the language of Graphviz.
+cudaError_t drawGraph(cudaGraph_t handle, const char* file) {
+  const std::lock_guard lock(queues().mutex);
+  const auto graph = findGraph(handle);
+  std::FILE* out = graph && file ? std::fopen(file, "w") : nullptr;
+  if (!out) return graph && file ? cudaErrorOperatingSystem : cudaErrorInvalidValue;
+  std::fputs("digraph graph_of_the_null_gpu {\n", out);
+  for (const auto& node : graph->nodes) {
+    std::fprintf(out, "  \"%p\" [label=\"%s\"];\n", static_cast<const void*>(node.get()), nameOf(*node).c_str());
+    for (const Node* earlier : node->after)
+      std::fprintf(out, "  \"%p\" -> \"%p\";\n", static_cast<const void*>(earlier),
+                   static_cast<const void*>(node.get()));
+  }
+  std::fputs("}\n", out);
+  return std::fclose(out) == 0 ? cudaSuccess : cudaErrorOperatingSystem;
+}
+
+}  // namespace
+}  // namespace nullgpu
 
 using namespace nullgpu;
 

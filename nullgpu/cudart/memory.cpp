@@ -4,12 +4,12 @@
 
 #include <atomic>
 
-#include "nullgpu/core/allocation.h"
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/enqueue.h"
 #include "nullgpu/core/host_memory.h"
+#include "nullgpu/core/machine.h"
+#include "nullgpu/core/stream.h"
 #include "nullgpu/cudart/call.h"
 
 namespace nullgpu {
@@ -96,7 +96,7 @@ NULLGPU_CALL(cudaMemPrefetchAsync, (const void*, size_t, cudaMemLocation, unsign
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   return call("cudaMemGetInfo", [&] {
     if (!left || !total) return cudaErrorInvalidValue;
-    const uint64_t used = cardState(visibleCards()[currentCard()]).used;
+    const uint64_t used = machine().state(visibleCards()[currentCard()]).used;
     *total = configuration().memory;
     *left = used < *total ? *total - used : 0;
     return cudaSuccess;
@@ -112,5 +112,12 @@ NULLGPU_CALL(cudaFreeHost, (void* address), safely([&] { return freeHost(address
 NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned flags),
              safely([&] { return registerHost(address, bytes, flags); }))
 NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
+
+// Memory and events of other processes: the null GPU has none to share.
+NULLGPU_CALL(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned), cudaErrorNotSupported)
+NULLGPU_CALL(cudaIpcCloseMemHandle, (void*), cudaErrorNotSupported)
 
 }  // extern "C"

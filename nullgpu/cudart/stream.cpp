@@ -1,9 +1,10 @@
 // Streams.
 
+#include "nullgpu/core/stream.h"
+
 #include <memory>
 
 #include "nullgpu/core/capture.h"
-#include "nullgpu/core/enqueue.h"
 #include "nullgpu/cudart/call.h"
 
 namespace nullgpu {

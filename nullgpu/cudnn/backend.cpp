@@ -1,24 +1,79 @@
-// The backend interface, by which convolutions run: every graph has one engine, which needs no workspace.
-
-#include <unistd.h>
+// The backend interface, by which convolutions run: every graph has one engine, which needs no workspace. What is built
+// of descriptors is a tree, of which only the descriptors under a descriptor are kept.
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "nullgpu/core/stream.h"
-#include "nullgpu/cudnn/descriptor.h"
+#include "nullgpu/cudnn/abi.h"
 
-using nullgpu::cudnn::Attribute;
-using nullgpu::cudnn::AttributeType;
-using nullgpu::cudnn::below;
-using nullgpu::cudnn::Content;
-using nullgpu::cudnn::Descriptor;
-using nullgpu::cudnn::DescriptorType;
-using nullgpu::cudnn::Handle;
-using nullgpu::cudnn::Status;
+using namespace nullgpu::cudnn;
 
 namespace {
+
+/// What a descriptor holds. Shared, since cuDNN copies: a plan outlives the graph that it was made of.
+struct Content {
+  DescriptorType type{};
+  std::map<Attribute, std::vector<std::shared_ptr<Content>>> below;
+};
+
+/// cudnnBackendDescriptor_t points to one.
+struct Descriptor {
+  std::shared_ptr<Content> content;
+};
+
+std::string_view nameOf(DescriptorType operation) {
+  switch (operation) {
+    case DescriptorType::ConvolutionForward:
+      return "cudnn_null_convolution_forward";
+    case DescriptorType::ConvolutionBackwardFilter:
+      return "cudnn_null_convolution_backward_filter";
+    case DescriptorType::ConvolutionBackwardData:
+      return "cudnn_null_convolution_backward_data";
+    default:
+      return {};
+  }
+}
+
+/// A graph that is no convolution. Attention has two products forward and five backward, among many other operations.
+std::string_view nameByProducts(size_t products) {
+  switch (products) {
+    case 0:
+      return "cudnn_null_graph";
+    case 1:
+      return "cudnn_null_matmul";
+    case 2:
+      return "cudnn_null_attention_forward";
+    default:
+      return "cudnn_null_attention_backward";
+  }
+}
+
+/// The only descriptor under `content` by that attribute; null where there is none.
+std::shared_ptr<Content> below(const std::shared_ptr<Content>& content, Attribute attribute) {
+  if (content == nullptr) return nullptr;
+  const auto found = content->below.find(attribute);
+  return found == content->below.end() || found->second.empty() ? nullptr : found->second.front();
+}
+
+/// What a profile calls the kernel of a plan: by the operations of its graph. Static storage.
+std::string_view kernelName(const std::shared_ptr<Content>& plan) {
+  const auto engine = below(below(plan, Attribute::PlanConfiguration), Attribute::ConfigurationEngine);
+  const auto graph = below(engine, Attribute::EngineGraph);
+  size_t products = 0;
+  if (graph != nullptr) {
+    for (const auto& operation : graph->below[Attribute::GraphOperations]) {
+      if (const std::string_view name = nameOf(operation->type); !name.empty()) return name;
+      products += operation->type == DescriptorType::Matmul ? 1 : 0;
+    }
+  }
+  return nameByProducts(products);
+}
 
 /// The configuration that heuristics find: of the one engine of their graph.
 std::shared_ptr<Content> configurationFor(const std::shared_ptr<Content>& heuristics) {
@@ -115,7 +170,7 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
 
 Status cudnnBackendExecute(Handle* handle, Descriptor* plan, Descriptor* variants) {
   if (handle == nullptr || plan == nullptr || variants == nullptr) return Status::NullPointer;
-  return nullgpu::cudnn::statusOf(nullgpu::launch(handle->stream, nullgpu::cudnn::kernelName(plan->content)));
+  return statusOf(nullgpu::launch(handle->stream, kernelName(plan->content)));
 }
 
 }  // extern "C"

@@ -6,8 +6,8 @@
 
 #include "nullgpu/cupti/availability.h"
 #include "nullgpu/cupti/buffers.h"
-#include "nullgpu/cupti/clock.h"
 #include "nullgpu/cupti/recorder.h"
+#include "nullgpu/cupti/records.h"
 
 using namespace nullgpu;
 using namespace nullgpu::cupti;

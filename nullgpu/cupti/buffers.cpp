@@ -1,30 +1,13 @@
 #include "nullgpu/cupti/buffers.h"
 
-#include <signal.h>
-
 #include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
+
+#include "nullgpu/core/process.h"
 
 namespace nullgpu::cupti {
 namespace {
-
-/// A thread of a library must not run the program's handlers.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// Of the kinds that are written here; 0 for others.
 size_t sizeOf(CUpti_ActivityKind kind) {
@@ -56,8 +39,7 @@ void Buffers::setCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_Buffe
   request_ = request;
   complete_ = complete;
   if (std::exchange(served_, true)) return;
-  const SignalsBlocked blocked;
-  std::thread([this] { serve(); }).detach();
+  startThread([this] { serve(); });
 }
 
 void Buffers::add(const void* record, size_t size) {

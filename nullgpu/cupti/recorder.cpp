@@ -4,12 +4,22 @@
 #include <cupti_runtime_cbid.h>
 
 #include <algorithm>
+#include <array>
 
 #include "nullgpu/cupti/buffers.h"
-#include "nullgpu/cupti/external.h"
 #include "nullgpu/cupti/records.h"
 
 namespace nullgpu::cupti {
+namespace {
+
+/// The numbers that a profiler has given to what this thread is about to call, the last one on top.
+thread_local std::array<std::vector<uint64_t>, CUPTI_EXTERNAL_CORRELATION_KIND_SIZE> stacks;
+
+bool isKind(CUpti_ExternalCorrelationKind kind) {
+  return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
+}
+
+}  // namespace
 
 Recorder::Recorder()
     : kinds_(CUPTI_ACTIVITY_KIND_COUNT),
@@ -84,13 +94,14 @@ void Recorder::happened(const Call& call) {
   if (!callback || !(*callsOf(callback->domain))[callback->number]) return;
   if (asks(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
     // CUPTI writes these before the record of the call.
-    eachExternal([&](CUpti_ExternalCorrelationKind kind, uint64_t id) {
-      buffers().add(CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                                                      .externalKind = kind,
-                                                      .externalId = id,
-                                                      .correlationId = call.correlation,
-                                                      .reserved = 0});
-    });
+    for (size_t kind = 0; kind < stacks.size(); ++kind)
+      if (!stacks[kind].empty())
+        buffers().add(
+            CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                              .externalKind = static_cast<CUpti_ExternalCorrelationKind>(kind),
+                                              .externalId = stacks[kind].back(),
+                                              .correlationId = call.correlation,
+                                              .reserved = 0});
   }
   buffers().add(callRecord(call, *callback));
 }
@@ -101,3 +112,22 @@ Recorder& recorder() {
 }
 
 }  // namespace nullgpu::cupti
+
+extern "C" {
+
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  nullgpu::cupti::stacks[kind].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
+  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  auto& stack = nullgpu::cupti::stacks[kind];
+  if (stack.empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (id) *id = stack.back();
+  stack.pop_back();
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

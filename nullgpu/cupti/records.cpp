@@ -7,8 +7,6 @@
 #include <set>
 #include <string>
 
-#include "nullgpu/cupti/clock.h"
-
 namespace nullgpu::cupti {
 namespace {
 
@@ -22,6 +20,29 @@ const char* kept(std::string_view name) {
   auto found = names.find(name);
   if (found == names.end()) found = names.emplace(name).first;
   return found->c_str();
+}
+
+struct Pair {
+  uint64_t ours = 0, theirs = 0;
+};
+
+std::mutex clock_mutex;
+CUpti_TimestampCallbackFunc callers = nullptr;
+Pair first;
+
+Pair both() { return {now(), callers()}; }
+
+/// A moment of nullgpu::now() on the clock of records: what the caller's clock showed then, by its pace since
+/// setClock().
+uint64_t recordTime(uint64_t moment) {
+  const std::lock_guard lock(clock_mutex);
+  if (!callers) return moment;
+  const Pair last = both();
+  if (last.ours <= first.ours) return first.theirs;
+  const double pace = static_cast<double>(last.theirs - first.theirs) / static_cast<double>(last.ours - first.ours);
+  // Behind the last: what is told has just happened, and over a short way the pace's error is small.
+  const double back = static_cast<double>(static_cast<int64_t>(last.ours - moment)) * pace;
+  return last.theirs - static_cast<uint64_t>(static_cast<int64_t>(back));
 }
 
 /// Fields that all kinds of work share.
@@ -40,6 +61,12 @@ Record begun(const Activity& activity, CUpti_ActivityKind kind) {
 }
 
 }  // namespace
+
+void setClock(CUpti_TimestampCallbackFunc clock) {
+  const std::lock_guard lock(clock_mutex);
+  callers = clock;
+  first = both();
+}
 
 CUpti_ActivityKernel10 kernelRecord(const Activity& activity, CUpti_ActivityKind kind) {
   auto record = begun<CUpti_ActivityKernel10>(activity, kind);

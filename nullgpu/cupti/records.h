@@ -7,6 +7,9 @@
 
 namespace nullgpu::cupti {
 
+/// The clock of records is nullgpu::now(), or a caller's own. Kineto brings one that counts cycles.
+void setClock(CUpti_TimestampCallbackFunc clock);
+
 // What happened, in CUPTI's words. What a null card has nothing to say of is zero.
 
 CUpti_ActivityKernel10 kernelRecord(const Activity& activity, CUpti_ActivityKind kind);

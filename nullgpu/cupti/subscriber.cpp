@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "nullgpu/core/cards.h"
+#include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
 #include "nullgpu/cupti/availability.h"
 #include "nullgpu/cupti/buffers.h"
@@ -31,6 +33,11 @@ CUptiResult mayCall(CUpti_CallbackDomain domain, uint32_t enable) {
 }
 
 }  // namespace
+
+CUptiResult nullgpu::cupti::availability() {
+  if (visibleCards().empty()) return CUPTI_ERROR_NOT_INITIALIZED;
+  return configuration().faults.cupti ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
 
 extern "C" {
 

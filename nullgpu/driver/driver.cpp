@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nullgpu/core/cards.h"
+#include "nullgpu/core/machine.h"
 #include "nullgpu/core/stream.h"
 
 // Its address is the context's name.
@@ -26,7 +27,7 @@ bool opened(CUdevice device) {
   static std::vector<std::atomic<pid_t>> owners(cards().size());
   const pid_t self = getpid();
   if (owners[device] == self) return true;
-  const std::vector<nullgpu::CardProcess> processes = nullgpu::cardState(cards()[device]).processes;
+  const std::vector<nullgpu::CardProcess> processes = nullgpu::machine().state(cards()[device]).processes;
   const bool found = std::ranges::find(processes, self, &nullgpu::CardProcess::pid) != processes.end();
   if (found) owners[device] = self;
   return found;

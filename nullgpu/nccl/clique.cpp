@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "nullgpu/core/process.h"
 #include "nullgpu/nccl/failure.h"
 
 namespace nullgpu::nccl {
@@ -34,17 +35,12 @@ namespace {
 
 constexpr char kMark[] = "null GPU:";
 
-size_t upToPage(size_t bytes) {
-  constexpr size_t kPage = 4096;
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
 constexpr size_t kSeatsAt = 4096;
-size_t boardsAt(unsigned ranks) { return upToPage(kSeatsAt + ranks * 3 * sizeof(uint32_t)); }
-size_t slotsAt(unsigned ranks) { return upToPage(boardsAt(ranks) + kLanes * ranks * sizeof(Board)); }
+size_t boardsAt(unsigned ranks) { return inPages(kSeatsAt + ranks * 3 * sizeof(uint32_t)); }
+size_t slotsAt(unsigned ranks) { return inPages(boardsAt(ranks) + kLanes * ranks * sizeof(Board)); }
 size_t channelsAt(unsigned ranks) { return slotsAt(ranks) + kLanes * ranks * Clique::kSlots * Clique::kSlotBytes; }
 size_t bytesFor(unsigned ranks) {
-  return upToPage(channelsAt(ranks) + kLanes * static_cast<size_t>(ranks) * ranks * sizeof(Channel));
+  return inPages(channelsAt(ranks) + kLanes * static_cast<size_t>(ranks) * ranks * sizeof(Channel));
 }
 
 std::string folder() {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,11 +14,90 @@
 #include "nullgpu/core/stream.h"
 #include "nullgpu/nccl/communicator.h"
 #include "nullgpu/nccl/failure.h"
-#include "nullgpu/nccl/group.h"
 
 using namespace nullgpu::nccl;
 
 namespace {
+
+// What a thread calls between ncclGroupStart and ncclGroupEnd is done at the end, so that one thread can serve several
+// ranks.
+
+struct Issue {
+  std::shared_ptr<Communicator> communicator;
+  Call call;
+  cudaStream_t stream;
+};
+
+struct Group {
+  unsigned depth = 0;
+  ncclResult_t answer = ncclSuccess;  // of the first call that failed
+  std::vector<std::shared_ptr<Communicator>> meeting;
+  std::vector<Issue> issues;
+};
+thread_local Group group;
+
+void meetNow(Communicator& communicator) {
+  if (communicator.blocking()) communicator.meet();
+}
+
+/// All messages of one communicator at once: a rank that sends and receives must not wait for the one before the other.
+void issueMessages(const std::vector<Issue>& issues, const std::shared_ptr<Communicator>& communicator) {
+  std::vector<Call> calls;
+  cudaStream_t stream = nullptr;
+  for (const Issue& each : issues) {
+    if (each.communicator != communicator || each.call.what.kind != Kind::Message) continue;
+    if (!calls.empty() && each.stream != stream)
+      throw Failure(ncclInvalidUsage, "the null GPU's NCCL takes all messages of a group from one stream");
+    stream = each.stream;
+    calls.push_back(each.call);
+  }
+  communicator->issue(std::move(calls), stream);
+}
+
+void beginGroup() { ++group.depth; }
+
+/// Meets the ranks of what was begun, then issues what was called: collectives in their order, then the messages of
+/// each communicator as one operation. Throws the Failure of the first call that could not be done; nothing is issued
+/// then.
+void endGroup() {
+  if (group.depth == 0) throw Failure(ncclInvalidUsage, "ncclGroupEnd without an ncclGroupStart");
+  if (--group.depth > 0) return;
+  const Group ended = std::exchange(group, {});
+  if (ended.answer != ncclSuccess) throw Failure(ended.answer, lastError());
+  for (const auto& communicator : ended.meeting) meetNow(*communicator);
+  std::vector<std::shared_ptr<Communicator>> with_messages;
+  for (const Issue& each : ended.issues) {
+    if (each.call.what.kind != Kind::Message) {
+      each.communicator->issue({each.call}, each.stream);
+    } else if (std::find(with_messages.begin(), with_messages.end(), each.communicator) == with_messages.end()) {
+      with_messages.push_back(each.communicator);
+    }
+  }
+  for (const auto& communicator : with_messages) issueMessages(ended.issues, communicator);
+}
+
+/// The call answered `answer`: so will the group that it belongs to, if any.
+void noteInGroup(ncclResult_t answer) {
+  if (group.depth > 0 && group.answer == ncclSuccess) group.answer = answer;
+}
+
+/// Waits until all ranks have come, now or at the end of the group.
+void meet(const std::shared_ptr<Communicator>& communicator) {
+  if (group.depth > 0) {
+    group.meeting.push_back(communicator);
+  } else {
+    meetNow(*communicator);
+  }
+}
+
+/// Issues `call` now or at the end of the group.
+void issue(const std::shared_ptr<Communicator>& communicator, const Call& call, cudaStream_t stream) {
+  if (group.depth > 0) {
+    group.issues.push_back({communicator, call, stream});
+  } else {
+    communicator->issue({call}, stream);
+  }
+}
 
 /// The body of each function: its answer is what it returns, if anything, or what it throws.
 template <typename Body>
@@ -36,6 +117,14 @@ ncclResult_t answered(Body body) {
   noteInGroup(answer);
   return answer;
 }
+
+/// A function of NCCL: its name, its parameters and its answer.
+#define NULLGPU_ANSWER(name, parameters, ...)     \
+  ncclResult_t name parameters {                  \
+    return answered([&] { return __VA_ARGS__; }); \
+  }
+
+void give(int* place, unsigned value) { *place = static_cast<int>(value); }
 
 Communicator& the(ncclComm_t handle) {
   if (!handle) throw Failure(ncclInvalidArgument, "the communicator is null");
@@ -115,13 +204,10 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   });
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  return answered([&] { return initialize(comm, ranks, id, rank, config); });
-}
-
-ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  return answered([&] { return initialize(comm, ranks, id, rank, nullptr); });
-}
+NULLGPU_ANSWER(ncclCommInitRankConfig, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config),
+               initialize(comm, ranks, id, rank, config))
+NULLGPU_ANSWER(ncclCommInitRank, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank),
+               initialize(comm, ranks, id, rank, nullptr))
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int ids, ncclUniqueId* id,
                                       ncclConfig_t* config) {
@@ -183,17 +269,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   });
 }
 
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  return answered([&] { *count = static_cast<int>(the(comm).ranks()); });
-}
-
-ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return answered([&] { *device = static_cast<int>(the(comm).card()); });
-}
-
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return answered([&] { *rank = static_cast<int>(the(comm).rank()); });
-}
+NULLGPU_ANSWER(ncclCommCount, (const ncclComm_t comm, int* count), give(count, the(comm).ranks()))
+NULLGPU_ANSWER(ncclCommCuDevice, (const ncclComm_t comm, int* device), give(device, the(comm).card()))
+NULLGPU_ANSWER(ncclCommUserRank, (const ncclComm_t comm, int* rank), give(rank, the(comm).rank()))
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
                                       ncclScalarResidence_t residence, ncclComm_t comm) {
@@ -210,84 +288,57 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
   });
 }
 
-ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
-  return answered([&] { the(comm).forget(op); });
-}
-
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, {describe(Kind::AllReduce, count, type, op), send, receive}, op); });
-}
-
-ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                        ncclComm_t comm, cudaStream_t stream) {
-  return answered(
-      [&] { return call(comm, stream, {describe(Kind::Reduce, count, type, op, root), send, receive}, op); });
-}
-
-ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                               ncclComm_t comm, cudaStream_t stream) {
-  return answered(
-      [&] { return call(comm, stream, {describe(Kind::ReduceScatter, count, type, op), send, receive}, op); });
-}
-
-ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-                           cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, {describe(Kind::AllGather, count, type), send, receive}); });
-}
-
-ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-                          cudaStream_t stream) {
-  return answered([&] { return call(comm, stream, {describe(Kind::AllToAll, count, type), send, receive}); });
-}
-
-ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return answered(
-      [&] { return call(comm, stream, {describe(Kind::Broadcast, count, type, ncclSum, root), send, receive}); });
-}
+NULLGPU_ANSWER(ncclRedOpDestroy, (ncclRedOp_t op, ncclComm_t comm), the(comm).forget(op))
+NULLGPU_ANSWER(ncclAllReduce,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                cudaStream_t stream),
+               call(comm, stream, {describe(Kind::AllReduce, count, type, op), send, receive}, op))
+NULLGPU_ANSWER(ncclReduce,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                ncclComm_t comm, cudaStream_t stream),
+               call(comm, stream, {describe(Kind::Reduce, count, type, op, root), send, receive}, op))
+NULLGPU_ANSWER(ncclReduceScatter,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                cudaStream_t stream),
+               call(comm, stream, {describe(Kind::ReduceScatter, count, type, op), send, receive}, op))
+NULLGPU_ANSWER(ncclAllGather,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                cudaStream_t stream),
+               call(comm, stream, {describe(Kind::AllGather, count, type), send, receive}))
+NULLGPU_ANSWER(ncclAlltoAll,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                cudaStream_t stream),
+               call(comm, stream, {describe(Kind::AllToAll, count, type), send, receive}))
+NULLGPU_ANSWER(ncclBroadcast,
+               (const void* send, void* receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                cudaStream_t stream),
+               call(comm, stream, {describe(Kind::Broadcast, count, type, ncclSum, root), send, receive}))
 
 ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                        cudaStream_t stream) {
   return ncclBroadcast(values, values, count, type, root, comm, stream);
 }
 
-ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return answered([&] {
-    return call(comm, stream,
-                {.what = describe(Kind::Message, count, type),
-                 .send = send,
-                 .peer = static_cast<unsigned>(peer),
-                 .sends = true});
-  });
-}
-
-ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return answered([&] {
-    return call(
-        comm, stream,
-        {.what = describe(Kind::Message, count, type), .receive = receive, .peer = static_cast<unsigned>(peer)});
-  });
-}
+NULLGPU_ANSWER(ncclSend,
+               (const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
+               call(comm, stream,
+                    {.what = describe(Kind::Message, count, type),
+                     .send = send,
+                     .peer = static_cast<unsigned>(peer),
+                     .sends = true}))
+NULLGPU_ANSWER(
+    ncclRecv, (void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
+    call(comm, stream,
+         {.what = describe(Kind::Message, count, type), .receive = receive, .peer = static_cast<unsigned>(peer)}))
 
 ncclResult_t ncclGroupStart() {
   beginGroup();
   return ncclSuccess;
 }
 
-ncclResult_t ncclGroupEnd() {
-  return answered([] { endGroup(); });
-}
-
-ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
-  return answered([&] { expect(cudaMalloc(address, bytes)); });
-}
-
-ncclResult_t ncclMemFree(void* address) {
-  return answered([&] { expect(cudaFree(address)); });
-}
+NULLGPU_ANSWER(ncclGroupEnd, (), endGroup())
+NULLGPU_ANSWER(ncclMemAlloc, (void** address, size_t bytes), expect(cudaMalloc(address, bytes)))
+NULLGPU_ANSWER(ncclMemFree, (void* address), expect(cudaFree(address)))
 
 /// Registered buffers are as any other here; the handle only has to be given back.
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* address, size_t, void** handle) {
@@ -297,8 +348,6 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void* address, size_t, void
   });
 }
 
-ncclResult_t ncclCommDeregister(const ncclComm_t comm, void*) {
-  return answered([&] { the(comm); });
-}
+NULLGPU_ANSWER(ncclCommDeregister, (const ncclComm_t comm, void*), static_cast<void>(the(comm)))
 
 }  // extern "C"

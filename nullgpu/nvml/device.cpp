@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "nullgpu/core/configuration.h"
+#include "nullgpu/core/machine.h"
 #include "nullgpu/nvml/query.h"
 
 using namespace nullgpu;
@@ -19,7 +20,7 @@ nvmlReturn_t find(nvmlDevice_t* out, Is&& is) {
   if (!out) return NVML_ERROR_INVALID_ARGUMENT;
   for (unsigned card = 0; card < configuration().cards; ++card) {
     if (!is(card)) continue;
-    if (cardState(card).lost) return NVML_ERROR_GPU_IS_LOST;
+    if (machine().state(card).lost) return NVML_ERROR_GPU_IS_LOST;
     *out = handleOf(card);
     return NVML_SUCCESS;
   }
@@ -50,14 +51,10 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   *count = configuration().cards;
   return NVML_SUCCESS;
 }
-nvmlReturn_t nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
   return found == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : found;
-}
-nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* device) {
-  return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
@@ -68,9 +65,6 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus, nvmlDevice_t* device) {
   if (!bus) return NVML_ERROR_INVALID_ARGUMENT;
   return find(device, [=](unsigned card) { return isBus(bus, card); });
-}
-nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus, nvmlDevice_t* device) {
-  return nvmlDeviceGetHandleByPciBusId_v2(bus, device);
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {

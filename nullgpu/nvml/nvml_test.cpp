@@ -8,6 +8,7 @@
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
+#include "nullgpu/core/machine.h"
 #include "nullgpu/nvml/query.h"
 
 using namespace nullgpu;
@@ -106,7 +107,7 @@ TEST_CASE("a card is found by number, uuid and bus, and says that it is null") {
 TEST_CASE("memory and processes are what they hold") {
   const Session session;
   const uint64_t total = configuration().memory;
-  REQUIRE(reserve(0, 4096));
+  REQUIRE(machine().reserve(0, 4096));
   const auto memory = ask<nvmlMemory_t>("nvmlDeviceGetMemoryInfo", device(0));
   CHECK(memory.total == total);
   CHECK(memory.used == 4096);
@@ -126,7 +127,7 @@ TEST_CASE("memory and processes are what they hold") {
   CHECK(first.usedGpuMemory == 4096);
   CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(1), &count, &process) == NVML_SUCCESS);
   CHECK(count == 0);
-  release(0, 4096);
+  machine().release(0, 4096);
   CHECK(ask<nvmlMemory_t>("nvmlDeviceGetMemoryInfo", device(0)).used == 0);
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("power, clocks, heat and the reasons for low clocks follow the work") 
   unsigned power = 0, working = 0;
   // A machine that is itself stopped for a while finds the card idle again.
   for (int i = 0; i < 100 && (power <= 60'000 || working <= idle); ++i) {
-    worked(0, 100'000'000);
+    machine().worked(0, 100'000'000);
     power = ask<unsigned>("nvmlDeviceGetPowerUsage", device(0));
     working = clock(NVML_CLOCK_SM);
   }
@@ -189,7 +190,7 @@ TEST_CASE("a card is whole, corrects its memory and has no links") {
 TEST_CASE("a lost card says so to every question") {
   const Session session;
   nvmlDevice_t const last = device(configuration().cards - 1);
-  lose(configuration().cards - 1);
+  machine().lose(configuration().cards - 1);
   nvmlMemory_t memory{};
   CHECK(call("nvmlDeviceGetMemoryInfo", last, &memory) == NVML_ERROR_GPU_IS_LOST);
   unsigned number = 0;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "nullgpu/core/cards.h"
+#include "nullgpu/core/machine.h"
 
 namespace nullgpu::nvml {
 
@@ -30,7 +31,7 @@ nvmlReturn_t query(nvmlDevice_t handle, Answer&& answer, const Outs*... outs) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
   const auto card = cardOf(handle);
   if (!card || (... || (outs == nullptr))) return NVML_ERROR_INVALID_ARGUMENT;
-  const CardState state = cardState(*card);
+  const CardState state = machine().state(*card);
   if (state.lost) return NVML_ERROR_GPU_IS_LOST;
   return answer(*card, state);
 }

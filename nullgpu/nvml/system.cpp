@@ -1,6 +1,8 @@
 // The library itself, and what it says of the whole machine.
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "nullgpu/core/configuration.h"
@@ -9,15 +11,38 @@
 using namespace nullgpu;
 using namespace nullgpu::nvml;
 
+struct nvmlDevice_st {};
+
 namespace {
 
 std::atomic<int> users{0};
+std::array<nvmlDevice_st, kMostCards> devices;
 
 constexpr int kCudaVersion = 13000;
 
 }  // namespace
 
-bool nullgpu::nvml::isInitialized() { return users > 0; }
+namespace nullgpu::nvml {
+
+bool isInitialized() { return users > 0; }
+
+nvmlDevice_t handleOf(unsigned card) { return &devices.at(card); }
+
+std::optional<unsigned> cardOf(nvmlDevice_t handle) {
+  for (unsigned card = 0; card < configuration().cards; ++card) {
+    if (handle == &devices[card]) return card;
+  }
+  return std::nullopt;
+}
+
+nvmlReturn_t copyText(const std::string& text, char* out, unsigned size) {
+  if (!out) return NVML_ERROR_INVALID_ARGUMENT;
+  if (text.size() >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
+  std::memcpy(out, text.c_str(), text.size() + 1);
+  return NVML_SUCCESS;
+}
+
+}  // namespace nullgpu::nvml
 
 extern "C" {
 

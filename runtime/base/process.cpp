@@ -1,6 +1,7 @@
 #include "runtime/base/process.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -16,10 +17,19 @@ Process processOf(int64_t pid, const std::string& proc) {
   const size_t end = text.rfind(')');  // "12 (name) S 1 …", where the name may hold anything
   if (end == std::string::npos) return process;
   std::istringstream rest(text.substr(end + 1));
+  const auto skip = [&](int fields) {
+    for (std::string field; fields > 0; --fields) rest >> field;
+  };
+  uint64_t user = 0, system = 0, waited_user = 0, waited_system = 0;
   rest >> process.state >> process.parent;
-  std::string skipped;
-  for (int field = 5; field < 22; ++field) rest >> skipped;
+  skip(9);
+  rest >> user >> system >> waited_user >> waited_system;
+  skip(4);
   rest >> process.started;
+  skip(16);
+  rest >> process.core;
+  const auto ticks = static_cast<double>(user + system + waited_user + waited_system);
+  process.cpu_seconds = ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
   return process;
 }
 

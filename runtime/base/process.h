@@ -14,7 +14,9 @@ namespace expc::base {
 struct Process {
   char state = '\0';  // 'R', 'D', 'Z', …; '\0': there is none
   pid_t parent = 0;
-  uint64_t started = 0;  // ticks since the boot: with its number it is the same process
+  uint64_t started = 0;    // ticks since the boot: with its number it is the same process
+  double cpu_seconds = 0;  // that it took, and those of its children that are gone and were waited for
+  int core = -1;           // that it ran on last
 
   /// Whether more than its exit status is left of it.
   bool runs() const { return state != '\0' && state != 'Z' && state != 'X'; }

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/files/files.h"
@@ -148,8 +149,7 @@ llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
       return llvm::createStringError(entry->path().string() + ": is no file of a job");
     }
     auto job = parseJob((*text)->getBuffer().str());
-    if (!job)
-      return llvm::createStringError(fmt::format("{}: {}", entry->path().string(), llvm::toString(job.takeError())));
+    if (!job) return base::failure("{}: {}", entry->path().string(), llvm::toString(job.takeError()));
     jobs.push_back(std::move(*job));
   }
   std::ranges::sort(jobs, [](const JobRecord& a, const JobRecord& b) {
@@ -207,11 +207,10 @@ llvm::Error cancel(const std::string& folder, const JobRecord& job) {
     fs::remove(folder + "/slurm.states", error);
     return printed ? llvm::Error::success() : printed.takeError();
   }
-  if (job.host != hostName())
-    return llvm::createStringError(fmt::format("{} runs on {}: cancel it there", job.name, job.host));
+  if (job.host != hostName()) return base::failure("{} runs on {}: cancel it there", job.name, job.host);
   if (!isAtWork(folder, job)) return llvm::Error::success();  // it is over
   if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
-    return llvm::createStringError(fmt::format("{} cannot be ended: {}", job.name, std::strerror(errno)));
+    return base::failure("{} cannot be ended: {}", job.name, std::strerror(errno));
   return llvm::Error::success();
 }
 

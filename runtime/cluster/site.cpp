@@ -1,13 +1,15 @@
 #include "runtime/cluster/site.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
 
-#include <algorithm>
+#include <iterator>
 #include <tuple>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::cluster {
@@ -62,6 +64,8 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   static const llvm::Regex time("^([0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}|UNLIMITED|INFINITE)$");
   if (name == "time" && !time.match(value))
     return "'time' takes what sbatch takes, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
+  if (name == kScratch && !value.starts_with("/") && !value.starts_with("$"))
+    return "'scratch' takes a folder as /local/$USER or $TMPDIR";
   if (name == "option" && !value.starts_with("-"))
     return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
   return "";
@@ -69,29 +73,25 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
 
 /// Takes one setting in; what is wrong with it, or "".
 std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
-  if (name == kScratch) {
-    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
-    if (!value.starts_with("/") && !value.starts_with("$"))
-      return "'scratch' takes a folder as /local/$USER or $TMPDIR";
-    if (!site.scratch.empty()) return "'scratch' stands here for the second time";
+  const auto is = [&](const auto& known) { return name == known.first; };
+  const auto* const once = llvm::find_if(kOnce, is);
+  const auto* const repeated = llvm::find_if(kRepeated, is);
+  const bool is_once = once != std::end(kOnce), is_repeated = repeated != std::end(kRepeated);
+  if (!is_once && !is_repeated && name != kScratch)
+    return fmt::format("there is no setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
+  if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
+  if (is_repeated) {
+    (site.*repeated->second).push_back(value.str());
+    return "";
+  }
+  if (is_once ? llvm::any_of(site.asked, [&](const auto& asked) { return asked.first == once->second; })
+              : !site.scratch.empty())
+    return fmt::format("'{}' stands here for the second time", name.str());
+  if (is_once)
+    site.asked.emplace_back(once->second, value.str());
+  else
     site.scratch = value.str();
-    return "";
-  }
-  for (const auto& [own, option] : kOnce) {
-    if (name != own) continue;
-    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
-    for (const auto& [asked, given] : site.asked)
-      if (asked == option) return fmt::format("'{}' stands here for the second time", name.str());
-    site.asked.emplace_back(option, value.str());
-    return "";
-  }
-  for (const auto& [own, member] : kRepeated) {
-    if (name != own) continue;
-    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
-    (site.*member).push_back(value.str());
-    return "";
-  }
-  return fmt::format("there is no setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
+  return "";
 }
 
 }  // namespace
@@ -107,15 +107,14 @@ llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
     const auto [name, value] = line.split('=');
     const std::string wrong = name.size() == line.size() ? "a line is NAME = VALUE, or a comment that begins with #"
                                                          : take(site, name.trim(), value.trim());
-    if (!wrong.empty()) return llvm::createStringError(fmt::format("{}:{}: {}", file, number, wrong));
+    if (!wrong.empty()) return base::failure("{}:{}: {}", file, number, wrong);
   }
   return site;
 }
 
 llvm::Expected<Site> readSite(const std::string& path) {
   auto text = files::read(path, files::kMostByHand);
-  if (!text)
-    return llvm::createStringError(fmt::format("the site file cannot be read: {}", llvm::toString(text.takeError())));
+  if (!text) return base::failure("the site file cannot be read: {}", llvm::toString(text.takeError()));
   return parseSite(std::string_view((*text)->getBuffer()), path);
 }
 

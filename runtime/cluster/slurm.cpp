@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::cluster {
@@ -24,11 +25,10 @@ constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answ
 llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   auto program = llvm::sys::findProgramByName(command.front());
   if (!program)
-    return llvm::createStringError(
-        fmt::format("there is no {} in PATH: is this a login node of a cluster with Slurm?", command.front()));
+    return base::failure("there is no {} in PATH: is this a login node of a cluster with Slurm?", command.front());
   llvm::SmallString<64> out, err;
   if (llvm::sys::fs::createTemporaryFile("expc", "out", out) || llvm::sys::fs::createTemporaryFile("expc", "err", err))
-    return llvm::createStringError("no temporary file can be made");
+    return base::failure("no temporary file can be made");
   const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), out.str(), err.str()};
   std::vector<llvm::StringRef> words(command.begin(), command.end());
   std::string failure;
@@ -38,8 +38,7 @@ llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   llvm::sys::fs::remove(out);
   llvm::sys::fs::remove(err);
   if (code == 0) return text;
-  return llvm::createStringError(
-      fmt::format("{} ended with {}: {}", command.front(), code, complaint.empty() ? failure : complaint));
+  return base::failure("{} ended with {}: {}", command.front(), code, complaint.empty() ? failure : complaint);
 }
 
 llvm::Expected<std::string> submit(const std::string& script_path) {
@@ -48,7 +47,7 @@ llvm::Expected<std::string> submit(const std::string& script_path) {
   // "12" or "12;cluster".
   const std::string id = llvm::StringRef(*printed).trim().split(';').first.str();
   if (id.empty() || !llvm::all_of(id, llvm::isDigit))
-    return llvm::createStringError(fmt::format("sbatch printed no number of a job but '{}'", *printed));
+    return base::failure("sbatch printed no number of a job but '{}'", *printed);
   return id;
 }
 
@@ -79,7 +78,7 @@ llvm::Expected<std::optional<double>> secondsLeft() {
   const llvm::StringRef text = llvm::StringRef(*printed).trim();
   if (text == "UNLIMITED") return std::nullopt;
   if (auto seconds = parseTimeLeft(text)) return seconds;
-  return llvm::createStringError(fmt::format("squeue does not say when job {} ends but '{}'", job, text.str()));
+  return base::failure("squeue does not say when job {} ends but '{}'", job, text.str());
 }
 
 llvm::Expected<std::optional<Allocation>> allocation() {
@@ -93,8 +92,7 @@ llvm::Expected<std::optional<Allocation>> allocation() {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::SplitString(*printed, names);
   for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
-  if (own.nodes.empty())
-    return llvm::createStringError(fmt::format("scontrol does not say which nodes allocation {} has", job));
+  if (own.nodes.empty()) return base::failure("scontrol does not say which nodes allocation {} has", job);
   const char* node = std::getenv("SLURMD_NODENAME");
   char host[256] = "";
   gethostname(host, sizeof host - 1);

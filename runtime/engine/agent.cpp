@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/lines.h"
@@ -135,7 +136,7 @@ class Agent {
         if (launcher_ && engines == static_cast<uint64_t>(*trial)) launcher_->kill(own);
       return llvm::Error::success();
     }
-    return llvm::createStringError("the engine asks what this agent does not know: both must be of one build");
+    return base::failure("the engine asks what this agent does not know: both must be of one build");
   }
 
   llvm::Error describe(const Value& asked) {
@@ -152,8 +153,8 @@ class Agent {
 
   /// An error where nobody waits any more for what this does.
   llvm::Error wanted() const {
-    if (told_to_end) return llvm::createStringError("its agent was told to end");
-    if (!lines_.hasPeer()) return llvm::createStringError("its standard input has ended");
+    if (told_to_end) return base::failure("its agent was told to end");
+    if (!lines_.hasPeer()) return base::failure("its standard input has ended");
     return llvm::Error::success();
   }
 
@@ -195,7 +196,7 @@ class Agent {
   llvm::Error start(const Value& value, int64_t number) {
     auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
-    if (!launcher_) return llvm::createStringError("the engine starts a trial before it says what runs it");
+    if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
     auto own = launcher_->start(*request);
     if (!own) return own.takeError();
     engines_number_[*own] = static_cast<uint64_t>(number);

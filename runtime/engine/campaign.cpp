@@ -10,11 +10,13 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
 #include "runtime/stats/design.h"
 
@@ -44,14 +46,14 @@ std::string completeText(const analysis::Index& index) {
 
 }  // namespace
 
-store::Run runRecord(const Setup& setup, int64_t session, store::Moment started) {
+store::Run Env::record(int64_t session) const {
   store::Run run;
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
   run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
   run.session = session;
   run.match = setup.match;
-  run.started = started;
+  run.started = now();
   return run;
 }
 
@@ -67,25 +69,25 @@ std::string budgetText(const analysis::Index& index) {
       durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()));
 }
 
-Campaign::Campaign(const Setup& setup, const EngineOptions& options, const Env& env, analysis::Index& index,
-                   Traces& traces, RunOutcome& outcome)
-    : setup_(setup),
-      plan_(setup.plan),
-      options_(options),
-      env_(env),
+Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index)
+    : env_(env),
+      setup_(env.setup),
+      plan_(env.setup.plan),
+      options_(env.options),
+      launcher_(launcher),
+      leases_(leases),
       index_(index),
-      traces_(traces),
-      outcome_(outcome),
-      files_(setup.files),
-      folders_(options.results),
-      scheduler_(index, env.launcher.describe().lanes, options.attempts),
-      forecast_(index, env.launcher.describe().lanes),
-      lanes_(env.launcher.describe().lanes) {}
+      outcome_(env.outcome),
+      files_(env.setup.files),
+      folders_(env.options.results),
+      lanes_(launcher.describe().lanes),
+      scheduler_(index, lanes_.size(), env.options.attempts),
+      forecast_(index, lanes_.size()) {}
 
 llvm::Error Campaign::run() {
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
     if (auto error = openSession(lane)) return error;
-  auto run = env_.store.addRun(runRecord(setup_, lanes_.front().session, now()));
+  auto run = env_.store.addRun(env_.record(lanes_.front().session));
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
@@ -113,52 +115,51 @@ llvm::Error Campaign::end(int64_t run) {
   env_.listener.finished();
   if (crowded_ > 0) {
     const uint64_t untold = outcome_.trials > known_ ? outcome_.trials - known_ : 0;
-    say(fmt::format("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
-                    outcome_.trials, crowded_most_ * 100,
-                    untold ? fmt::format("; of {} that were too short, or failed, it cannot be told", untold) : ""));
+    env_.listener.say("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
+                      outcome_.trials, crowded_most_ * 100,
+                      untold ? fmt::format("; of {} that were too short, or failed, it cannot be told", untold) : "");
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, now(), word, store::judgedText(plan_));
+    return env_.store.endRun(run, env_.now(), word, store::judgedText(plan_));
   };
   if (env_.interrupts.requested()) {
-    say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
-                    outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are"));
+    env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
+                      outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are");
     return done(Ending::Interrupted, "interrupted");
   }
   if (out_of_time_ && needsTrials(index_)) {
     // Started again it would end in the same way, for ever.
     if (outcome_.trials == 0)
       return llvm::joinErrors(
-          env_.store.endRun(run, now(), "out of time"),
-          llvm::createStringError(
-              "no block would end two minutes before this allocation does, and none was measured in "
-              "it: ask for more time, or for a study with smaller blocks"));
-    say("the allocation ends before another block would: stopped at the end of a block, and the same command "
+          env_.store.endRun(run, env_.now(), "out of time"),
+          base::failure("no block would end two minutes before this allocation does, and none was measured in "
+                        "it: ask for more time, or for a study with smaller blocks"));
+    env_.listener.say(
+        "the allocation ends before another block would: stopped at the end of a block, and the same command "
         "continues");
     return done(Ending::Interrupted, "out of time");
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
-    say("stopped at the first place that failed for good: " + analysis::failureText(index_, *failed));
+    env_.listener.say("stopped at the first place that failed for good: {}", analysis::failureText(index_, *failed));
     return done(Ending::Incomplete, "failed");
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
-    say(budgetText(index_));
+    env_.listener.message(budgetText(index_));
     return done(Ending::BudgetSpent, "budget spent");
   }
   if (!analysis::lacksTrials(index_)) {
-    if (std::string text = analysis::endedAtLookText(index_); !text.empty()) {
-      say(std::move(text));
-    }
+    if (const std::string text = analysis::endedAtLookText(index_); !text.empty()) env_.listener.message(text);
     return done(Ending::Complete, completeText(index_));
   }
   // Where every trial failed, that was said with the reason.
-  if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty()) say(text);
+  if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty())
+    env_.listener.message(text);
   return done(Ending::Incomplete, store::Run::kIncomplete);
 }
 
 llvm::Error Campaign::openSession(unsigned lane) {
-  const LauncherDescription launcher = env_.launcher.describe();
+  const LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   lanes_[lane].last_active = env_.clock.boot();
@@ -171,20 +172,20 @@ llvm::Error Campaign::openSession(unsigned lane) {
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   session.environment_json =
-      plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(machine)},
+      plan::canonicalJson(llvm::json::Object{{"machine", plan::written(machine)},
                                              {"launcher", launcher.name},
                                              {"system", llvm::json::Object(options_.system)},
                                              {"slots", std::move(slots)},
                                              {"libraries", setup_.built_in ? setup_.built_in->description.libraries
                                                                            : llvm::json::Value(llvm::json::Object{})}});
-  session.opened = session.last_seen = now();
+  session.opened = session.last_seen = env_.now();
   auto id = env_.store.addSession(session);
   if (!id) return id.takeError();
   session.id = lanes_[lane].session = *id;
   index_.add(session);
   new_session_ = true;
-  say(fmt::format("session {} on {}: {}", session.id, session.where.text(),
-                  machine::summary(machine, setup_.lane(lane).slots)));
+  env_.listener.say("session {} on {}: {}", session.id, session.where.text(),
+                    machine::summary(machine, setup_.lane(lane).slots));
   return llvm::Error::success();
 }
 
@@ -198,8 +199,8 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
     return false;
   lanes_[lane].session = session.id;
   index_.add(session);
-  if (gap > 1) say(fmt::format("session {} goes on (last seen {} ago)", session.id, durationText(gap)));
-  if (auto error = env_.store.touchSession(session.id, now())) return error;
+  if (gap > 1) env_.listener.say("session {} goes on (last seen {} ago)", session.id, durationText(gap));
+  if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
   return true;
 }
 
@@ -233,7 +234,7 @@ llvm::Error Campaign::heatNodes() {
     return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}};
   };
   auto heated = setup_.nodes->ask(
-      "heated", question, [this](std::string text) { say(std::move(text)); }, [this] { return tick(); });
+      "heated", question, [this](const std::string& text) { env_.listener.message(text); }, [this] { return tick(); });
   if (!heated) return heated.takeError();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;
@@ -256,18 +257,18 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
-  auto end = runTrial(env_.launcher, env_.interrupts, request, TrialHooks{[this] { return tick(); }, nullptr});
+  auto end = runTrial(launcher_, env_.interrupts, request, TrialHooks{[this] { return tick(); }, nullptr});
   if (!end) return end.takeError();
   if (end->status != store::TrialStatus::Valid && !env_.interrupts.requested())
-    say("the GPUs are not heated up: " + end->reason);
+    env_.listener.say("the GPUs are not heated up: {}", end->reason);
   return llvm::Error::success();
 }
 
 llvm::Error Campaign::mindGap(unsigned lane) {
   const double gap = env_.clock.boot() - lanes_[lane].last_active;
   if (gap <= kSessionGapSeconds) return llvm::Error::success();
-  say(fmt::format("nothing ran for {}: the block that was under way is left, and a new session begins",
-                  durationText(gap)));
+  env_.listener.say("nothing ran for {}: the block that was under way is left, and a new session begins",
+                    durationText(gap));
   scheduler_.abandon(lane);
   return openSession(lane);
 }
@@ -305,10 +306,10 @@ void Campaign::blockOver(plan::TrialKind kind) {
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  say(
-      fmt::format("every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
-                  "command continues; the reason: {}",
-                  plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newestReason(kind)));
+  env_.listener.say(
+      "every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
+      "command continues; the reason: {}",
+      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newestReason(kind));
 }
 
 /// Why the trials of a kind were lost of which none ended well: what the newest of them said.
@@ -334,7 +335,7 @@ void Campaign::sayWidths(plan::TrialKind kind) {
                                        widthText(plan_, state, *state.widest), where,
                                        widthText(plan_, state, state.until.half_width))
                          : fmt::format("no interval of {} yet{}", state.until.subject, where);
-    say(text);
+    env_.listener.message(text);
   }
 }
 
@@ -354,15 +355,10 @@ void Campaign::sayBudget(plan::TrialKind kind) {
   const unsigned fewest = stats::minimumPairs(*claim->confidence);
   budget_told_ = block > 0 && ends < fewest;
   if (budget_told_)
-    say(
-        fmt::format("the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: "
-                    "raise it (-D design.budget=TIME), or make trials shorter",
-                    durationText(budget), ends, plan::toString(kind), claim->name, fewest));
-}
-
-void Campaign::say(std::string text) {
-  env_.listener.message(text);
-  outcome_.messages.push_back(std::move(text));
+    env_.listener.say(
+        "the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: "
+        "raise it (-D design.budget=TIME), or make trials shorter",
+        durationText(budget), ends, plan::toString(kind), claim->name, fewest);
 }
 
 }  // namespace expc::engine

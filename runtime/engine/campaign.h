@@ -23,22 +23,27 @@
 
 namespace expc::engine {
 
-/// What a run works with, and what tests replace.
+/// What a run works with, once its results folder is its own.
 struct Env {
-  const Clock& clock;
+  const Setup& setup;
+  const EngineOptions& options;
   const Interrupts& interrupts;
-  Launcher& launcher;
   store::Store& store;
   ProgressListener& listener;
-  const machine::DeviceLeases* leases = nullptr;  // of the devices of this machine, where there are any
+  Traces& traces;
+  RunOutcome& outcome;
+  const Clock& clock = *options.clock;
+
+  store::Moment now() const { return {clock.wall(), clock.boot()}; }
+  /// What the store keeps of the run, of that session.
+  store::Run record(int64_t session) const;
 };
 
 /// Opens a session for each lane of the launcher and appends blocks until analysis::nextBlock asks for nothing more.
 class Campaign {
  public:
-  /// `index` holds what counts already, and gets what is measured.
-  Campaign(const Setup& setup, const EngineOptions& options, const Env& env, analysis::Index& index, Traces& traces,
-           RunOutcome& outcome);
+  /// `index` holds what counts already, and gets what is measured. `leases` are of the devices of this machine.
+  Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index);
   llvm::Error run();
 
  private:
@@ -67,7 +72,7 @@ class Campaign {
     TrialNote note;
     std::unique_ptr<TrialWatch> watch;
     std::vector<int> stuck;  // processes of it that do not die
-    std::shared_ptr<const validity::Readings> readings;
+    std::optional<validity::Readings> readings;
   };
 
   llvm::Error prepare();
@@ -114,25 +119,24 @@ class Campaign {
   bool stopping() const;
   llvm::Error end(int64_t run);
   llvm::Error tick();
-  store::Moment now() const { return {env_.clock.wall(), env_.clock.boot()}; }
-  void say(std::string text);
   void sayWidths(plan::TrialKind kind);
   void sayBudget(plan::TrialKind kind);
 
+  const Env& env_;
   const Setup& setup_;
   const plan::Plan& plan_;
   const EngineOptions& options_;
-  const Env env_;
+  Launcher& launcher_;
+  const machine::DeviceLeases& leases_;
   analysis::Index& index_;
-  Traces& traces_;
   RunOutcome& outcome_;
 
   store::KeyTable keys_;
   FileWatch files_;
   TrialFolders folders_;
+  std::vector<Lane> lanes_;
   Scheduler scheduler_;
   Forecast forecast_;
-  std::vector<Lane> lanes_;
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
   std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
   int64_t run_ = 0;
@@ -143,9 +147,6 @@ class Campaign {
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false;
   double next_look_ = 0, last_touch_ = 0;
 };
-
-/// What the store keeps of a run that begins.
-store::Run runRecord(const Setup& setup, int64_t session, store::Moment started);
 
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.
 bool budgetSpent(const analysis::Index& index);

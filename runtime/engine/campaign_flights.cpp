@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/validity/gate.h"
 
 namespace expc::engine {
@@ -28,10 +30,10 @@ constexpr unsigned kMostEmpty = 3;
 constexpr double kCrowded = 0.1;
 
 llvm::Error noProgress(plan::TrialKind kind) {
-  return llvm::createStringError(
-      fmt::format("{} blocks of {} trials were asked for and had nothing to start: this is a mistake of expc, please "
-                  "report it with the study. What was measured is kept",
-                  kMostEmpty + 1, plan::toString(kind)));
+  return base::failure(
+      "{} blocks of {} trials were asked for and had nothing to start: this is a mistake of expc, please "
+      "report it with the study. What was measured is kept",
+      kMostEmpty + 1, plan::toString(kind));
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ llvm::Error Campaign::runBlocks() {
     if (flights_.empty()) continue;  // a lane that stood still for another has its way now
     if (auto error = attend()) {
       // Nothing may outlive the run that would have recorded it.
-      for (const auto& [id, flight] : flights_) env_.launcher.kill(id);
+      for (const auto& [id, flight] : flights_) launcher_.kill(id);
       return error;
     }
   }
@@ -124,7 +126,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   if (!id) return id.takeError();
   trial.id = *id;
 
-  flight->request = trialRequest(setup_, options_, traces_, own, flight->block, *flight->point, trial);
+  flight->request = trialRequest(setup_, options_, env_.traces, own, flight->block, *flight->point, trial);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
   flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
@@ -150,10 +152,10 @@ llvm::Error Campaign::launch(std::unique_ptr<Flight> flight) {
     }
   }
   if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
-  flight->readings = nullptr;
+  flight->readings.reset();
   const double begin = env_.clock.boot();
   if (!flight->watch) flight->begin = begin;
-  auto launched = env_.launcher.start(flight->start);
+  auto launched = launcher_.start(flight->start);
   if (!launched) {
     if (!env_.interrupts.requested()) return launched.takeError();
     llvm::consumeError(launched.takeError());
@@ -185,7 +187,7 @@ llvm::Error Campaign::attend() {
     until = std::min(until, flight->watch->wakeAt());
     all_stop &= flight->watch->isStopping();
   }
-  auto reports = env_.launcher.events(until, all_stop ? -1 : env_.interrupts.fd());
+  auto reports = launcher_.events(until, all_stop ? -1 : env_.interrupts.fd());
   if (!reports) return reports.takeError();
   for (RankReport& report : *reports) {
     const auto flight = flights_.find(report.trial);
@@ -193,10 +195,9 @@ llvm::Error Campaign::attend() {
     const plan::Event& event = report.event;
     if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
       env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
-    if (report.readings && flight->second->readings)  // of another node
-      report.readings =
-          std::make_shared<const validity::Readings>(validity::together(*flight->second->readings, *report.readings));
-    if (report.readings) flight->second->readings = report.readings;
+    std::optional<validity::Readings>& seen = flight->second->readings;
+    if (report.readings)  // of each node
+      seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
     std::vector<int>& stuck = flight->second->stuck;
     stuck.insert(stuck.end(), report.stuck.begin(), report.stuck.end());
     flight->second->watch->take(std::move(report));
@@ -205,7 +206,7 @@ llvm::Error Campaign::attend() {
     Flight& flight = *at->second;
     if (env_.interrupts.requested()) flight.watch->interrupt();
     const TrialWatch::Next next = flight.watch->judge(now);
-    if (next == TrialWatch::Next::Kill) env_.launcher.kill(at->first);
+    if (next == TrialWatch::Next::Kill) launcher_.kill(at->first);
     if (next != TrialWatch::Next::Ended) {
       ++at;
       continue;
@@ -261,7 +262,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
     trial.notes.push_back(note);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
   trial.environment_json = plan::canonicalJson(std::move(end.environment));
-  if (auto error = env_.store.endTrial(trial, now())) return error;
+  if (auto error = env_.store.endTrial(trial, env_.now())) return error;
   // Not the moment at which it was seen: an engine that was stopped meanwhile finds a gap behind the trial.
   // A lane that waits for this one is not away either.
   for (Lane& lane : lanes_)
@@ -270,7 +271,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
     tidy(flight);
   else
     removeEmptyLogs(flight.request);
-  traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
+  env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
 
@@ -284,8 +285,8 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   count(trial);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
-    say(fmt::format("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
-                    flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row));
+    env_.listener.say("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
+                      flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row);
   return llvm::Error::success();
 }
 
@@ -300,13 +301,14 @@ llvm::Error Campaign::closeLostLanes() {
     Lane& lane = lanes_[number];
     if (lane.closed.empty() && !lane.busy)
       for (const unsigned node : setup_.lane(number).nodes())
-        if (lane.closed.empty()) lane.closed = env_.launcher.lost(node);
+        if (lane.closed.empty()) lane.closed = launcher_.lost(node);
     any_open |= lane.closed.empty();
     if (lane.closed.empty() || lane.told) continue;
     lane.told = true;
     scheduler_.abandon(number);
     std::erase_if(alone_, [&](const auto& alone) { return alone.second == number; });
-    if (lane.closed != told) say(lane.closed + "; what was under way there is left as it is, and the others go on");
+    if (lane.closed != told)
+      env_.listener.say("{}; what was under way there is left as it is, and the others go on", lane.closed);
     told = lane.closed;
   }
   if (any_open) return llvm::Error::success();
@@ -324,19 +326,18 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
   lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
   for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
-    for (const int pid : flight.stuck)
-      if (env_.leases) env_.leases->block(own.slots[slot], pid);
+    for (const int pid : flight.stuck) leases_.block(own.slots[slot], pid);
   if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
-  say(fmt::format(
+  env_.listener.say(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
       "as it is; the others go on",
-      who));
+      who);
   return llvm::Error::success();
 }
 
 void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
   const validity::Readings& readings = *flight.readings;
-  end.environment["readings"] = validity::toJson(readings);
+  end.environment["readings"] = plan::written(readings);
   known_ += readings.other_cpu.has_value();
   // A failure and an out of memory say something of the program, whatever went on beside it.
   if (end.status != TrialStatus::Valid && end.status != TrialStatus::Timeout) return;
@@ -376,12 +377,9 @@ void Campaign::tidy(const Flight& flight) {
 TrialNote Campaign::noteOf(const Flight& flight) const {
   const store::Trial& trial = flight.trial;
   TrialNote note;
-  note.trial = trial.id;
   note.point_label = plan_.label(*flight.point);
   if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";
   note.kind = trial.key->kind;
-  note.block = flight.block.number;
-  note.attempt = trial.attempt;
   const bool over = trial.status != TrialStatus::Running;
   forecast_.fill(note, outcome_.trials - over, over);
   return note;
@@ -403,7 +401,7 @@ llvm::Error Campaign::tick() {
   if (now - last_touch_ < kTouch) return llvm::Error::success();
   last_touch_ = now;
   for (const Lane& lane : lanes_)
-    if (auto error = env_.store.touchSession(lane.session, this->now())) return error;
+    if (auto error = env_.store.touchSession(lane.session, env_.now())) return error;
   return llvm::Error::success();
 }
 

@@ -64,7 +64,7 @@ class PretendedLauncher final : public Launcher {
     RankReport seen;
     seen.what = RankReport::What::Readings;
     seen.trial = number;
-    if (read) seen.readings = std::make_shared<const validity::Readings>(read(spec));
+    if (read) seen.readings = read(spec);
     return std::vector<RankReport>{said, seen, exited};
   }
 
@@ -91,11 +91,6 @@ EngineOptions optionsOn(const TestFolder& folder, PretendedLauncher& launcher) {
   return options;
 }
 
-bool said(const RunOutcome& outcome, std::string_view part) {
-  return std::any_of(outcome.messages.begin(), outcome.messages.end(),
-                     [&](const std::string& message) { return message.find(part) != std::string::npos; });
-}
-
 }  // namespace
 
 TEST_CASE("a gap inside a block closes the session, and no block reaches over it") {
@@ -107,9 +102,9 @@ TEST_CASE("a gap inside a block closes the session, and no block reaches over it
   launcher.after_exit = [&] {
     if (launcher.started.size() == 6) launcher.clock.boot_seconds += 3600;
   };
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
-  CHECK(said(outcome, "nothing ran for 1 h"));
+  CHECK(says(outcome, "nothing ran for 1 h"));
   const store::Results results = resultsOf(plan, options);
   CHECK(results.sessions.size() == 2);
   CHECK(results.trials.size() == 12);
@@ -143,7 +138,7 @@ TEST_CASE("each lane has a block and a session of its own, and nothing is measur
   PretendedLauncher launcher(3);
   const plan::Plan plan = nullPlan(4, 7, true);
   EngineOptions options = optionsOn(folder, launcher);
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 4 * 8);
   CHECK(launcher.most_at_once == 3);
@@ -172,7 +167,7 @@ TEST_CASE("the control of a design that shares runs while all other lanes stand 
   EngineOptions options = optionsOn(folder, launcher);
   // A control that fails is tried again, alone too.
   launcher.judge = [&](const plan::TrialSpec& spec) { return spec.trial == "9" ? "the tape tore" : ""; };
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 5 * 7);
   CHECK(launcher.most_at_once == 3);
@@ -202,13 +197,13 @@ TEST_CASE("a lane's failures leave the blocks of the others alone") {
   launcher.judge = [&](const plan::TrialSpec& spec) {
     return spec.point == plan.points[1].id ? std::string("the tape tore") : std::string();
   };
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Incomplete));
   CHECK(outcome.valid == 10);
   CHECK(outcome.failed >= 4);
   CHECK(outcome.failed <= 6);  // given up after four in a row; another lane may have had one under way
-  CHECK(said(outcome, "the tape tore"));
-  CHECK(!said(outcome, "are there"));
+  CHECK(says(outcome, "the tape tore"));
+  CHECK(!says(outcome, "are there"));
 }
 
 TEST_CASE("what a run costs does not grow with what was measured before") {
@@ -216,7 +211,7 @@ TEST_CASE("what a run costs does not grow with what was measured before") {
   PretendedLauncher launcher;
   const plan::Plan plan = nullPlan(2, 200);
   EngineOptions options = optionsOn(folder, launcher);
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK(outcome.valid == 400);
   const plan::Plan more = nullPlan(2, 201);
   CHECK(runPlan(more, options).trials == 2);
@@ -234,7 +229,7 @@ TEST_CASE("a trial during which the machine swapped is kept, tried again in its 
     readings.swapped = launcher.started.size() == 2 ? 8 << 20 : 0;
     return readings;
   };
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.invalid == 1);
   CHECK(outcome.valid == 6);
@@ -266,13 +261,13 @@ TEST_CASE("a run whose trials are all disturbed ends after a block, and the next
     if (disturbed) readings.gpus[0].others = {"7 (miner)"};
     return readings;
   };
-  const RunOutcome first = runPlan(plan, options);
+  const Ran first = runPlan(plan, options);
   CHECK((first.ending == Ending::Incomplete));
   CHECK(first.invalid == 2);
-  CHECK(said(first, "every timed trial was disturbed"));
-  CHECK(said(first, "7 (miner)"));
+  CHECK(says(first, "every timed trial was disturbed"));
+  CHECK(says(first, "7 (miner)"));
   disturbed = false;
-  const RunOutcome second = runPlan(plan, options);
+  const Ran second = runPlan(plan, options);
   CHECK((second.ending == Ending::Complete));
   CHECK(second.valid == 5);
 }
@@ -287,7 +282,7 @@ TEST_CASE("a failure stays a failure whatever went on beside it") {
     readings.gpus[0].others = {"7 (miner)"};
     return readings;
   };
-  const RunOutcome outcome = runPlan(nullPlan(1, 1), optionsOn(folder, launcher));
+  const Ran outcome = runPlan(nullPlan(1, 1), optionsOn(folder, launcher));
   CHECK(outcome.failed == 2);
   CHECK(outcome.invalid == 0);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 
@@ -51,16 +52,14 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   }
   for (const std::string& name : passed) {
     if (name.find('=') != std::string::npos)
-      return llvm::createStringError(
-          fmt::format("--pass-env takes a name alone, not '{}': set the variable before `expc`", name));
+      return base::failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
     if (isAmong(kSet, name))
-      return llvm::createStringError(fmt::format(
+      return base::failure(
           "--pass-env {}: expc sets that variable itself for each trial; where it is to be another, let the "
           "command set it, as in command [\"env\", \"{}=${{value}}\", …]",
-          name, name));
+          name, name);
     if (!set.count(name))
-      return llvm::createStringError(
-          fmt::format("--pass-env {}: that variable is not set here; set it, or leave the option out", name));
+      return base::failure("--pass-env {}: that variable is not set here; set it, or leave the option out", name);
   }
   CommandEnvironment environment;
   llvm::json::Object agreed;

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
 #include "runtime/engine/scratch.h"
@@ -26,111 +27,6 @@ namespace expc::engine {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Looks for everything that one command needs.
-class Finder {
- public:
-  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
-      : plan_(plan),
-        index_(workload),
-        workload_(plan.workloads[workload]),
-        command_(*workload_.command),
-        results_(results) {}
-  llvm::Expected<CommandFiles> find();
-  llvm::Expected<CommandFiles> findInputs();
-
- private:
-  llvm::Error fail(const std::string& why) const {
-    return llvm::createStringError(fmt::format("the workload {}: {}", workload_.name, why));
-  }
-  /// The programs that `arguments` start at the points.
-  llvm::Error programs(const std::vector<std::string>& arguments);
-  llvm::Error program(const std::string& name);
-  llvm::Error inputs();
-  llvm::Error metrics() const;
-  llvm::Error inputsMatching(const std::string& pattern, bool copy);
-  llvm::Error inputsAmong(const std::vector<std::string>& arguments);
-  void add(const std::string& path, bool said, bool copy = false);
-
-  const plan::Plan& plan_;
-  const unsigned index_;
-  const plan::Workload& workload_;
-  const plan::Command& command_;
-  const std::string results_;
-  CommandFiles files_;
-};
-
-llvm::Error Finder::program(const std::string& name) {
-  const std::string path = plan::programPath(name, plan_.root);
-  std::string file = path;
-  std::error_code failed;
-  if (path.find('/') == std::string::npos) {
-    const auto found = llvm::sys::findProgramByName(path);
-    if (!found) {
-      const char* search = std::getenv("PATH");
-      const bool here = fs::exists(fs::path(plan_.root) / name, failed);
-      return fail(fmt::format(
-          "the program '{}' is not in PATH: {} (PATH is {})", name,
-          here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
-          search ? search : "not set"));
-    }
-    file = *found;
-  }
-  if (!fs::exists(file, failed))
-    return fail(fmt::format("the program '{}' does not exist (looked for {})", name, file));
-  if (fs::is_directory(file, failed)) return fail(fmt::format("the program '{}' is a folder ({})", name, file));
-  if (access(file.c_str(), X_OK) != 0)
-    return fail(fmt::format("the program '{}' is not executable (chmod +x {})", name, file));
-  // A carriage return is a part of the interpreter's name for Linux and for env.
-  auto content = files::map(file);
-  const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
-  if (!content) llvm::consumeError(content.takeError());  // who reads all of it says so
-  llvm::SmallVector<llvm::StringRef> words;
-  if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
-    if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
-      return fail(
-          fmt::format("the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "
-                      "interpreter is not found: sed -i 's/\\r$//' {0} takes them away",
-                      file));
-    if (!fs::exists(words[1].str(), failed))
-      return fail(fmt::format("the interpreter of '{}' does not exist ({})", file, words[1].str()));
-  }
-  const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
-    return (fs::path(plan_.root) / one).lexically_normal() == file;
-  });
-  if (!data && std::ranges::find(files_.programs, file) == files_.programs.end()) files_.programs.push_back(file);
-  return llvm::Error::success();
-}
-
-/// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has refused):
-/// its argument is left out, as at a single point.
-llvm::Error Finder::programs(const std::vector<std::string>& templates) {
-  if (templates.empty()) return llvm::Error::success();
-  const bool fixed = templates.front().find('$') == std::string::npos;
-  if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
-  std::set<std::string> seen;
-  for (const plan::Point& point : plan_.points) {
-    if (point.workload != index_ || !point.unavailable.empty()) continue;
-    plan::TrialSpec spec;
-    spec.parameters = absoluteParameters(plan_, point.parameters);
-    spec.folder = plan_.root;
-    auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
-    if (!arguments) return fail(llvm::toString(arguments.takeError()));
-    if (arguments->empty() || arguments->front().empty())
-      return fail(fmt::format("at {} no program is left to run: its name stands for an inactive parameter",
-                              plan_.label(point)));
-    if (seen.insert(arguments->front()).second)
-      if (auto error = program(arguments->front())) return error;
-    if (fixed) break;
-  }
-  return llvm::Error::success();
-}
-
-void Finder::add(const std::string& path, bool said, bool copy) {
-  const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
-  const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
-  files_.inputs.push_back({outside ? "" : name, path, said, copy});
-}
 
 bool begins(const std::string& path, llvm::StringRef mark) {
   auto content = files::map(path);
@@ -164,88 +60,180 @@ bool isOurs(const std::string& root, const fs::path& file) {
   return false;
 }
 
-llvm::Error Finder::inputsMatching(const std::string& pattern, bool copy) {
-  auto found = filesMatching(plan_.root, pattern, results_);
-  if (!found) return fail("inputs: " + llvm::toString(found.takeError()));
-  if (pattern.find_first_of("*?[") != std::string::npos)
-    std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
-  if (found->empty())
-    return fail(fmt::format(
-        "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
-        pattern, plan_.root));
-  for (const std::string& path : *found) add(path, true, copy);
-  return llvm::Error::success();
-}
+/// Looks for everything that one command needs.
+class Finder {
+ public:
+  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
+      : plan_(plan),
+        index_(workload),
+        workload_(plan.workloads[workload]),
+        command_(*workload_.command),
+        results_(results) {}
 
-/// `python train.py` with train.py beside the study: it need not be said twice.
-llvm::Error Finder::inputsAmong(const std::vector<std::string>& arguments) {
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    std::error_code failed;
-    if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
-    const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
-    if (!fs::is_regular_file(path, failed)) continue;
-    add(path.string(), false);
-    if (files_.inputs.back().name.empty())
-      return fail(
-          fmt::format("the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
-                      "its own: write the absolute path, or make it a parameter of type path",
-                      argument));
+  llvm::Expected<CommandFiles> find() {
+    if (command_.arguments.empty()) return fail("the command is empty");
+    if (auto error = programs(command_.arguments)) return error;
+    if (command_.preparation)
+      if (auto error = programs(command_.preparation->arguments)) return error;
+    if (auto error = programs(command_.before)) return error;
+    std::ranges::sort(files_.programs);
+    if (auto error = inputs()) return error;
+    if (auto error = metrics()) return error;
+    return std::move(files_);
   }
-  return llvm::Error::success();
-}
 
-llvm::Error Finder::inputs() {
-  for (const std::string& pattern : command_.copied)
-    if (auto error = inputsMatching(pattern, true)) return error;
-  for (const std::string& pattern : command_.inputs)
-    if (auto error = inputsMatching(pattern, false)) return error;
-  if (auto error = inputsAmong(command_.arguments)) return error;
-  if (command_.preparation)
-    if (auto error = inputsAmong(command_.preparation->arguments)) return error;
-  if (auto error = inputsAmong(command_.before)) return error;
-  const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
-  const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-  std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
-  files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
-  return llvm::Error::success();
-}
+  llvm::Expected<CommandFiles> findInputs() {
+    if (auto error = inputs()) return error;
+    return std::move(files_);
+  }
 
-/// A trial would read what stood there before, or write over the user's file through its link.
-llvm::Error Finder::metrics() const {
-  const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
-    const std::string file = fs::path(read).lexically_normal().string();
-    for (const InputFile& input : files_.inputs)
-      if (!file.empty() && input.name == file && !input.copy)
+ private:
+  template <typename... Args>
+  llvm::Error fail(fmt::format_string<Args...> why, Args&&... args) const {
+    return base::failure("the workload {}: {}", workload_.name, fmt::format(why, std::forward<Args>(args)...));
+  }
+  llvm::Error program(const std::string& name) {
+    const std::string path = plan::programPath(name, plan_.root);
+    std::string file = path;
+    std::error_code failed;
+    if (path.find('/') == std::string::npos) {
+      const auto found = llvm::sys::findProgramByName(path);
+      if (!found) {
+        const char* search = std::getenv("PATH");
+        const bool here = fs::exists(fs::path(plan_.root) / name, failed);
         return fail(
-            fmt::format("{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
-                        "`inputs copy \"{}\"` where the program changes it",
-                        what, read, read));
+            "the program '{}' is not in PATH: {} (PATH is {})", name,
+            here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
+            search ? search : "not set");
+      }
+      file = *found;
+    }
+    if (!fs::exists(file, failed)) return fail("the program '{}' does not exist (looked for {})", name, file);
+    if (fs::is_directory(file, failed)) return fail("the program '{}' is a folder ({})", name, file);
+    if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
+    // A carriage return is a part of the interpreter's name for Linux and for env.
+    auto content = files::map(file);
+    const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
+    if (!content) llvm::consumeError(content.takeError());  // who reads all of it says so
+    llvm::SmallVector<llvm::StringRef> words;
+    if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
+      if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
+        return fail(
+            "the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "
+            "interpreter is not found: sed -i 's/\\r$//' {0} takes them away",
+            file);
+      if (!fs::exists(words[1].str(), failed))
+        return fail("the interpreter of '{}' does not exist ({})", file, words[1].str());
+    }
+    const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
+      return (fs::path(plan_.root) / one).lexically_normal() == file;
+    });
+    if (!data && std::ranges::find(files_.programs, file) == files_.programs.end()) files_.programs.push_back(file);
     return llvm::Error::success();
-  };
-  for (const plan::CommandMetric& metric : command_.metrics)
-    if (auto error = check("the metric " + metric.name, metric.file)) return error;
-  for (const plan::Expectation& expectation : command_.expectations)
-    if (auto error = check("what is expected", expectation.read.file)) return error;
-  return llvm::Error::success();
-}
+  }
 
-llvm::Expected<CommandFiles> Finder::findInputs() {
-  if (auto error = inputs()) return error;
-  return std::move(files_);
-}
+  /// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has
+  /// refused): its argument is left out, as at a single point.
+  llvm::Error programs(const std::vector<std::string>& templates) {
+    if (templates.empty()) return llvm::Error::success();
+    const bool fixed = templates.front().find('$') == std::string::npos;
+    if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
+    std::set<std::string> seen;
+    for (const plan::Point& point : plan_.points) {
+      if (point.workload != index_ || !point.unavailable.empty()) continue;
+      plan::TrialSpec spec;
+      spec.parameters = absoluteParameters(plan_, point.parameters);
+      spec.folder = plan_.root;
+      auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
+      if (!arguments) return fail("{}", llvm::toString(arguments.takeError()));
+      if (arguments->empty() || arguments->front().empty())
+        return fail("at {} no program is left to run: its name stands for an inactive parameter", plan_.label(point));
+      if (seen.insert(arguments->front()).second)
+        if (auto error = program(arguments->front())) return error;
+      if (fixed) break;
+    }
+    return llvm::Error::success();
+  }
 
-llvm::Expected<CommandFiles> Finder::find() {
-  if (command_.arguments.empty()) return fail("the command is empty");
-  if (auto error = programs(command_.arguments)) return error;
-  if (command_.preparation)
-    if (auto error = programs(command_.preparation->arguments)) return error;
-  if (auto error = programs(command_.before)) return error;
-  std::ranges::sort(files_.programs);
-  if (auto error = inputs()) return error;
-  if (auto error = metrics()) return error;
-  return std::move(files_);
-}
+  void add(const std::string& path, bool said, bool copy = false) {
+    const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
+    const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
+    files_.inputs.push_back({outside ? "" : name, path, said, copy});
+  }
+
+  llvm::Error inputsMatching(const std::string& pattern, bool copy) {
+    auto found = filesMatching(plan_.root, pattern, results_);
+    if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
+    if (pattern.find_first_of("*?[") != std::string::npos)
+      std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
+    if (found->empty())
+      return fail(
+          "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
+          pattern, plan_.root);
+    for (const std::string& path : *found) add(path, true, copy);
+    return llvm::Error::success();
+  }
+
+  /// `python train.py` with train.py beside the study: it need not be said twice.
+  llvm::Error inputsAmong(const std::vector<std::string>& arguments) {
+    for (size_t i = 1; i < arguments.size(); ++i) {
+      const std::string& argument = arguments[i];
+      std::error_code failed;
+      if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
+      const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
+      if (!fs::is_regular_file(path, failed)) continue;
+      add(path.string(), false);
+      if (files_.inputs.back().name.empty())
+        return fail(
+            "the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
+            "its own: write the absolute path, or make it a parameter of type path",
+            argument);
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error inputs() {
+    for (const std::string& pattern : command_.copied)
+      if (auto error = inputsMatching(pattern, true)) return error;
+    for (const std::string& pattern : command_.inputs)
+      if (auto error = inputsMatching(pattern, false)) return error;
+    if (auto error = inputsAmong(command_.arguments)) return error;
+    if (command_.preparation)
+      if (auto error = inputsAmong(command_.preparation->arguments)) return error;
+    if (auto error = inputsAmong(command_.before)) return error;
+    const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
+    const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
+    std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
+    files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+    return llvm::Error::success();
+  }
+
+  /// A trial would read what stood there before, or write over the user's file through its link.
+  llvm::Error metrics() const {
+    const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
+      const std::string file = fs::path(read).lexically_normal().string();
+      for (const InputFile& input : files_.inputs)
+        if (!file.empty() && input.name == file && !input.copy)
+          return fail(
+              "{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
+              "`inputs copy \"{}\"` where the program changes it",
+              what, read, read);
+      return llvm::Error::success();
+    };
+    for (const plan::CommandMetric& metric : command_.metrics)
+      if (auto error = check("the metric " + metric.name, metric.file)) return error;
+    for (const plan::Expectation& expectation : command_.expectations)
+      if (auto error = check("what is expected", expectation.read.file)) return error;
+    return llvm::Error::success();
+  }
+
+  const plan::Plan& plan_;
+  const unsigned index_;
+  const plan::Workload& workload_;
+  const plan::Command& command_;
+  const std::string results_;
+  CommandFiles files_;
+};
 
 }  // namespace
 
@@ -267,8 +255,7 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 }
 
 llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                          const std::function<llvm::Error()>& tick,
-                                          std::map<std::string, std::string>* parts) {
+                                          const Tick& tick, std::map<std::string, std::string>* parts) {
   llvm::BLAKE3 hasher;
   const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> llvm::Error {
     llvm::BLAKE3 alone;
@@ -289,7 +276,7 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
 }
 
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
-                           std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick) {
+                           std::map<std::string, std::string>& digests, const Tick& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
     std::map<std::string, std::string> parts;
@@ -302,8 +289,7 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload,
-                                         const std::function<llvm::Error()>& tick) {
+llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
   auto files = Finder(plan, workload, "").findInputs();
   if (!files) return files.takeError();
   llvm::BLAKE3 hasher;
@@ -343,8 +329,8 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
 }
 
 static llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {
-  return llvm::createStringError(fmt::format(
-      "the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, failed.message()));
+  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder,
+                       failed.message());
 }
 
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {

@@ -4,11 +4,11 @@
 
 #include <llvm/Support/Error.h>
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/engine/data.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
@@ -36,17 +36,15 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 /// The digest of one command: of the programs' contents, the inputs' names and contents, and how something is prepared.
 /// `parts` gets the digest of each file, by its name.
 llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                          const std::function<llvm::Error()>& tick,
-                                          std::map<std::string, std::string>* parts = nullptr);
+                                          const Tick& tick, std::map<std::string, std::string>* parts = nullptr);
 /// The same of each command, by store::commandKey, and of its files, by store::partKey, so that a later run can say
 /// which one is another.
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
-                           std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
+                           std::map<std::string, std::string>& digests, const Tick& tick);
 
 /// Of the inputs of one of the plan's commands alone: names and contents. What a lock holds, since programs differ from
 /// machine to machine; points are not asked for.
-llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload,
-                                         const std::function<llvm::Error()>& tick);
+llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick);
 
 /// Makes `folder` anew, with a link to each input, or a copy of it.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);

@@ -79,12 +79,7 @@ class Study {
   }
   void write(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
 
-  RunOutcome run() const {
-    ProgressListener listener;
-    auto outcome = engine::run(plan, options, listener);
-    if (!outcome) FAIL(llvm::toString(outcome.takeError()));
-    return std::move(*outcome);
-  }
+  Ran run() const { return runPlan(plan, options); }
   std::string refusal() const {
     ProgressListener listener;
     auto outcome = engine::run(plan, options, listener);
@@ -187,10 +182,9 @@ TEST_CASE(
   CHECK(study.run().trials == 1);
   CHECK(study.trials()[0].metrics.at("value") == 3);
   study.command().metrics[0].where = "b ([0-9])";
-  const RunOutcome outcome = study.run();
+  const Ran outcome = study.run();
   CHECK(outcome.trials == 1);
-  CHECK(std::any_of(outcome.messages.begin(), outcome.messages.end(),
-                    [](const std::string& text) { return has(text, "another way to read a metric"); }));
+  CHECK(says(outcome, "another way to read a metric"));
   CHECK(study.trials()[0].metrics.at("value") == 2);
   study.plan.metrics.push_back(metricOf("other"));
   CHECK(study.run().trials == 1);
@@ -506,7 +500,7 @@ TEST_CASE("a built-in workload and a command can stand in one plan") {
   plan::Point& point = study.point(llvm::json::Object{{"step", 0.001}, {"duration", 0.001}, {"gpus", 1}});
   point.workload = 1;
   study.measure("wall");
-  RunOutcome outcome = study.run();
+  Ran outcome = study.run();
   CHECK((outcome.ending == Ending::Complete));
   auto trials = study.trials();
   REQUIRE(trials.size() == 4);

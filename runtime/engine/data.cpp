@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::engine {
@@ -26,7 +26,7 @@ fs::path resolve(const plan::Plan& plan, const std::string& path) {
 }
 
 llvm::Error unreadable(const fs::path& path, const std::string& why) {
-  return llvm::createStringError(fmt::format("data '{}' cannot be read: {}", path.string(), why));
+  return base::failure("data '{}' cannot be read: {}", path.string(), why);
 }
 
 /// The regular files below `root`, by name; `root` itself if it is a file.
@@ -47,10 +47,10 @@ llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
   const fs::path full = resolve(plan, path);
   std::error_code error;
   if (fs::exists(full, error)) return llvm::Error::success();
-  return llvm::createStringError(
-      fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there, or name another in the study "
-                  "or with -D",
-                  path, full.string()));
+  return base::failure(
+      "'{}' does not exist (looked for {}), and trials read it: put it there, or name another in the study "
+      "or with -D",
+      path, full.string());
 }
 
 llvm::Error checkDataExists(const plan::Plan& plan) {
@@ -59,8 +59,8 @@ llvm::Error checkDataExists(const plan::Plan& plan) {
   return llvm::Error::success();
 }
 
-llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path,
-                        const std::function<llvm::Error()>& tick, llvm::BLAKE3* alone) {
+llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
+                        llvm::BLAKE3* alone) {
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   if (error) return unreadable(path, error.message());
@@ -73,7 +73,7 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
   });
 }
 
-llvm::Expected<std::string> digestPath(const std::string& path, const std::function<llvm::Error()>& tick) {
+llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
   const fs::path root(path);
   auto files = filesOf(root);
   if (!files) return files.takeError();
@@ -87,8 +87,7 @@ llvm::Expected<std::string> digestPath(const std::string& path, const std::funct
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
-                                                              const std::function<llvm::Error()>& tick) {
+llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
   for (const std::string& path : plan.data_paths) {
     auto digest = digestPath(resolve(plan, path).string(), tick);

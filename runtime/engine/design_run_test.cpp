@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -13,15 +12,6 @@
 
 using namespace expc;
 using namespace expc::engine;
-
-namespace {
-
-bool says(const RunOutcome& outcome, std::string_view part) {
-  return std::any_of(outcome.messages.begin(), outcome.messages.end(),
-                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
-}
-
-}  // namespace
 
 TEST_CASE("a control is a trial of its own in every timed block") {
   TestFolder folder;
@@ -51,7 +41,7 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   const EngineOptions options = optionsFor(folder);
   plan::Plan plan = nullPlan(2, 4);
   plan.design.budget_seconds = 1e-6;
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::BudgetSpent));
   CHECK(outcome.valid == 2);
   CHECK(says(outcome, "is spent"));
@@ -108,7 +98,7 @@ TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, a
   plan::Plan plan = nullPlan(2, 7);
   plan.design.kinds[0].repeat_most = 8;
   plan.design.kinds[0].until = {{"step_time", 1e-9, true}};
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 16);
   CHECK(says(outcome, "after 7 of at most 8 repetitions: half-width of step_time"));
@@ -147,7 +137,7 @@ TEST_CASE("what is expected infeasible starts only when asked to") {
   plan::Plan plan = nullPlan(2, 2);
   plan.points[1].expected_infeasible = "needs 120 GiB, a card has 94 GB";
   plan.points[1].parameters["fault"] = "out_of_memory";
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 2);
   CHECK(outcome.infeasible == 0);

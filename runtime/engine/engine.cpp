@@ -12,6 +12,7 @@
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/failure.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
@@ -25,16 +26,16 @@ namespace expc::engine {
 namespace {
 
 /// Where not every set of devices is like the others, which ones are used.
-void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
+void sayChoices(const Setup& setup, ProgressListener& listener) {
   std::set<unsigned> wanted;
   for (const plan::Point& point : setup.plan.points)
     if (point.startable() && setup.lane(0).nodesFor(point) == 1) wanted.insert(plan::devicesOf(point));
   for (const unsigned count : wanted)
-    if (std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) messages.push_back(std::move(text));
+    if (const std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) listener.message(text);
 }
 
 /// Points that cannot run here are left out, and it is said; an error if that leaves none.
-llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) {
+llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
   const auto count = [&] {
     return std::ranges::count_if(setup.plan.points,
                                  [](const plan::Point& point) { return !point.unavailable.empty(); });
@@ -45,26 +46,23 @@ llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) 
   std::string why;
   for (const plan::Point& point : setup.plan.points)
     if (why.empty()) why = point.unavailable;
-  if (here > 0) {
-    messages.push_back(
-        fmt::format("{} point{} not available on this machine: {}", here, here == 1 ? " is" : "s are", why));
-  }
-  if (setup.plan.points.empty()) return llvm::createStringError("the plan has no points: nothing to run");
+  if (here > 0) listener.say("{} point{} not available on this machine: {}", here, here == 1 ? " is" : "s are", why);
+  if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
   if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "none of the {} points is available on this machine ({}; the first one: {}): use another machine or --devices",
-      setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
+      setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);
 }
 
 /// A program of the user's heats nothing before it is measured, so the worker of the built-in workloads does.
-void findHeater(Setup& setup, const EngineOptions& options, std::vector<std::string>& messages) {
+void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& listener) {
   if (setup.built_in || !setup.slots.front().gpu || options.heat_up_seconds <= 0) return;
   const std::string& path = options.cuda_worker.empty() ? options.worker : options.cuda_worker;
   auto description = describeWorker(path, setup.environment);
   if (description)
     setup.heater = path;
   else
-    messages.push_back("the GPUs start cold: " + llvm::toString(description.takeError()));
+    listener.say("the GPUs start cold: {}", llvm::toString(description.takeError()));
 }
 
 llvm::Error findWorkers(Setup& setup, const Resources& resources) {
@@ -80,7 +78,7 @@ llvm::Error findWorkers(Setup& setup, const Resources& resources) {
 
 /// Says which points will not be started because their estimated memory does not fit, or lets them be tried. Those of
 /// which a criterion claims it always are.
-llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::string>& messages) {
+llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
   const std::set<std::string> claimed = analysis::claimedInfeasible(setup.plan);
@@ -95,33 +93,32 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::strin
   if (expected == 0) return llvm::Error::success();
   const std::string points = fmt::format("{} point{} expected infeasible", expected, expected == 1 ? " is" : "s are");
   if (startable == 0) {
-    return llvm::createStringError(
-        fmt::format("nothing to start: {} ({}); --try-infeasible starts them all the same", points, why));
+    return base::failure("nothing to start: {} ({}); --try-infeasible starts them all the same", points, why);
   }
-  messages.push_back(try_them ? fmt::format("{} ({}) and tried all the same", points, why)
-                              : fmt::format("{} and not started ({}); --try-infeasible starts them", points, why));
+  listener.message(try_them ? fmt::format("{} ({}) and tried all the same", points, why)
+                            : fmt::format("{} and not started ({}); --try-infeasible starts them", points, why));
   return llvm::Error::success();
 }
 
 /// Everything that can refuse a run without touching the results folder.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, const Interrupts& interrupts,
-                              std::vector<std::string>& messages) {
+                              ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
   if (auto error = findNodes(setup, options, options.results, interrupts)) return error;
-  if (auto error = findSlots(setup, options, messages)) return error;
+  if (auto error = findSlots(setup, options, listener)) return error;
   if (setup.null_machine)
-    messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
-  if (auto error = settleUnavailable(setup, messages)) return error;
-  if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
-  shareDevices(setup, messages);
-  sayChoices(setup, messages);
+    listener.message("the GPUs are null cards, which compute nothing: no verdict comes from this run");
+  if (auto error = settleUnavailable(setup, listener)) return error;
+  if (auto error = settleInfeasible(setup, options.try_infeasible, listener)) return error;
+  shareDevices(setup, listener);
+  sayChoices(setup, listener);
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   if (!environment) return environment.takeError();
   setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
-  findHeater(setup, options, messages);
-  if (auto error = spreadOverNodes(setup, options, messages)) return error;
+  findHeater(setup, options, listener);
+  if (auto error = spreadOverNodes(setup, options, listener)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
@@ -129,16 +126,16 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   return setup;
 }
 
-llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::function<llvm::Error()>& tick) {
+llvm::Error digestAll(Setup& setup, const EngineOptions& options, const Tick& tick) {
   setup.files = FileWatch(setup.plan, setup.command_files);
   auto digests = digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
-      return llvm::createStringError(
-          fmt::format("{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
-                      "`expc plan --lock`",
-                      path, digest, locked->second));
+      return base::failure(
+          "{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
+          "`expc plan --lock`",
+          path, digest, locked->second);
   if (!options.scratch.empty()) setup.copies = scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   if (setup.match.command)
@@ -149,89 +146,75 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
 
 /// A run that starts no trial has no session of its own: the newest there is on its nodes, whatever the lane, stands
 /// in.
-llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now, std::string_view outcome) {
+llvm::Error recordRun(const Env& env, std::string_view outcome) {
   std::set<std::vector<std::string>> own;
-  for (unsigned lane = 0; lane < setup.lanes.size(); ++lane) own.insert(sessionPlace(setup, lane, {"", 1}).nodes);
-  const auto& sessions = store.contents().sessions();
+  for (unsigned lane = 0; lane < env.setup.lanes.size(); ++lane)
+    own.insert(sessionPlace(env.setup, lane, {"", 1}).nodes);
+  const auto& sessions = env.store.contents().sessions();
   const auto newest = std::find_if(sessions.rbegin(), sessions.rend(),
                                    [&](const auto& session) { return own.count(session.second.where.nodes) != 0; });
   if (newest == sessions.rend()) return llvm::Error::success();
-  auto id = store.addRun(runRecord(setup, newest->first, now));
+  auto id = env.store.addRun(env.record(newest->first));
   if (!id) return id.takeError();
-  return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
+  return env.store.endRun(*id, env.now(), outcome, store::judgedText(env.setup.plan));
 }
 
 /// One call of run(), once the results folder is ours.
 class Execution {
  public:
-  Execution(const Setup& setup, const EngineOptions& options, const Interrupts& interrupts, store::Store& store,
-            ProgressListener& listener, Traces& traces, RunOutcome& outcome)
-      : setup_(setup),
-        options_(options),
-        interrupts_(interrupts),
-        store_(store),
-        listener_(listener),
-        traces_(traces),
-        outcome_(outcome),
-        index_(setup.plan, analysis::Index::Keep::ForRun) {}
+  explicit Execution(const Env& env)
+      : env_(env), setup_(env.setup), options_(env.options), index_(setup_.plan, analysis::Index::Keep::ForRun) {}
 
   llvm::Error run() {
     load();
     if (!needsTrials(index_)) {
       const std::string lacking = analysis::shortfallText(index_);
-      outcome_.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
+      env_.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
       const std::string early = analysis::endedAtLookText(index_);
-      say(!early.empty()    ? "nothing to run: " + early
-          : lacking.empty() ? fmt::format("nothing to run: all {} trials are there", outcome_.reused)
-                            : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
-      return recordRun(setup_, store_, now(), store::Run::kNothingToDo);
+      env_.listener.say("nothing to run: {}", !early.empty() ? early
+                                              : lacking.empty()
+                                                  ? fmt::format("all {} trials are there", env_.outcome.reused)
+                                                  : lacking + "; --retry-failed tries them again");
+      return recordRun(env_, store::Run::kNothingToDo);
     }
     if (budgetSpent(index_)) {
-      outcome_.ending = Ending::BudgetSpent;
-      say(budgetText(index_));
-      return recordRun(setup_, store_, now(), "budget spent");
+      env_.outcome.ending = Ending::BudgetSpent;
+      env_.listener.message(budgetText(index_));
+      return recordRun(env_, "budget spent");
     }
     if (auto error = copyData()) return stopped(std::move(error));
     return campaign();
   }
 
  private:
-  store::Moment now() const { return {options_.clock->wall(), options_.clock->boot()}; }
-
-  void say(std::string text) {
-    listener_.message(text);
-    outcome_.messages.push_back(std::move(text));
-  }
-
   void load() {
-    store::Results results = store_.load(setup_.plan, setup_.match);
+    store::Results results = env_.store.load(setup_.plan, setup_.match);
     for (const store::Session& session : results.sessions) index_.add(session);
     for (const store::Trial& trial : results.trials) index_.add(trial);
     for (store::PastLook& look : results.looks) index_.add(std::move(look));
-    outcome_.null_cards = setup_.null_machine != nullptr;
-    for (const std::string& why : results.not_counted_reasons) say("kept, not counted: " + why);
+    env_.outcome.null_cards = setup_.null_machine != nullptr;
+    for (const std::string& why : results.not_counted_reasons) env_.listener.say("kept, not counted: {}", why);
     index_.startRun(options_);
-    outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
+    env_.outcome.reused = options_.fresh ? 0 : index_.tally().valid;
   }
 
   /// By an error, or by the user.
   llvm::Error stopped(llvm::Error error) {
-    if (!interrupts_.requested()) return error;
+    if (!env_.interrupts.requested()) return error;
     llvm::consumeError(std::move(error));
-    outcome_.ending = Ending::Interrupted;
-    return recordRun(setup_, store_, now(), "interrupted");
+    env_.outcome.ending = Ending::Interrupted;
+    return recordRun(env_, "interrupted");
   }
 
   llvm::Error copyData() {
     if (setup_.copies.empty()) return llvm::Error::success();
     const auto tick = [&]() -> llvm::Error {
-      return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
-                                     : store_.heartbeat();
+      return env_.interrupts.requested() ? base::failure("interrupted while data were copied") : env_.store.heartbeat();
     };
-    if (auto error = makeCopies(setup_, tick, [this](std::string text) { say(std::move(text)); })) return error;
+    if (auto error = makeCopies(setup_, tick, tell_)) return error;
     const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
-    say(fmt::format("trials read their data from {}{}", options_.scratch,
-                    nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes)));
+    env_.listener.say("trials read their data from {}{}", options_.scratch,
+                      nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes));
     return llvm::Error::success();
   }
 
@@ -239,9 +222,7 @@ class Execution {
     if (options_.launcher) return campaignOn(*options_.launcher);
     if (setup_.nodes) return campaignOnNodes();
     if (auto error = leaseDevices()) return error;
-    LocalLauncher launcher(
-        localWorkers("worker-server"), interrupts_, [this](std::string text) { say(std::move(text)); }, *options_.clock,
-        setup_.lanes.size());
+    LocalLauncher launcher(localWorkers("worker-server"), env_.interrupts, tell_, env_.clock, setup_.lanes.size());
     if (auto error = launcher.ready()) return stopped(std::move(error));
     return campaignOn(launcher);
   }
@@ -252,10 +233,9 @@ class Execution {
                            options_.device_locks, owner()};
       return llvm::json::Object{{"begin", plan::written(task)}};
     };
-    const Nodes::Say tell = [this](std::string text) { say(std::move(text)); };
-    auto begun = setup_.nodes->ask("begun", begin, tell);
+    auto begun = setup_.nodes->ask("begun", begin, tell_);
     if (!begun) return stopped(begun.takeError());
-    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell, *options_.clock);
+    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock);
     return campaignOn(launcher);
   }
 
@@ -276,24 +256,18 @@ class Execution {
     if (setup_.null_machine) return llvm::Error::success();
     std::vector<std::string> notes;
     auto leases = machine::DeviceLeases::take(setup_.slots, options_.device_locks, owner(), notes);
-    for (std::string& note : notes) say(std::move(note));
+    for (const std::string& note : notes) env_.listener.message(note);
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
     return llvm::Error::success();
   }
 
-  llvm::Error campaignOn(Launcher& launcher) {
-    const Env env{*options_.clock, interrupts_, launcher, store_, listener_, &leases_};
-    return Campaign(setup_, options_, env, index_, traces_, outcome_).run();
-  }
+  llvm::Error campaignOn(Launcher& launcher) { return Campaign(env_, launcher, leases_, index_).run(); }
 
+  const Env& env_;
   const Setup& setup_;
   const EngineOptions& options_;
-  const Interrupts& interrupts_;
-  store::Store& store_;
-  ProgressListener& listener_;
-  Traces& traces_;
-  RunOutcome& outcome_;
+  const Say tell_ = [this](const std::string& text) { env_.listener.message(text); };
   analysis::Index index_;
   machine::DeviceLeases leases_;
 };
@@ -303,9 +277,6 @@ class Execution {
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Interrupts interrupts;
   RunOutcome outcome;
-  auto tell = [&, told = size_t(0)]() mutable {
-    for (; told < outcome.messages.size(); ++told) listener.message(outcome.messages[told]);
-  };
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
@@ -313,28 +284,25 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     if (!folder->empty()) *folder = std::filesystem::absolute(*folder).lexically_normal().string();
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
-  auto setup = prepare(plan, absolute, interrupts, outcome.messages);
-  tell();
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
     if (!interrupts.requested()) return error;
     llvm::consumeError(std::move(error));
     outcome.ending = Ending::Interrupted;
     return outcome;
   };
+  auto setup = prepare(plan, absolute, interrupts, listener);
   if (!setup) return stopped(setup.takeError());
-  auto store = store::Store::openForWriting(absolute.results, outcome.messages);
-  tell();
+  std::vector<std::string> messages;
+  auto store = store::Store::openForWriting(absolute.results, messages);
+  for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
   auto error = digestAll(*setup, options, [&]() -> llvm::Error {
-    return interrupts.requested() ? llvm::createStringError("interrupted while the data was read") : store->heartbeat();
+    return interrupts.requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
   });
   if (error) return stopped(std::move(error));
-  error = Execution(*setup, absolute, interrupts, *store, listener, traces, outcome).run();
+  error = Execution(Env{*setup, absolute, interrupts, *store, listener, traces, outcome}).run();
   listener.finished();
-  if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) {
-    listener.message(text);
-    outcome.messages.push_back(text);
-  }
+  if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
   llvm::Error closing = store->close();
   if (error) {
     llvm::consumeError(std::move(closing));
@@ -351,16 +319,17 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   if (!files) return files.takeError();
   if (!store::isStore(options.results)) return store::Results{};
   Interrupts interrupts;
-  std::vector<std::string> untold;
-  auto setup = prepare(plan, options, interrupts, untold);
+  ProgressListener nobody;
+  auto setup = prepare(plan, options, interrupts, nobody);
   if (!setup) return setup.takeError();
   bool over = false;
   auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
     over = interrupts.requested() || options.clock->boot() > end;
-    return over ? llvm::createStringError("not read to its end") : llvm::Error::success();
+    return over ? base::failure("not read to its end") : llvm::Error::success();
   });
   if (error && !over) return error;
   if (over) return llvm::consumeError(std::move(error)), std::nullopt;
+  std::vector<std::string> untold;
   auto store = store::Store::openForReading(options.results, untold);
   if (!store) return store.takeError();
   return store->load(plan, setup->match);

@@ -66,9 +66,8 @@ enum class Ending {
 struct RunOutcome {
   Ending ending = Ending::Complete;
   unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;  // of this run
-  unsigned reused = 0;                // valid trials that were there before
-  bool null_cards = false;            // the slots compute nothing
-  std::vector<std::string> messages;  // one line each, already shown by the listener
+  unsigned reused = 0;      // valid trials that were there before
+  bool null_cards = false;  // the slots compute nothing
 };
 
 /// Never starts a trial and returns an error when: a worker is missing or does not offer the plan's workload in the

@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -41,7 +40,7 @@ TEST_CASE("a plan runs to its end, in blocks of equal seed, and then has nothing
   TestFolder folder;
   EngineOptions options = optionsFor(folder);
   plan::Plan plan = nullPlan(3, 4, true);
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 15);
   store::Results results = resultsOf(plan, options);
@@ -68,7 +67,7 @@ TEST_CASE("more repetitions and more points continue what is there") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);
   runPlan(nullPlan(2, 2), options);
-  RunOutcome outcome = runPlan(nullPlan(2, 4), options);
+  Ran outcome = runPlan(nullPlan(2, 4), options);
   CHECK(outcome.trials == 4);
   CHECK(outcome.reused == 4);
   outcome = runPlan(nullPlan(3, 4), options);
@@ -77,8 +76,7 @@ TEST_CASE("more repetitions and more points continue what is there") {
   other.design.kinds[0].settings["steps"] = 6;
   outcome = runPlan(other, options);
   CHECK(outcome.trials == 4);
-  CHECK(std::any_of(outcome.messages.begin(), outcome.messages.end(),
-                    [](const std::string& text) { return has(text, "kept, not counted: 8 trials: other settings"); }));
+  CHECK(says(outcome, "kept, not counted: 8 trials: other settings"));
 }
 
 TEST_CASE("two devices make two ranks, and too many are not available") {
@@ -87,7 +85,7 @@ TEST_CASE("two devices make two ranks, and too many are not available") {
   options.devices = "1";
   plan::Plan plan = nullPlan(2, 2);
   plan.points[1].parameters["gpus"] = 2;
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK(outcome.trials == 2);
   CHECK((outcome.ending == Ending::Complete));
   plan.points[0].parameters["gpus"] = 2;
@@ -119,7 +117,7 @@ TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the 
     EngineOptions options = optionsFor(folder);
     options.timeout = 0.3;
     plan::Plan plan = faulty(one.fault);
-    RunOutcome outcome = runPlan(plan, options);
+    Ran outcome = runPlan(plan, options);
     store::Results results = resultsOf(plan, options);
     REQUIRE(!results.trials.empty());
     CHECK((results.trials[0].status == one.status));
@@ -178,7 +176,7 @@ TEST_CASE("a failed attempt is repeated, and one that works is enough") {
     point.parameters["fault_rate"] = 0.3;
   }
   options.attempts = 8;
-  RunOutcome outcome = runPlan(plan, options);
+  Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 12);
   CHECK(outcome.failed > 0);

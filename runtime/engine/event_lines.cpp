@@ -21,10 +21,7 @@ std::string excerpt(std::string_view line) {
 }  // namespace
 
 void EventLines::refuse(std::string why, std::vector<RankReport>& reports) {
-  RankReport report;
-  report.what = RankReport::What::Nonsense;
-  report.text = std::move(why);
-  reports.push_back(std::move(report));
+  reports.push_back({.what = RankReport::What::Nonsense, .text = std::move(why)});
   over_ = true;
   rest_.clear();
 }
@@ -35,10 +32,7 @@ void EventLines::take(std::string_view line, std::vector<RankReport>& reports) {
     const std::string why = llvm::toString(event.takeError());
     return refuse(fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), why), reports);
   }
-  RankReport report;
-  report.what = RankReport::What::Said;
-  report.event = std::move(*event);
-  reports.push_back(std::move(report));
+  reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
 }
 
 std::vector<RankReport> EventLines::add(std::string_view bytes) {

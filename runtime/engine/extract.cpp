@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
 #include "runtime/store/files.h"
 #include "runtime/store/match.h"
@@ -30,8 +32,11 @@ std::optional<double> energyIn(const std::string& environment) {
   auto parsed = plan::parseJson(environment);
   if (!parsed) llvm::consumeError(parsed.takeError());
   const llvm::json::Object* object = parsed ? parsed->getAsObject() : nullptr;
-  const llvm::json::Object* readings = object ? object->getObject("readings") : nullptr;
-  return readings ? validity::energyOf(validity::readingsFromJson(*readings)) : std::nullopt;
+  const llvm::json::Value* kept = object ? object->get("readings") : nullptr;
+  if (!kept) return std::nullopt;
+  auto readings = plan::readRecord<validity::Readings>(*kept, "what was seen");
+  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // by another version
+  return validity::energyOf(*readings);
 }
 
 /// Trials that lack the same.
@@ -124,7 +129,7 @@ class Extraction {
                                            {"outputs", plan::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
-        return llvm::createStringError(fmt::format("the worker '{}' did not answer for each output", worker_));
+        return base::failure("the worker '{}' did not answer for each output", worker_);
       for (size_t i = first; i < last; ++i)
         if (auto error = take(batch.trials[i].first, batch.trials[i].second, (*lines)[i - first])) return error;
     }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/store/match.h"
 
@@ -19,10 +20,10 @@ std::string pathOf(const plan::Plan& plan, const std::string& data) {
 }
 
 llvm::Error changed(const std::string& path, bool gone) {
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "'{}' {} since this run began, so what comes is not comparable with what was measured. All of that is "
       "kept, and the same command measures anew with the file as it is then",
-      path, gone ? "has vanished" : "has changed"));
+      path, gone ? "has vanished" : "has changed");
 }
 
 }  // namespace
@@ -48,8 +49,7 @@ FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& fi
 }
 
 llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
-                             const std::map<std::string, std::string>& digests,
-                             const std::function<llvm::Error()>& tick) {
+                             const std::map<std::string, std::string>& digests, const Tick& tick) {
   const std::string command = store::commandKey(plan.workloads[point.workload]);
   const std::set<std::string> data = store::dataPathsOf(point, plan.data_paths);
   std::vector<std::string> keys(data.begin(), data.end());

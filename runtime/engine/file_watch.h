@@ -6,7 +6,6 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,7 +38,7 @@ class FileWatch {
   /// Whether what a trial of `point` reads is still what `digests` say. Contents are read only where a stamp differs.
   /// The error names the file and the way out.
   llvm::Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
-                    const std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
+                    const std::map<std::string, std::string>& digests, const Tick& tick);
 
   /// While it lives we give files links, or take such away: of those that were as noted this is no change.
   class Linking {

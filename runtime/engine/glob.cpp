@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::engine {
@@ -112,14 +113,13 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
     Part part;
     if (name != "**") {
       auto glob = llvm::GlobPattern::create(name);
-      if (!glob)
-        return llvm::createStringError(fmt::format("the pattern '{}': {}", pattern, llvm::toString(glob.takeError())));
+      if (!glob) return base::failure("the pattern '{}': {}", pattern, llvm::toString(glob.takeError()));
       part = std::move(*glob);
     }
     names.push_back(name);
     parts.push_back(std::move(part));
   }
-  if (parts.empty()) return llvm::createStringError("an empty pattern names no file");
+  if (parts.empty()) return base::failure("an empty pattern names no file");
   fs::path closed = fs::path(except).lexically_normal();
   if (!closed.has_filename()) closed = closed.parent_path();  // "results/"
   Walk walk(std::move(names), std::move(parts), std::move(closed));

@@ -6,7 +6,8 @@
 #include <llvm/Support/Error.h>
 
 #include <csignal>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "runtime/validity/readings.h"
 
 namespace expc::engine {
+
+/// Gets what a user should be told, a line at a time.
+using Say = std::function<void(std::string)>;
 
 struct TrialRequest {
   plan::TrialSpec spec;
@@ -44,14 +48,14 @@ struct RankReport {
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
   int pid = 0;
-  plan::Event event;
-  std::string text;
+  plan::Event event = {};
+  std::string text = {};
   int status = 0;  // as from waitpid
-  std::string
-      out_of_memory;       // Exited: how it is known that the kernel killed a process of this rank for memory; "": not
-  std::vector<int> stuck;  // Exited, Lost: processes of it that were killed and do not die; they keep its devices
-  double at = 0;           // boot time: of an exit when it happened, else when it was seen
-  std::shared_ptr<const validity::Readings> readings = nullptr;
+  /// Exited: how it is known that the kernel killed a process of this rank for memory; "": it did not.
+  std::string out_of_memory = {};
+  std::vector<int> stuck = {};  // Exited, Lost: processes of it that were killed and do not die; they keep its devices
+  double at = 0;                // boot time: of an exit when it happened, else when it was seen
+  std::optional<validity::Readings> readings = std::nullopt;
   bool with_node = false;  // Lost: together with the node that it ran on, which says nothing of the trial
 };
 

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/files/files.h"
@@ -27,8 +28,8 @@ constexpr size_t kMostRead = 2 << 20;
 
 }  // namespace
 
-LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
-                             const Clock& clock, unsigned lanes)
+LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, Say say, const Clock& clock,
+                             unsigned lanes)
     : interrupts_(interrupts),
       say_(std::move(say)),
       clock_(clock),
@@ -53,20 +54,20 @@ llvm::Error LocalLauncher::ready(Server& server) {
   if (server.process.alive()) return llvm::Error::success();
   if (server.started) {
     if (++restarts_ > kMaxRestarts) {
-      return llvm::createStringError(
-          fmt::format("the worker's launch server died {} times; see {}. What was measured is kept, and the same "
-                      "command continues",
-                      restarts_, log_));
+      return base::failure(
+          "the worker's launch server died {} times; see {}. What was measured is kept, and the same "
+          "command continues",
+          restarts_, log_);
     }
     say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
                      kMaxRestarts));
   }
   const std::optional<FileStamp> program = stampOf(server.path);
   if (server.program && program && server.program != program) {
-    return llvm::createStringError(
-        fmt::format("the worker '{}' has been changed since this run began: what was measured is kept, "
-                    "and the same command continues with the one that is there then",
-                    server.path));
+    return base::failure(
+        "the worker '{}' has been changed since this run began: what was measured is kept, "
+        "and the same command continues with the one that is there then",
+        server.path);
   }
   server.program = program;
   auto process = WorkerServer::start(server.path, log_, interrupts_, environment_);
@@ -131,7 +132,7 @@ void LocalLauncher::watch(uint64_t id, const TrialRequest& request) {
 
 llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
   const auto failed = [](const std::string& what, int error) {
-    return llvm::createStringError(fmt::format("{}: {}; what was measured before is kept", what, std::strerror(error)));
+    return base::failure("{}: {}; what was measured before is kept", what, std::strerror(error));
   };
   const std::string log = request.log(number);
   const base::Descriptor log_fd(files::openLog(log));
@@ -284,12 +285,8 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.at = reply.at;
     }
     const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
-    if (over) {
-      RankReport seen;
-      seen.what = RankReport::What::Readings;
-      seen.readings = std::make_shared<const validity::Readings>(monitor_.end(id, clock_.boot()));
-      add(reports, id, rank->number, std::move(seen));
-    }
+    if (over)
+      add(reports, id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
     add(reports, id, rank->number, std::move(report));
     if (over) trials_.erase(found);
     return;
@@ -354,11 +351,7 @@ void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector
     closePipe(id, rank, reports);
   }
   monitor_.end(id, clock_.boot());
-  RankReport report;
-  report.what = RankReport::What::Lost;
-  report.text = std::move(why);
-  report.stuck = std::move(stuck);
-  add(reports, id, 0, std::move(report));
+  add(reports, id, 0, {.what = RankReport::What::Lost, .text = std::move(why), .stuck = std::move(stuck)});
 }
 
 }  // namespace expc::engine

@@ -2,7 +2,6 @@
 
 // Runs trials on this machine: through a launch server for each worker program, which forks their ranks.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,8 +29,8 @@ struct LocalWorkers {
 
 class LocalLauncher final : public Launcher {
  public:
-  LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
-                const Clock& clock = Clock::real(), unsigned lanes = 1);
+  LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, Say say, const Clock& clock = Clock::real(),
+                unsigned lanes = 1);
 
   LauncherDescription describe() const override;
   llvm::Expected<uint64_t> start(const TrialRequest& request) override;
@@ -83,7 +82,7 @@ class LocalLauncher final : public Launcher {
   RankReport& add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report);
 
   const Interrupts& interrupts_;
-  const std::function<void(std::string)> say_;
+  const Say say_;
   const Clock& clock_;
   const unsigned lanes_;
   const Environment environment_;

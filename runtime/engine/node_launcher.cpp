@@ -17,17 +17,11 @@ using llvm::json::Value;
 // Clocks of two machines run apart by less than this share.
 constexpr double kDrift = 1e-4;
 
-RankReport lostWith(const std::string& why) {
-  RankReport report;
-  report.what = RankReport::What::Lost;
-  report.text = why;
-  report.with_node = true;
-  return report;
-}
+RankReport lostWith(const std::string& why) { return {.what = RankReport::What::Lost, .text = why, .with_node = true}; }
 
 }  // namespace
 
-NodeLauncher::NodeLauncher(Nodes& nodes, unsigned lanes, std::function<void(std::string)> say, const Clock& clock)
+NodeLauncher::NodeLauncher(Nodes& nodes, unsigned lanes, Say say, const Clock& clock)
     : nodes_(nodes), lanes_(lanes), say_(std::move(say)), clock_(clock) {}
 
 llvm::Expected<uint64_t> NodeLauncher::start(const TrialRequest& request) {

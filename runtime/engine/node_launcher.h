@@ -2,7 +2,6 @@
 
 // Runs trials on nodes, through their agents.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@ namespace expc::engine {
 class NodeLauncher final : public Launcher {
  public:
   /// Agents that have begun, which must outlive it. `lanes`: of all of them together.
-  NodeLauncher(Nodes& nodes, unsigned lanes, std::function<void(std::string)> say, const Clock& clock = Clock::real());
+  NodeLauncher(Nodes& nodes, unsigned lanes, Say say, const Clock& clock = Clock::real());
 
   LauncherDescription describe() const override { return {"nodes", lanes_}; }
   llvm::Expected<uint64_t> start(const TrialRequest& request) override;
@@ -40,7 +39,7 @@ class NodeLauncher final : public Launcher {
 
   Nodes& nodes_;
   const unsigned lanes_;
-  const std::function<void(std::string)> say_;
+  const Say say_;
   const Clock& clock_;
   std::map<uint64_t, Trial> trials_;
   uint64_t next_trial_ = 1;

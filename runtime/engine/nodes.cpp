@@ -45,7 +45,7 @@ llvm::Error missing(const Node& node, const std::string& why) {
 
 }  // namespace
 
-std::vector<Object> Node::hear(const std::function<void(std::string)>& say) {
+std::vector<Object> Node::hear(const Say& say) {
   std::vector<Object> rest;
   for (Object& said : lines.receive())
     if (const auto text = said.getString("say"))
@@ -122,7 +122,7 @@ llvm::Error Nodes::meet() {
 }
 
 llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::function_ref<Object(const Node&)> question,
-                                              const Say& say, const std::function<llvm::Error()>& tick, double until) {
+                                              const Say& say, const Tick& tick, double until) {
   for (Node& node : nodes_)
     if (Object asked = question(node); !asked.empty()) node.lines.send(asked);
   std::vector<Value> answers(nodes_.size(), nullptr);

@@ -8,7 +8,6 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -41,14 +40,12 @@ struct Node : Introduction {  // no two have the same name
   bool has_told = false;  // `ahead` is known
 
   /// What it has said meanwhile, but for what is for people, which `say` gets.
-  std::vector<llvm::json::Object> hear(const std::function<void(std::string)>& say);
+  std::vector<llvm::json::Object> hear(const Say& say);
 };
 
 /// All of them, from their start to their end: with this object the agents end, and what they run.
 class Nodes {
  public:
-  using Say = std::function<void(std::string)>;
-
   /// Starts the agents and waits until all are there. What is said at their start, or by them to nobody, is in the
   /// folder `nodes` of `results`. The error names the first that is missing, with the end of that; an interrupt is an
   /// error, too. `interrupts` must outlive them.
@@ -64,8 +61,7 @@ class Nodes {
   /// error. The error names the node that says no or is gone, or is that of `tick`; an interrupt is one, too.
   llvm::Expected<std::vector<llvm::json::Value>> ask(
       llvm::StringRef key, llvm::function_ref<llvm::json::Object(const Node&)> question, const Say& say,
-      const std::function<llvm::Error()>& tick = [] { return llvm::Error::success(); },
-      double until = std::numeric_limits<double>::infinity());
+      const Tick& tick = [] { return llvm::Error::success(); }, double until = std::numeric_limits<double>::infinity());
 
  private:
   explicit Nodes(const Interrupts& interrupts) : interrupts_(interrupts) {}

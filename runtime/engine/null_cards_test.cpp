@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/engine/null_machine.h"
 #include "runtime/engine/placement.h"
+#include "runtime/engine/setup.h"
 #include "runtime/engine/worker_client.h"
 #include "tests/support/engine/run.h"
 
@@ -49,11 +49,6 @@ std::string errorOf(const EngineOptions& options) {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-bool says(const RunOutcome& outcome, std::string_view part) {
-  return std::any_of(outcome.messages.begin(), outcome.messages.end(),
-                     [&](const std::string& message) { return has(message, part); });
-}
-
 /// A worker that describes itself as written by a CUDA of this version, with a variable of its own among the libraries.
 std::string describingWorker(const TestFolder& folder, int cuda) {
   const std::string path = folder.path + "/worker";
@@ -75,7 +70,7 @@ TEST_CASE("what null cards measured is marked in the store and counts for nothin
   }
   const FakeGpus gpus(kNull);
   options.null_gpus = machine::NullGpus{};
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK(outcome.null_cards);
   CHECK(outcome.valid == 4);
   CHECK(outcome.reused == 0);
@@ -100,7 +95,7 @@ TEST_CASE("null cards that nobody asked for are not used, and it is said") {
   TestFolder folder;
   const FakeGpus gpus(kNull);
   const EngineOptions options = optionsFor(folder);
-  const RunOutcome outcome = runPlan(nullPlan(1, 1), options);
+  const Ran outcome = runPlan(nullPlan(1, 1), options);
   CHECK(!outcome.null_cards);
   CHECK(says(outcome, "are not used (--null-gpus found uses them)"));
   CHECK(has(resultsOf(nullPlan(1, 1), options).trials.at(0).devices, "\"device\":\"cpu\""));
@@ -111,7 +106,7 @@ TEST_CASE("a session on GPUs begins with load on all of them, and one that goes 
   const FakeGpus gpus(kReal);
   EngineOptions options = optionsFor(folder);
   options.heat_up_seconds = 0.02;
-  const RunOutcome outcome = runPlan(nullPlan(1, 1), options);
+  const Ran outcome = runPlan(nullPlan(1, 1), options);
   CHECK(!says(outcome, "not heated up"));
   for (const char* rank : {"0", "1"}) {
     const std::string log = options.results + "/logs/heat-up." + rank + ".log";
@@ -133,13 +128,13 @@ TEST_CASE("the GPUs of commands are heated up too, and where nothing can do it t
   EngineOptions options = optionsFor(folder);
   options.command_worker = EXPC_COMMAND_WORKER;
   options.heat_up_seconds = 0.02;
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK(outcome.valid == 1);
   CHECK(!says(outcome, "cold"));
   CHECK(contents(options.results + "/logs/heat-up.1.log") == "rank 1 of 2 is heated up\n");
   options.results += "-without";
   options.cuda_worker = folder.path + "/expc-worker-cuda";
-  const RunOutcome cold = runPlan(plan, options);
+  const Ran cold = runPlan(plan, options);
   CHECK(cold.valid == 1);
   CHECK(says(cold, "the GPUs start cold: the worker '" + options.cuda_worker + "' cannot be started"));
 }

@@ -1,9 +1,10 @@
-#include "runtime/engine/preparation.h"
+// Campaign: what runs once for several trials of a command: a build, a download.
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/progress.h"
@@ -77,15 +78,14 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const double begin = env_.clock.boot();
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
-  auto end = runTrial(env_.launcher, env_.interrupts, request, hooks, env_.clock);
+  auto end = runTrial(launcher_, env_.interrupts, request, hooks, env_.clock);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
-    return llvm::createStringError(
-        fmt::format("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
-                    workload.name, plan_.label(point), end->reason, plan::outputsOf(folder)));
-  say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point),
-                  durationText(env_.clock.boot() - begin)));
+    return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
+                         workload.name, plan_.label(point), end->reason, plan::outputsOf(folder));
+  env_.listener.say("prepared {} for {} in {}", workload.name, plan_.label(point),
+                    durationText(env_.clock.boot() - begin));
   return files::write(markOf(folder), "", files::Links::Refused);
 }
 

@@ -2,10 +2,13 @@
 
 // What a run tells while it goes on, and the two ways to show it.
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/plan.h"
@@ -14,11 +17,8 @@
 namespace expc::engine {
 
 struct TrialNote {
-  int64_t trial = 0;
   std::string point_label;  // "precision=fp32 gpus=2"
   plan::TrialKind kind = plan::TrialKind::Timed;
-  uint64_t block = 0;  // number within its kind
-  unsigned attempt = 1;
   unsigned done = 0;                        // trials of this run that ended before it
   unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
@@ -32,6 +32,10 @@ class ProgressListener {
   virtual ~ProgressListener() = default;
   /// A line the user should see: a stale lease, a new session, what is reused.
   virtual void message(std::string_view /*text*/) {}
+  template <typename... Args>
+  void say(fmt::format_string<Args...> text, Args&&... args) {
+    message(fmt::format(text, std::forward<Args>(args)...));
+  }
   virtual void blockStarted(plan::TrialKind /*kind*/, uint64_t /*number*/, unsigned /*points*/) {}
   virtual void trialStarted(const TrialNote&) {}
   /// The worker's own progress within the trial; may come often.

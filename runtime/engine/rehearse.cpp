@@ -57,17 +57,129 @@ class Rehearser {
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
   }
 
-  llvm::Expected<RehearsalOutcome> run();
+  llvm::Expected<RehearsalOutcome> run() {
+    auto known = rehearsal::read(options_.results, setup_.plan.study);
+    if (!known) return known.takeError();
+    known_ = std::move(*known);
+    outcome_.study.study = setup_.plan.study;
+    for (const plan::Point& point : setup_.plan.points) {
+      if (!whyNot(point).empty()) continue;
+      ++(isKept(point) ? outcome_.kept : expected_);
+    }
+    if (outcome_.kept > 0) {
+      listener_.say("{} point{} kept: this worker has rehearsed {} on such cards (--again does it anew)", outcome_.kept,
+                    outcome_.kept == 1 ? " is" : "s are", outcome_.kept == 1 ? "it" : "them");
+    }
+    for (const plan::Point& point : setup_.plan.points) {
+      if (const std::string why = whyNot(point); !why.empty()) {
+        if (auto error = leaveOut(point, why)) return error;
+      } else if (isKept(point)) {
+        outcome_.study.put(*known_.find(point.id));
+      } else if (!interrupts_.requested()) {
+        if (auto error = rehearse(point)) return error;
+      }
+    }
+    launcher_.stop();
+    listener_.finished();
+    outcome_.interrupted = interrupts_.requested();
+    return std::move(outcome_);
+  }
 
  private:
-  bool isKept(const plan::Point& point) const;
-  std::string whyNot(const plan::Point& point) const;
-  std::string missingData(const plan::Point& point) const;
-  llvm::Error leaveOut(const plan::Point& point, std::string why);
-  llvm::Error rehearse(const plan::Point& point);
-  TrialRequest request(const plan::Point& point) const;
-  rehearsal::Point blank(const plan::Point& point) const;
-  llvm::Error write(const rehearsal::Point& point);
+  /// What failed may have been mended outside of study and worker, so it is never kept.
+  bool isKept(const plan::Point& point) const {
+    const rehearsal::Point* seen = options_.again ? nullptr : known_.find(point.id);
+    return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
+           seen->worker_build == setup_.workerOf(setup_.workloadOf(point)).description.build;
+  }
+
+  /// "" of a point that can be rehearsed.
+  std::string whyNot(const plan::Point& point) const {
+    return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
+  }
+
+  llvm::Error leaveOut(const plan::Point& point, std::string why) {
+    rehearsal::Point seen = blank(point);
+    seen.reason = std::move(why);
+    outcome_.study.put(seen);
+    // What other cards have shown stays in the file.
+    const rehearsal::Point* before = known_.find(point.id);
+    const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
+    return stays ? llvm::Error::success() : write(seen);
+  }
+
+  llvm::Error rehearse(const plan::Point& point) {
+    rehearsal::Point seen = blank(point);
+    TrialNote shown;
+    shown.rehearsal = true;
+    shown.point_label = seen.label;
+    shown.done = outcome_.rehearsed;
+    shown.expected = expected_;
+    if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
+    listener_.trialStarted(shown);
+    const std::string missing = missingData(point);
+    TrialHooks hooks;
+    hooks.tick = [this] { return lease_.heartbeat(); };
+    hooks.progress = [&](const plan::Event& event) {
+      listener_.trialProgress(shown, event.phase, event.done, event.total);
+    };
+    auto end = runTrial(launcher_, interrupts_, request(point), hooks);
+    if (!end) return end.takeError();
+    if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
+    seen.worker_build = setup_.built_in->description.build;
+    seen.outcome = outcomeOf(end->status);
+    seen.reason = end->reason;
+    if (seen.outcome == Outcome::Runs && !missing.empty()) {
+      seen.outcome = Outcome::LacksData;
+      seen.reason = missing;
+    }
+    seen.rehearsed = std::move(end->rehearsed);
+    seen.notes = std::move(end->notes);
+    seen.seconds = end->seconds;
+    spent_seconds_ += seen.seconds;
+    ++outcome_.rehearsed;
+    listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
+    outcome_.study.put(seen);
+    return write(seen);
+  }
+
+  /// Why a run would be refused; "" where all is there. The worker makes data up in its place, so that the rest is
+  /// seen.
+  std::string missingData(const plan::Point& point) const {
+    for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
+      if (auto missing = checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
+    return "";
+  }
+
+  TrialRequest request(const plan::Point& point) const {
+    constexpr plan::TrialKind kind = plan::TrialKind::Timed;
+    TrialRequest request =
+        requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
+    plan::TrialSpec& spec = request.spec;
+    spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
+    spec.rehearsal = true;
+    placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
+               setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
+    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+    request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
+    return request;
+  }
+
+  rehearsal::Point blank(const plan::Point& point) const {
+    rehearsal::Point seen;
+    seen.point = point.id;
+    const std::string label = setup_.plan.label(point);
+    seen.label = label.empty() ? "the only point" : label;
+    seen.estimates = point.estimates;
+    seen.cards = cards_;
+    seen.at = Clock::real().wall();
+    return seen;
+  }
+
+  llvm::Error write(const rehearsal::Point& point) {
+    known_.put(point);
+    return rehearsal::write(options_.results, known_);
+  }
 
   const Setup& setup_;
   const RehearsalOptions& options_;
@@ -83,137 +195,12 @@ class Rehearser {
   double spent_seconds_ = 0;
 };
 
-llvm::Expected<RehearsalOutcome> Rehearser::run() {
-  auto known = rehearsal::read(options_.results, setup_.plan.study);
-  if (!known) return known.takeError();
-  known_ = std::move(*known);
-  outcome_.study.study = setup_.plan.study;
-  for (const plan::Point& point : setup_.plan.points) {
-    if (!whyNot(point).empty()) continue;
-    ++(isKept(point) ? outcome_.kept : expected_);
-  }
-  if (outcome_.kept > 0) {
-    listener_.message(fmt::format("{} point{} kept: this worker has rehearsed {} on such cards (--again does it anew)",
-                                  outcome_.kept, outcome_.kept == 1 ? " is" : "s are",
-                                  outcome_.kept == 1 ? "it" : "them"));
-  }
-  for (const plan::Point& point : setup_.plan.points) {
-    if (const std::string why = whyNot(point); !why.empty()) {
-      if (auto error = leaveOut(point, why)) return error;
-    } else if (isKept(point)) {
-      outcome_.study.put(*known_.find(point.id));
-    } else if (!interrupts_.requested()) {
-      if (auto error = rehearse(point)) return error;
-    }
-  }
-  launcher_.stop();
-  listener_.finished();
-  outcome_.interrupted = interrupts_.requested();
-  return std::move(outcome_);
-}
-
-/// What failed may have been mended outside of study and worker, so it is never kept.
-bool Rehearser::isKept(const plan::Point& point) const {
-  const rehearsal::Point* seen = options_.again ? nullptr : known_.find(point.id);
-  return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
-         seen->worker_build == setup_.workerOf(setup_.workloadOf(point)).description.build;
-}
-
-/// "" of a point that can be rehearsed.
-std::string Rehearser::whyNot(const plan::Point& point) const {
-  return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
-}
-
-llvm::Error Rehearser::leaveOut(const plan::Point& point, std::string why) {
-  rehearsal::Point seen = blank(point);
-  seen.reason = std::move(why);
-  outcome_.study.put(seen);
-  // What other cards have shown stays in the file.
-  const rehearsal::Point* before = known_.find(point.id);
-  const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
-  return stays ? llvm::Error::success() : write(seen);
-}
-
-llvm::Error Rehearser::rehearse(const plan::Point& point) {
-  rehearsal::Point seen = blank(point);
-  TrialNote shown;
-  shown.rehearsal = true;
-  shown.point_label = seen.label;
-  shown.done = outcome_.rehearsed;
-  shown.expected = expected_;
-  if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
-  listener_.trialStarted(shown);
-  const std::string missing = missingData(point);
-  TrialHooks hooks;
-  hooks.tick = [this] { return lease_.heartbeat(); };
-  hooks.progress = [&](const plan::Event& event) {
-    listener_.trialProgress(shown, event.phase, event.done, event.total);
-  };
-  auto end = runTrial(launcher_, interrupts_, request(point), hooks);
-  if (!end) return end.takeError();
-  if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
-  seen.worker_build = setup_.built_in->description.build;
-  seen.outcome = outcomeOf(end->status);
-  seen.reason = end->reason;
-  if (seen.outcome == Outcome::Runs && !missing.empty()) {
-    seen.outcome = Outcome::LacksData;
-    seen.reason = missing;
-  }
-  seen.rehearsed = std::move(end->rehearsed);
-  seen.notes = std::move(end->notes);
-  seen.seconds = end->seconds;
-  spent_seconds_ += seen.seconds;
-  ++outcome_.rehearsed;
-  listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
-  outcome_.study.put(seen);
-  return write(seen);
-}
-
-/// Why a run would be refused; "" where all is there. The worker makes data up in its place, so that the rest is seen.
-std::string Rehearser::missingData(const plan::Point& point) const {
-  for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
-    if (auto missing = checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
-  return "";
-}
-
-TrialRequest Rehearser::request(const plan::Point& point) const {
-  constexpr plan::TrialKind kind = plan::TrialKind::Timed;
-  TrialRequest request =
-      requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
-  plan::TrialSpec& spec = request.spec;
-  spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-  spec.rehearsal = true;
-  placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
-             setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
-  request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
-  request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
-  return request;
-}
-
-rehearsal::Point Rehearser::blank(const plan::Point& point) const {
-  rehearsal::Point seen;
-  seen.point = point.id;
-  const std::string label = setup_.plan.label(point);
-  seen.label = label.empty() ? "the only point" : label;
-  seen.estimates = point.estimates;
-  seen.cards = cards_;
-  seen.at = Clock::real().wall();
-  return seen;
-}
-
-llvm::Error Rehearser::write(const rehearsal::Point& point) {
-  known_.put(point);
-  return rehearsal::write(options_.results, known_);
-}
-
 /// Everything that can refuse a rehearsal without touching the results folder.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
   assert(options.null_gpus && "a rehearsal is on null cards, whatever the machine has");
   Setup setup;
   setup.plan = plan;
-  std::vector<std::string> messages;
-  if (auto error = findSlots(setup, options, messages)) return error;
-  for (const std::string& message : messages) listener.message(message);
+  if (auto error = findSlots(setup, options, listener)) return error;
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
   // Where cores lie matters to times alone.
   markUnavailable(setup, /*places=*/false);

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
 
@@ -26,9 +27,9 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
-  return llvm::createStringError(
-      fmt::format("'{}' cannot be copied to '{}': {}; another folder is --scratch DIR, or `scratch` in a site file",
-                  copy.from, copy.to, why));
+  return base::failure(
+      "'{}' cannot be copied to '{}': {}; another folder is --scratch DIR, or `scratch` in a site file", copy.from,
+      copy.to, why);
 }
 
 /// Files that belong to nobody else, whatever `scratch` is: what is in them decides what is measured.
@@ -40,8 +41,7 @@ std::error_code makeOwnFolder(const fs::path& folder) {
 }
 
 /// In pieces, since a file may take minutes.
-llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to,
-                     const std::function<llvm::Error()>& tick) {
+llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to, const Tick& tick) {
   bool stopped = false;
   const int out = files::openLog(to.string());
   int code = out < 0 ? errno : 0;
@@ -62,7 +62,7 @@ llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::pa
 }
 
 /// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
-llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::function<llvm::Error()>& tick) {
+llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
   return files::eachFile(copy.from, [&](const std::string& path) -> llvm::Error {
     std::error_code failed;
     const fs::path target = path == copy.from ? to : to / fs::path(path).lexically_relative(copy.from);
@@ -119,7 +119,7 @@ Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& c
   return parameters;
 }
 
-llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick) {
+llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
   const fs::path to(copy.to), folder = to.parent_path(), part = files::temporaryBeside(folder.string());
   const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
     std::error_code none;

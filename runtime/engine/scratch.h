@@ -6,10 +6,10 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
-#include <functional>
 #include <map>
 #include <string>
 
+#include "runtime/engine/data.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
@@ -36,7 +36,7 @@ llvm::json::Object withCopies(llvm::json::Object parameters, const std::map<std:
 
 /// Makes the copy on this machine, unless it is there with that digest. Reading it for the digest leaves it in the page
 /// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,
-/// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces; its error ends it.
-llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick);
+/// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces.
+llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick);
 
 }  // namespace expc::engine

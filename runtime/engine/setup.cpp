@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/placement.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/null_gpus.h"
@@ -19,11 +23,11 @@ llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescriptio
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
-  return llvm::createStringError(
-      fmt::format("{} version {} is not in this build of {} ('{}'; it has {}): build worker and expc from one "
-                  "tree, or name the right worker with --worker PATH",
-                  workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
-                  offered.empty() ? "none" : offered));
+  return base::failure(
+      "{} version {} is not in this build of {} ('{}'; it has {}): build worker and expc from one "
+      "tree, or name the right worker with --worker PATH",
+      workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
+      offered.empty() ? "none" : offered);
 }
 
 /// A driver runs the CUDA of its own major version and what came before.
@@ -32,10 +36,10 @@ llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& wo
   const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
   if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return llvm::Error::success();
   const auto text = [](int64_t version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "the NVIDIA driver {} is too old: it runs CUDA up to {}, '{}' was built for {}. Update the driver, or measure on "
       "the CPU with --devices cpu:N",
-      machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for)));
+      machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for));
 }
 
 /// Asks for cores of another socket where there is none.
@@ -94,15 +98,30 @@ std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, uns
 
 }  // namespace
 
+llvm::Expected<std::unique_ptr<const NullMachine>> NullMachine::make() {
+  std::error_code ignored;
+  std::string name = (std::filesystem::temp_directory_path(ignored) / "expc-null-XXXXXX").string();
+  if (!mkdtemp(name.data())) {
+    return base::failure("no folder for the null cards: {}: {}; name a folder for temporary files in TMPDIR", name,
+                         std::strerror(errno));
+  }
+  return std::unique_ptr<const NullMachine>(new NullMachine(std::move(name)));
+}
+
+NullMachine::~NullMachine() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
 std::vector<std::string> commandVariables(const Setup& setup) {
   std::vector<std::string> variables = setup.command_environment.variables;
   variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
   return variables;
 }
 
-llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
+llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener) {
   setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
-  messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
+  for (const std::string& note : setup.machine.notes) listener.message(note);
   machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
@@ -128,7 +147,7 @@ void markUnavailable(Setup& setup, bool places) {
   }
 }
 
-void shareDevices(Setup& setup, std::vector<std::string>& messages) {
+void shareDevices(Setup& setup, ProgressListener& listener) {
   const unsigned asked = setup.plan.design.share, slots = setup.slots.size();
   if (asked <= 1) return;
   unsigned least = 1;
@@ -140,10 +159,7 @@ void shareDevices(Setup& setup, std::vector<std::string>& messages) {
     sets = divided(all, slots, lanes, least);
   const std::string fewer =
       fmt::format(" (the design would share {}; its points need up to {} of the {} devices)", asked, least, slots);
-  if (sets.empty()) {
-    messages.push_back("blocks run one after the other" + fewer);
-    return;
-  }
+  if (sets.empty()) return listener.say("blocks run one after the other{}", fewer);
   setup.lanes.clear();
   std::string shown;
   for (const machine::AlikeSets::Set& set : sets) {
@@ -155,8 +171,8 @@ void shareDevices(Setup& setup, std::vector<std::string>& messages) {
       shown += fmt::format("{}{}", &slot == &lane.slots.front() ? "" : "+", slot.index);
     setup.lanes.push_back(std::move(lane));
   }
-  messages.push_back(fmt::format("{} blocks run beside each other, on the devices {}{}", sets.size(), shown,
-                                 sets.size() < asked ? fewer : ""));
+  listener.say("{} blocks run beside each other, on the devices {}{}", sets.size(), shown,
+               sets.size() < asked ? fewer : "");
 }
 
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {

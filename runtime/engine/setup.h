@@ -16,7 +16,6 @@
 #include "runtime/engine/file_watch.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/nodes.h"
-#include "runtime/engine/null_machine.h"
 #include "runtime/engine/scratch.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
@@ -43,6 +42,23 @@ struct LaneDevices {
   std::vector<unsigned> nodes() const;  // `node` and those beyond it
   /// How many of these nodes a point takes: as few as have its devices.
   unsigned nodesFor(const plan::Point& point) const;
+};
+
+/// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work. Gone with
+/// this object.
+class NullMachine {
+ public:
+  /// The error names the folder for temporary files that cannot be written.
+  static llvm::Expected<std::unique_ptr<const NullMachine>> make();
+  ~NullMachine();
+  NullMachine(const NullMachine&) = delete;
+  NullMachine& operator=(const NullMachine&) = delete;
+
+  std::string file() const { return folder_ + "/machine"; }
+
+ private:
+  explicit NullMachine(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
 };
 
 struct Setup {
@@ -78,7 +94,7 @@ struct Setup {
 std::vector<std::string> commandVariables(const Setup& setup);
 
 /// Finds the slots, and what the workers need where these are null cards.
-llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages);
+llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener);
 
 /// Marks points that need more devices than there are; with `places` also those whose cores or memory would have to be
 /// where this machine has none.
@@ -86,7 +102,7 @@ void markUnavailable(Setup& setup, bool places);
 
 /// Divides the slots into as many lanes as the design wants beside each other, or as there can be with the devices that
 /// points need; says which.
-void shareDevices(Setup& setup, std::vector<std::string>& messages);
+void shareDevices(Setup& setup, ProgressListener& listener);
 
 /// Starts the agents of the nodes that are asked for, if any are.
 llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
@@ -94,10 +110,10 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
 
 /// Gives each node the lanes of the first one, on its own devices, once the workers are known; where a point needs
 /// several nodes, each so many of them. The error says how nodes are not alike.
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, std::vector<std::string>& messages);
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener);
 
 /// Makes the copies on each machine of the run; `tick` is called meanwhile, and its error ends it.
-llvm::Error makeCopies(const Setup& setup, const std::function<llvm::Error()>& tick, const Nodes::Say& say);
+llvm::Error makeCopies(const Setup& setup, const Tick& tick, const Say& say);
 
 /// Of the session in which a lane's trials are.
 store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/setup.h"
@@ -35,10 +36,10 @@ std::string difference(const machine::Machine& one, const machine::Machine& othe
 }
 
 llvm::Error unlike(const Node& one, const Node& other, const std::string& how) {
-  return llvm::createStringError(
-      fmt::format("the nodes {} and {} are not alike ({}): what is compared is measured on nodes of one kind; ask for "
-                  "such nodes, by a constraint or a partition",
-                  one.name, other.name, how));
+  return base::failure(
+      "the nodes {} and {} are not alike ({}): what is compared is measured on nodes of one kind; ask for "
+      "such nodes, by a constraint or a partition",
+      one.name, other.name, how);
 }
 
 /// What each node says of a worker must be what this machine says.
@@ -47,24 +48,24 @@ llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<V
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Object* all = answers[i].getAsObject();
     const Object* own = all ? all->getObject(worker.path) : nullptr;
-    if (!own) return llvm::createStringError(fmt::format("node {} does not describe {}", nodes[i].name, worker.path));
+    if (!own) return base::failure("node {} does not describe {}", nodes[i].name, worker.path);
     if (own->getString("build").value_or("") != worker.description.build)
-      return llvm::createStringError(
-          fmt::format("node {} has another build of {} than this machine: all nodes must "
-                      "see the same file",
-                      nodes[i].name, worker.path));
+      return base::failure(
+          "node {} has another build of {} than this machine: all nodes must "
+          "see the same file",
+          nodes[i].name, worker.path);
     const Value* libraries = own->get("libraries");
     const Value here = libraries ? *libraries : Value(nullptr);
     if (here != worker.description.libraries)
-      return llvm::createStringError(fmt::format(
+      return base::failure(
           "{} finds other libraries on node {} than here: start the run on one of the nodes, and take nodes "
           "that are alike",
-          worker.path, nodes[i].name));
+          worker.path, nodes[i].name);
   }
   return llvm::Error::success();
 }
 
-llvm::Error checkWorkers(Setup& setup, std::vector<std::string>& messages) {
+llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
   std::vector<WorkerProgram*> workers;
   llvm::json::Array paths;
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
@@ -74,7 +75,7 @@ llvm::Error checkWorkers(Setup& setup, std::vector<std::string>& messages) {
   }
   auto answers = setup.nodes->ask(
       "described", [&](const Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
-      [&](std::string text) { messages.push_back(std::move(text)); });
+      [&](const std::string& text) { listener.message(text); });
   if (!answers) return answers.takeError();
   for (WorkerProgram* worker : workers)
     if (auto error = checkWorker(setup, *worker, *answers)) return error;
@@ -131,7 +132,7 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
                       const Interrupts& interrupts) {
   if (!resources.nodes) return llvm::Error::success();
   if (resources.null_gpus)
-    return llvm::createStringError("null cards are of one machine: run on one node, or without --null-gpus");
+    return base::failure("null cards are of one machine: run on one node, or without --null-gpus");
   auto nodes = Nodes::start(*resources.nodes, results, interrupts);
   if (!nodes) return nodes.takeError();
   setup.nodes = std::move(*nodes);
@@ -146,9 +147,9 @@ std::vector<unsigned> LaneDevices::nodes() const {
 
 unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::nodesOf(point, slots.size()); }
 
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener) {
   if (!setup.nodes) return llvm::Error::success();
-  if (auto error = checkWorkers(setup, messages)) return error;
+  if (auto error = checkWorkers(setup, listener)) return error;
   unsigned each = 1;  // nodes of a lane
   for (plan::Point& point : setup.plan.points) {
     const unsigned wanted = setup.lane(0).nodesFor(point);
@@ -172,11 +173,11 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, std::vecto
       for (size_t i = 0; more > 0 && i < lanes->size(); ++i)
         setup.lanes[setup.lanes.size() - lanes->size() + i].beyond.push_back((*lanes)[i]);
     }
-  messages.push_back(spreadText(setup, each));
+  listener.message(spreadText(setup, each));
   return llvm::Error::success();
 }
 
-llvm::Error makeCopies(const Setup& setup, const std::function<llvm::Error()>& tick, const Nodes::Say& say) {
+llvm::Error makeCopies(const Setup& setup, const Tick& tick, const Say& say) {
   if (!setup.nodes) {
     for (const auto& [path, copy] : setup.copies)
       if (auto error = makeCopy(copy, tick)) return error;

@@ -15,7 +15,7 @@ TEST_CASE("a launcher of shells runs a study of a built-in workload") {
   ShellLauncher launcher({"sh -c", "env -u SHELL sh -c"}, EXPC_NULL_WORKER, EXPC_COMMAND_WORKER);
   options.launcher = &launcher;
   const plan::Plan plan = nullPlan(2, 3, /*quality=*/true);
-  const RunOutcome outcome = runPlan(plan, options);
+  const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 8);
   CHECK(runPlan(plan, options).trials == 0);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::engine {
@@ -50,13 +51,13 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   if (!there && named.empty()) return added;  // the loader says what it misses
   const std::string version = versionOf(torch), wanted = minorOf(EXPC_TORCH_VERSION).str();
   if (!there || minorOf(version) != wanted) {
-    return llvm::createStringError(fmt::format(
+    return base::failure(
         "the worker '{0}' was built for torch {1}, and {2} {3}; install that (`pip install 'torch=={1}.*'`), or name "
         "the folder of one with --torch PATH or in EXPC_TORCH",
         worker, wanted, torch.string(),
         !there            ? "has no lib/libtorch_cpu.so"
         : version.empty() ? "does not say its version"
-                          : "is " + version));
+                          : "is " + version);
   }
   const fs::path wheels = torch.parent_path() / "nvidia";
   if (valueOf("EXPC_DALI_ROOT", added).empty() && fs::exists(wheels / "dali", unknown))

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/base/failure.h"
 #include "runtime/plan/find.h"
 
 namespace expc::engine {
@@ -34,8 +35,7 @@ llvm::Error Traces::prepare() const {
   std::filesystem::create_directories(folder_, failed);
   if (!failed && access(folder_.c_str(), W_OK) != 0) failed = std::error_code(errno, std::generic_category());
   if (!failed) return llvm::Error::success();
-  return llvm::createStringError(
-      fmt::format("--trace {}: {}; name a folder that can be written", folder_, failed.message()));
+  return base::failure("--trace {}: {}; name a folder that can be written", folder_, failed.message());
 }
 
 std::string Traces::path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const {

@@ -65,10 +65,10 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   // A run says so too.
   EngineOptions options = optionsFor(folder);
   options.traces = folder.path + "/traces";
-  const RunOutcome outcome = runPlan(nullPlan(1, 1), options);
+  const Ran outcome = runPlan(nullPlan(1, 1), options);
   REQUIRE_FALSE(outcome.messages.empty());
   CHECK(outcome.messages.back().find("--trace: nothing was traced") == 0);
-  const RunOutcome again = runPlan(nullPlan(1, 1), options);
+  const Ran again = runPlan(nullPlan(1, 1), options);
   CHECK(again.messages.back().find("--trace: nothing was traced") == 0);
   options.traces = folder.path + "/file";
   ProgressListener listener;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/engine/placement.h"
-#include "runtime/engine/preparation.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/devices.h"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/failure.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/plan/command.h"
@@ -41,10 +42,10 @@ void watchLogs(const TrialRequest& request, TrialWatch& watch) {
 }
 
 llvm::Error besideStuck(const std::string& who) {
-  return llvm::createStringError(
-      fmt::format("{}, was killed and does not die: no trial is measured beside it. Once it is gone (a restart of the "
-                  "machine ends it for sure) the same command continues; what was measured is kept",
-                  who));
+  return base::failure(
+      "{}, was killed and does not die: no trial is measured beside it. Once it is gone (a restart of the "
+      "machine ends it for sure) the same command continues; what was measured is kept",
+      who);
 }
 
 TrialEnd finishTrial(const TrialRequest& request, TrialWatch& watch) {

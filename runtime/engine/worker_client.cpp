@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
@@ -44,11 +45,6 @@ int millisecondsUntil(Steady::time_point end) {
   return left < 0 ? 0 : int(left) + 1;
 }
 
-struct Spawned {
-  pid_t pid = -1;
-  int error = 0;
-};
-
 llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').first; }
 
 /// The variables of this process with `added` in the place of those of the same name.
@@ -65,9 +61,9 @@ std::vector<char*> variablesWith(const Environment& added) {
 }
 
 /// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and
-/// `channel` (if not -1) descriptor kChannel.
-Spawned spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel,
-              const Environment& environment) {
+/// `channel` (if not -1) descriptor kChannel. -1 and errno where it does not start.
+pid_t spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel,
+            const Environment& environment) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -82,12 +78,13 @@ Spawned spawn(const std::string& path, std::vector<std::string> arguments, int o
   std::vector<char*> argv{const_cast<char*>(path.c_str())};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  Spawned result;
+  pid_t pid = -1;
   std::vector<char*> variables = variablesWith(environment);
-  result.error = posix_spawn(&result.pid, path.c_str(), &actions, &attributes, argv.data(), variables.data());
+  const int error = posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  return result;
+  errno = error;
+  return error ? -1 : pid;
 }
 
 bool isCudaWorker(const std::string& path) {
@@ -97,10 +94,20 @@ bool isCudaWorker(const std::string& path) {
 llvm::Error missing(const std::string& path, int error) {
   const char* way_out = isCudaWorker(path) ? "`make cuda` builds it (where there is an NVIDIA driver `make build` does)"
                                            : "build it with `make` (or `cmake --build BUILD --target expc-worker`)";
-  return llvm::createStringError(
-      fmt::format("the worker '{}' cannot be started: {}; {}, or name another with --worker "
-                  "PATH",
-                  path, std::strerror(error), way_out));
+  return base::failure(
+      "the worker '{}' cannot be started: {}; {}, or name another with --worker "
+      "PATH",
+      path, std::strerror(error), way_out);
+}
+
+/// The status of a child that ends within so many looks, of 10 ms but for the first; nothing of one that does not.
+std::optional<int> reap(pid_t pid, int looks) {
+  int status = 0;
+  for (int look = 0; look < looks; ++look) {
+    if (waitpid(pid, &status, WNOHANG) == pid) return status;
+    usleep(look < 20 ? 500 : 10000);
+  }
+  return std::nullopt;
 }
 
 enum class Read { Complete, NoAnswer, Interrupted };
@@ -149,28 +156,26 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   base::Pipe pipe;
   if (pipe.read < 0) return missing(path, errno);
-  const Spawned process = spawn(path, arguments, pipe.write, STDERR_FILENO, -1, environment);
+  const pid_t pid = spawn(path, arguments, pipe.write, STDERR_FILENO, -1, environment);
   pipe.write.close();
-  if (process.error) return missing(path, process.error);
+  if (pid < 0) return missing(path, errno);
   Answer answer;
   const Read read = readAll(pipe.read, answer.text, most);
   pipe.read.close();
-  if (read != Read::Complete) kill(-process.pid, SIGKILL);
-  while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
+  if (read != Read::Complete) kill(-pid, SIGKILL);
+  while (waitpid(pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
   if (read == Read::Complete) return answer;
-  if (read == Read::Interrupted)
-    return llvm::createStringError(fmt::format("interrupted while the worker '{}' was asked", path));
-  return llvm::createStringError(
-      fmt::format("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count()));
+  if (read == Read::Interrupted) return base::failure("interrupted while the worker '{}' was asked", path);
+  return base::failure("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count());
 }
 
 }  // namespace
 
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
-    return llvm::createStringError(fmt::format(
-        "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why));
+    return base::failure(
+        "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why);
   };
   auto value = plan::parseJson(text);
   if (!value) return bad(llvm::toString(value.takeError()));
@@ -217,12 +222,12 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
   auto answer = ask(path, {"--describe"}, *variables);
   if (!answer) return answer.takeError();
   if (answer->status == 0) return parseDescription(path, answer->text);
-  return llvm::createStringError(
-      fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path, path,
-                  statusText(answer->status),
-                  isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
-                                     : "build it again with `make`, or give an installed one its torch: `pip install "
-                                       "'expc[torch]'`, or --torch PATH"));
+  return base::failure("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path,
+                       path, statusText(answer->status),
+                       isCudaWorker(path)
+                           ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
+                           : "build it again with `make`, or give an installed one its torch: `pip install "
+                             "'expc[torch]'`, or --torch PATH");
 }
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
@@ -232,8 +237,8 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
   if (!answer) return answer.takeError();
   if (answer->status == 0) return llvm::Error::success();
   const std::string why = llvm::StringRef(answer->text).trim().str();
-  return llvm::createStringError(
-      fmt::format("the workload {}: {}", workload.name, why.empty() ? path + " " + statusText(answer->status) : why));
+  return base::failure("the workload {}: {}", workload.name,
+                       why.empty() ? path + " " + statusText(answer->status) : why);
 }
 
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
@@ -244,9 +249,9 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
   unlink(file.c_str());
   if (!answer) return answer.takeError();
   if (answer->status != 0)
-    return llvm::createStringError(fmt::format(
-        "the metrics cannot be read again: {}",
-        answer->text.empty() ? path + " " + statusText(answer->status) : llvm::StringRef(answer->text).trim().str()));
+    return base::failure("the metrics cannot be read again: {}", answer->text.empty()
+                                                                     ? path + " " + statusText(answer->status)
+                                                                     : llvm::StringRef(answer->text).trim().str());
   llvm::SmallVector<llvm::StringRef, 64> lines;
   llvm::StringRef(answer->text).trim().split(lines, '\n');
   return std::vector<std::string>(lines.begin(), lines.end());
@@ -267,33 +272,31 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   if (!variables) return variables.takeError();
   const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
   if (log_fd < 0) {
-    return llvm::createStringError(fmt::format(
-        "{}: {}; make the results folder writable or choose another with --results DIR", log, std::strerror(errno)));
+    return base::failure("{}: {}; make the results folder writable or choose another with --results DIR", log,
+                         std::strerror(errno));
   }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return llvm::createStringError(fmt::format("no socket for the worker: {}", std::strerror(errno)));
+    return base::failure("no socket for the worker: {}", std::strerror(errno));
   WorkerServer server;
   server.fd_ = base::Descriptor(ends[0]);
   base::Descriptor theirs(ends[1]);
-  const Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
+  server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
   theirs.close();
-  if (process.error) return missing(path, process.error);
-  server.pid_ = process.pid;
+  if (server.pid_ < 0) return missing(path, errno);
   auto end = Steady::now() + kStartPatience;
   while (server.alive() && Steady::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
-    if (waiting[1].revents) return llvm::createStringError("interrupted while the worker started");
+    if (waiting[1].revents) return base::failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
     auto reply = server.receive();
     if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
   }
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
-  return llvm::createStringError(
-      fmt::format("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how, log,
-                  logTail(log)));
+  return base::failure("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how,
+                       log, logTail(log));
 }
 
 bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
@@ -336,14 +339,9 @@ std::string WorkerServer::deathText() {
   }
   if (pid_ < 0) return "is gone";
   // Its socket is closed, so it is dead or about to be.
-  int status = 0;
-  for (int i = 0; i < 200; ++i) {
-    pid_t reaped = waitpid(pid_, &status, WNOHANG);
-    if (reaped == pid_) {
-      pid_ = -1;
-      return statusText(status);
-    }
-    usleep(10000);
+  if (const auto status = reap(pid_, 200)) {
+    pid_ = -1;
+    return statusText(*status);
   }
   stop();
   return "closed its channel";
@@ -353,16 +351,11 @@ void WorkerServer::stop() {
   fd_.close();
   if (pid_ < 0) return;
   // It kills its children and exits when the channel closes; if it does not, they die with it (PR_SET_PDEATHSIG).
-  for (int i = 0; i < 500; ++i) {
-    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      pid_ = -1;
-      return;
+  if (!reap(pid_, 500)) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    usleep(i < 20 ? 500 : 10000);
-  }
-  ::kill(-pid_, SIGKILL);
-  ::kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
 }

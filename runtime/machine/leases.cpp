@@ -16,6 +16,7 @@
 #include <sstream>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 
 namespace expc::machine {
@@ -81,10 +82,10 @@ llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owne
   for (const auto& [owner, devices] : by_owner)
     text += fmt::format("{}{} {} by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
                         devices.size() == 1 ? "is held" : "are held", owner);
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "{}. Wait for it, take other devices (--devices; `taskset` for other cores), or measure beside it all the same "
       "with EXPC_DEVICE_LOCKS=none",
-      text));
+      text);
 }
 
 }  // namespace

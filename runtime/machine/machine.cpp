@@ -1,6 +1,7 @@
 #include "runtime/machine/machine.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "runtime/machine/nvml.h"
 #include "runtime/machine/sets.h"
 #include "runtime/machine/topology.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::machine {
 namespace {
@@ -76,6 +78,39 @@ void readGpus(Machine& machine) {
                     shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
 }
 
+/// Numbers of cores.
+void describeCores(plan::JsonRecord& io, plan::JsonRecord::Key key, std::vector<int>& cores) {
+  std::vector<unsigned> numbers(cores.begin(), cores.end());
+  io.field(key, numbers);
+  cores.assign(numbers.begin(), numbers.end());
+}
+
+/// As an object that says of each other card how it is reached: {"1": "NV4"}.
+void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
+  llvm::json::Object texts;
+  for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
+  io.field("ways", texts);
+  if (!io.reads()) return;
+  for (const auto& [other, text] : texts) {
+    unsigned number = 0;
+    const auto way = wayFrom(text.getAsString().value_or("?"));
+    if (!way || !llvm::to_integer(llvm::StringRef(other), number, 10)) return io.fail("ways", "say no ways to cards");
+    ways[number] = *way;
+  }
+}
+
+void describeGpu(plan::JsonRecord& io, Gpu& gpu) {
+  io.field("index", gpu.index);
+  io.field("name", gpu.name);
+  io.field("uuid", gpu.uuid);
+  io.field("memory", gpu.memory_bytes);
+  io.field("pci_bus", gpu.pci_bus);
+  io.field("null", gpu.null);
+  io.optional("memory_node", gpu.memory_node, -1);
+  describeWays(io, gpu.ways);
+  describeCores(io, "cores", gpu.cores);
+}
+
 }  // namespace
 
 Machine probe(const std::optional<NullGpus>& null_gpus) {
@@ -99,37 +134,30 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   return machine;
 }
 
-llvm::json::Object toJson(const Machine& machine) {
-  llvm::json::Array gpus;
-  for (const Gpu& gpu : machine.gpus) {
-    llvm::json::Object ways;
-    for (const auto& [other, way] : gpu.ways) ways[std::to_string(other)] = wayText(way);
-    gpus.push_back(llvm::json::Object{{"index", gpu.index},
-                                      {"name", gpu.name},
-                                      {"uuid", gpu.uuid},
-                                      {"memory", int64_t(gpu.memory_bytes)},
-                                      {"pci_bus", gpu.pci_bus},
-                                      {"null", gpu.null},
-                                      {"memory_node", gpu.memory_node},
-                                      {"ways", std::move(ways)},
-                                      {"cores", llvm::json::Array(gpu.cores)}});
-  }
-  return llvm::json::Object{{"host", machine.host},
-                            {"boot_id", machine.boot_id},
-                            {"kernel", machine.kernel},
-                            {"os", machine.os},
-                            {"cpu_model", machine.cpu_model},
-                            {"sockets", machine.sockets},
-                            {"cores", machine.cores},
-                            {"threads", machine.threads},
-                            {"allowed_cores", llvm::json::Array(machine.allowed)},
-                            {"cpu_quota", machine.cpu_quota},
-                            {"memory", int64_t(machine.memory_bytes)},
-                            {"governor", machine.governor},
-                            {"gpu_driver", machine.gpu_driver},
-                            {"cuda_driver", machine.cuda_driver},
-                            {"gpus", std::move(gpus)},
-                            {"notes", llvm::json::Array(machine.notes)}};
+void describe(plan::JsonRecord& io, Machine& machine) {
+  io.field("host", machine.host);
+  io.field("boot_id", machine.boot_id);
+  io.field("kernel", machine.kernel);
+  io.field("os", machine.os);
+  io.field("cpu_model", machine.cpu_model);
+  io.field("sockets", machine.sockets);
+  io.field("cores", machine.cores);
+  io.field("threads", machine.threads);
+  describeCores(io, "allowed_cores", machine.allowed);
+  io.list("packages", machine.packages,
+          [](plan::JsonRecord& one, Package& package) { describeCores(one, "cores", package.cores); });
+  io.list("nodes", machine.nodes, [](plan::JsonRecord& one, NumaNode& node) {
+    one.field("index", node.index);
+    describeCores(one, "cores", node.cores);
+  });
+  io.field("cpu_quota", machine.cpu_quota);
+  io.field("memory", machine.memory_bytes);
+  io.field("governor", machine.governor);
+  io.field("gpu_driver", machine.gpu_driver);
+  io.field("cuda_driver", machine.cuda_driver);
+  io.field("nvml_library", machine.nvml_library);
+  io.list("gpus", machine.gpus, describeGpu);
+  io.field("notes", machine.notes);
 }
 
 }  // namespace expc::machine

@@ -13,6 +13,10 @@
 #include <string_view>
 #include <vector>
 
+namespace expc::plan {
+class JsonRecord;
+}
+
 namespace expc::machine {
 
 /// How two devices reach each other: the nearest common place of their ways to the host, as `nvidia-smi topo -m` names
@@ -99,8 +103,8 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
 std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
                              unsigned beside = 1);
 
-/// For the report and the store: everything above as JSON.
-llvm::json::Object toJson(const Machine& machine);
+/// For the report, the store and the engine of another node: all but `null_gpus`, which is what was asked for.
+void describe(plan::JsonRecord& io, Machine& machine);
 
 /// One line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU slots of 1 core".
 std::string summary(const Machine& machine, const std::vector<Slot>& slots);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -77,10 +79,19 @@ std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t coun
 
 }  // namespace
 
+constexpr const char* kWays[] = {"", "PIX", "PXB", "PHB", "NODE", "SYS"};
+
 std::string wayText(const Way& way) {
-  if (way.nvlinks > 0) return fmt::format("NV{}", way.nvlinks);
-  constexpr const char* kNames[] = {"", "PIX", "PXB", "PHB", "NODE", "SYS"};
-  return kNames[static_cast<size_t>(way.over)];
+  return way.nvlinks > 0 ? fmt::format("NV{}", way.nvlinks) : kWays[static_cast<size_t>(way.over)];
+}
+
+std::optional<Way> wayFrom(llvm::StringRef text) {
+  Way way;
+  if (text.consume_front("NV")) return llvm::to_integer(text, way.nvlinks, 10) ? std::optional(way) : std::nullopt;
+  const auto* const name = std::ranges::find(kWays, text);
+  if (name == std::end(kWays)) return std::nullopt;
+  way.over = static_cast<Way::Over>(name - kWays);
+  return way;
 }
 
 Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {

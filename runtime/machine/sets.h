@@ -2,7 +2,10 @@
 
 // Which devices a trial gets: sets that are alike, so that a value does not depend on which of them it was.
 
+#include <llvm/ADT/StringRef.h>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,8 @@ namespace expc::machine {
 
 /// "NV4", else as `nvidia-smi topo -m` has it ("PIX", "PXB", "PHB", "NODE", "SYS"); "" where nothing is known.
 std::string wayText(const Way& way);
+/// What such a text says; nothing where it is none.
+std::optional<Way> wayFrom(llvm::StringRef text);
 
 /// How two slots reach each other: GPUs by NVLink and PCIe, CPU slots by memory node and socket.
 Way wayBetween(const Machine& machine, const Slot& one, const Slot& other);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/failure.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 #include "runtime/machine/topology.h"
@@ -19,7 +20,7 @@ constexpr unsigned kDefaultCpuSlots = 4;
 constexpr unsigned kMostOnACore = 16;
 
 llvm::Error bad(std::string_view devices, std::string_view why) {
-  return llvm::createStringError(fmt::format("--devices {}: {}", devices, why));
+  return base::failure("--devices {}: {}", devices, why);
 }
 
 std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
@@ -60,9 +61,9 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
 
 llvm::Error noNullGpus(const NullGpus& asked) {
   if (asked.cards == 0)
-    return llvm::createStringError("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
-  return llvm::createStringError(
-      fmt::format("--null-gpus {}: {} shows no null GPU; build it again with `make cuda`", asked.cards, asked.library));
+    return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
+  return base::failure("--null-gpus {}: {} shows no null GPU; build it again with `make cuda`", asked.cards,
+                       asked.library);
 }
 
 /// A value of the worker's libraries: a word or a number.

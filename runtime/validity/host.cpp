@@ -12,6 +12,8 @@
 #include <ios>
 #include <sstream>
 
+#include "runtime/base/process.h"
+
 namespace expc::validity {
 namespace {
 
@@ -37,8 +39,6 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
   return words;
 }
 
-double tick() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
-
 void readPages(MemoryCounts& counts, const std::string& root) {
   const std::string text = readText(root + "/proc/vmstat").value_or("");
   llvm::SmallVector<StringRef, 64> lines;
@@ -62,26 +62,12 @@ void readPressure(MemoryCounts& counts, const std::string& root) {
       if (const auto total = numberIn(word)) counts.pressure = *total * 1e-6;
 }
 
-/// The fields of /proc/PID/stat behind the name in brackets, which may hold anything; the first is the state.
-llvm::SmallVector<StringRef, 64> statFields(StringRef text) {
-  const size_t end = text.rfind(')');
-  return end == StringRef::npos ? llvm::SmallVector<StringRef, 64>() : wordsOf(text.substr(end + 1));
-}
-
-std::string statOf(int pid, const std::string& root) {
-  return readText(fmt::format("{}/proc/{}/stat", root, pid)).value_or("");
-}
-
-constexpr size_t kState = 0, kUser = 11, kSystem = 12, kWaitedUser = 13, kWaitedSystem = 14, kCore = 36;
-
 /// False where the system does not tell a process's children.
 bool addFamily(int pid, const std::string& root, Family& family, double& seconds) {
   if (!family.pids.insert(pid).second) return true;
-  const std::string stat = statOf(pid, root);
-  const auto fields = statFields(stat);
-  if (fields.size() <= kCore) return true;  // it is gone
-  for (const size_t field : {kUser, kSystem, kWaitedUser, kWaitedSystem})
-    seconds += numberIn(fields[field]).value_or(0) * tick();
+  const base::Process process = base::processOf(pid, root + "/proc");
+  if (process.state == '\0') return true;  // it is gone
+  seconds += process.cpu_seconds;
   std::error_code error;
   for (const fs::directory_entry& task : fs::directory_iterator(fmt::format("{}/proc/{}/task", root, pid), error)) {
     const auto children = readText(task.path().string() + "/children");
@@ -118,7 +104,7 @@ std::map<int, double> readBusy(const std::string& root) {
     if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
     double busy = 0;
     for (const size_t column : {1, 2, 3, 8}) busy += numberIn(words[column]).value_or(0);
-    cores[core] = busy * tick();
+    cores[core] = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
   return cores;
 }
@@ -172,11 +158,8 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
   for (const fs::directory_entry& entry : fs::directory_iterator(root + "/proc", error)) {
     const auto pid = wholeIn(entry.path().filename().string());
     if (!pid || family.pids.count(static_cast<int>(*pid))) continue;
-    const std::string stat = statOf(static_cast<int>(*pid), root);
-    const auto fields = statFields(stat);
-    if (fields.size() <= kCore || fields[kState] != "R") continue;
-    const auto core = wholeIn(fields[kCore]);
-    if (!core || std::ranges::find(cores, static_cast<int>(*core)) == cores.end()) continue;
+    const base::Process process = base::processOf(static_cast<int>(*pid), root + "/proc");
+    if (process.state != 'R' || std::ranges::find(cores, process.core) == cores.end()) continue;
     found.push_back(processText(static_cast<int>(*pid), root));
     if (found.size() == kNamedOthers) break;
   }

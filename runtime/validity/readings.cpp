@@ -2,68 +2,25 @@
 
 #include <algorithm>
 
+#include "runtime/plan/json_record.h"
+
 namespace expc::validity {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-
-template <typename T>
-void put(Object& object, llvm::StringRef name, const std::optional<T>& value) {
-  if (value) object[name] = *value;
-}
-
-void put(Object& object, llvm::StringRef name, const std::vector<std::string>& texts) {
-  if (!texts.empty()) object[name] = Array(texts);
-}
-
-void take(const Object& object, llvm::StringRef name, std::optional<double>& value) {
-  if (const auto found = object.getNumber(name)) value = *found;
-}
-
-void take(const Object& object, llvm::StringRef name, std::optional<uint64_t>& value) {
-  if (const auto found = object.getInteger(name); found && *found >= 0) value = static_cast<uint64_t>(*found);
-}
-
-template <typename T>
-void take(const Object& object, llvm::StringRef name, T& value) {
-  if (const auto found = object.getNumber(name); found && *found >= 0 && *found <= UINT32_MAX)
-    value = static_cast<T>(*found);
-}
-
-void take(const Object& object, llvm::StringRef name, std::vector<std::string>& texts) {
-  if (const Array* found = object.getArray(name))
-    for (const llvm::json::Value& text : *found)
-      if (const auto one = text.getAsString()) texts.push_back(one->str());
-}
-
-Object toJson(const GpuReadings& gpu) {
-  Object object{{"index", gpu.index}, {"looks", gpu.looks}, {"celsius", gpu.celsius_most}, {"watts", gpu.watts_most}};
-  if (gpu.throttled > 0) object["throttled"] = gpu.throttled;
-  if (gpu.reasons != 0) object["reasons"] = static_cast<int64_t>(gpu.reasons);
-  if (gpu.clock_most > 0) object["mhz"] = Array{gpu.clock_least, gpu.clock_most};
-  put(object, "joules", gpu.joules);
-  put(object, "ecc_errors", gpu.ecc_errors);
-  put(object, "others", gpu.others);
-  return object;
-}
-
-GpuReadings gpuFromJson(const Object& object) {
-  GpuReadings gpu;
-  take(object, "index", gpu.index);
-  take(object, "looks", gpu.looks);
-  take(object, "throttled", gpu.throttled);
-  take(object, "reasons", gpu.reasons);
-  take(object, "celsius", gpu.celsius_most);
-  take(object, "watts", gpu.watts_most);
-  take(object, "joules", gpu.joules);
-  take(object, "ecc_errors", gpu.ecc_errors);
-  take(object, "others", gpu.others);
-  const Array* mhz = object.getArray("mhz");
-  if (!mhz || mhz->size() != 2) return gpu;
-  gpu.clock_least = static_cast<unsigned>((*mhz)[0].getAsInteger().value_or(0));
-  gpu.clock_most = static_cast<unsigned>((*mhz)[1].getAsInteger().value_or(0));
-  return gpu;
+void describeGpu(plan::JsonRecord& io, GpuReadings& gpu) {
+  io.field("index", gpu.index);
+  io.field("looks", gpu.looks);
+  io.optional("throttled", gpu.throttled);
+  io.optional("reasons", gpu.reasons);
+  std::vector<unsigned> mhz;
+  if (gpu.clock_most > 0) mhz = {gpu.clock_least, gpu.clock_most};
+  io.optional("mhz", mhz);
+  if (mhz.size() == 2) gpu.clock_least = mhz[0], gpu.clock_most = mhz[1];
+  io.field("celsius", gpu.celsius_most);
+  io.field("watts", gpu.watts_most);
+  io.optional("joules", gpu.joules);
+  io.optional("ecc_errors", gpu.ecc_errors);
+  io.optional("others", gpu.others);
 }
 
 /// What one machine does not tell, the other may.
@@ -77,39 +34,18 @@ void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
 
 }  // namespace
 
-Object toJson(const Readings& readings) {
-  Object object{{"seconds", readings.seconds}};
-  put(object, "other_cpu", readings.other_cpu);
-  put(object, "busy_others", readings.busy_others);
-  put(object, "load", readings.load);
-  put(object, "swapped", readings.swapped);
-  put(object, "page_faults", readings.page_faults);
-  put(object, "pressure", readings.pressure);
-  put(object, "mhz_most", readings.mhz_most);
-  put(object, "mhz_least", readings.mhz_least);
-  put(object, "joules", readings.joules);
-  Array gpus;
-  for (const GpuReadings& gpu : readings.gpus) gpus.push_back(toJson(gpu));
-  if (!gpus.empty()) object["gpus"] = std::move(gpus);
-  return object;
-}
-
-Readings readingsFromJson(const Object& object) {
-  Readings readings;
-  readings.seconds = object.getNumber("seconds").value_or(0);
-  take(object, "other_cpu", readings.other_cpu);
-  take(object, "busy_others", readings.busy_others);
-  take(object, "load", readings.load);
-  take(object, "swapped", readings.swapped);
-  take(object, "page_faults", readings.page_faults);
-  take(object, "pressure", readings.pressure);
-  take(object, "mhz_most", readings.mhz_most);
-  take(object, "mhz_least", readings.mhz_least);
-  take(object, "joules", readings.joules);
-  if (const Array* gpus = object.getArray("gpus"))
-    for (const llvm::json::Value& gpu : *gpus)
-      if (const Object* one = gpu.getAsObject()) readings.gpus.push_back(gpuFromJson(*one));
-  return readings;
+void describe(plan::JsonRecord& io, Readings& readings) {
+  io.field("seconds", readings.seconds);
+  io.optional("other_cpu", readings.other_cpu);
+  io.optional("busy_others", readings.busy_others);
+  io.optional("load", readings.load);
+  io.optional("swapped", readings.swapped);
+  io.optional("page_faults", readings.page_faults);
+  io.optional("pressure", readings.pressure);
+  io.optional("mhz_most", readings.mhz_most);
+  io.optional("mhz_least", readings.mhz_least);
+  io.optional("joules", readings.joules);
+  if (io.has("gpus", !readings.gpus.empty())) io.list("gpus", readings.gpus, describeGpu);
 }
 
 std::optional<double> energyOf(const Readings& readings) {

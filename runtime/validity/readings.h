@@ -2,12 +2,14 @@
 
 // What was seen of a machine while a trial ran. It is kept with the trial; gate.h judges it.
 
-#include <llvm/Support/JSON.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace expc::plan {
+class JsonRecord;
+}
 
 namespace expc::validity {
 
@@ -51,8 +53,6 @@ std::optional<double> energyOf(const Readings& readings);
 /// Of one trial, on two machines: the worst of each share, the sum of what is counted.
 Readings together(const Readings& one, const Readings& other);
 
-llvm::json::Object toJson(const Readings& readings);
-/// What is not there, or of another type, is absent: it was seen on another machine, perhaps by another version.
-Readings readingsFromJson(const llvm::json::Object& object);
+void describe(plan::JsonRecord& io, Readings& readings);
 
 }  // namespace expc::validity

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <utility>
 
+#include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/gate.h"
 #include "runtime/validity/monitor.h"
@@ -214,8 +215,11 @@ TEST_CASE("readings go through JSON, and what is not there stays absent") {
   gpu.joules = 12.5;
   gpu.others = {"9 (b)"};
   readings.gpus = {gpu};
-  CHECK(readingsFromJson(toJson(readings)) == readings);
-  CHECK(readingsFromJson(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}}) == Readings{});
+  const auto read = [](llvm::json::Object object) { return plan::readRecord<Readings>(std::move(object), "readings"); };
+  CHECK(llvm::cantFail(read(plan::written(readings))) == readings);
+  auto refused = read(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}});
+  REQUIRE(!refused);
+  CHECK(llvm::toString(refused.takeError()).find("seconds") != std::string::npos);
 }
 
 TEST_CASE("what the processors took is known of a trial that ran alone") {

@@ -40,7 +40,7 @@ ARROWS = {
     "runtime/plan": set(),
     "runtime/channel": set(),
     "runtime/stats": set(),
-    "runtime/machine": set(),
+    "runtime/machine": {"runtime/plan"},
     "runtime/validity": {"runtime/plan", "runtime/machine"},
     "runtime/cluster": {"runtime/plan"},
     "runtime/rehearsal": {"runtime/plan"},

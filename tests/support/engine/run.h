@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/engine/engine.h"
 #include "runtime/store/store.h"
@@ -60,11 +64,24 @@ inline EngineOptions optionsFor(const TestFolder& folder) {
   return options;
 }
 
-inline RunOutcome runPlan(const plan::Plan& plan, const EngineOptions& options) {
-  ProgressListener listener;
+/// A run, and what it said.
+struct Ran : RunOutcome {
+  std::vector<std::string> messages;
+};
+
+inline Ran runPlan(const plan::Plan& plan, const EngineOptions& options) {
+  struct : ProgressListener {
+    void message(std::string_view text) override { heard.emplace_back(text); }
+    std::vector<std::string> heard;
+  } listener;
   auto outcome = run(plan, options, listener);
   if (!outcome) FAIL(llvm::toString(outcome.takeError()));
-  return std::move(*outcome);
+  return {std::move(*outcome), std::move(listener.heard)};
+}
+
+inline bool says(const Ran& outcome, std::string_view part) {
+  return std::ranges::any_of(outcome.messages,
+                             [&](const std::string& text) { return text.find(part) != std::string::npos; });
 }
 
 inline store::Results resultsOf(const plan::Plan& plan, const EngineOptions& options) {
