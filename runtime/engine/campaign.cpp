@@ -119,7 +119,7 @@ llvm::Error Campaign::end(int64_t run) {
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, now(), word, store::judgedText(plan_));
+    return env_.store.endRun(run, now(), word, store::judgedOf(plan_));
   };
   if (env_.interrupts.requested()) {
     say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,

@@ -158,7 +158,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   if (newest == sessions.rend()) return llvm::Error::success();
   auto id = store.addRun(runRecord(setup, newest->first, now));
   if (!id) return id.takeError();
-  return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
+  return store.endRun(*id, now, outcome, store::judgedOf(setup.plan));
 }
 
 /// One call of run(), once the results folder is ours.

@@ -19,6 +19,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/memory_policy.h"
@@ -71,7 +72,8 @@ std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& pack
   if (!next) return std::nullopt;
   packet = std::move(*next);
   auto value = plan::parseJson(packet.text);
-  auto request = value ? plan::launchRequestFromJson(*value) : llvm::Expected<plan::LaunchRequest>(value.takeError());
+  auto request = value ? plan::readRecord<plan::LaunchRequest>(*value, "the launch request")
+                       : llvm::Expected<plan::LaunchRequest>(value.takeError());
   if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
   redirect(packet.log_fd);
   std::fprintf(stderr, "the launch cannot be carried out: %s\n",
