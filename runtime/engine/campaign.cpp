@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/placement.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/analysis/infeasible.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/campaign.h"
