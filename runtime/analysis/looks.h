@@ -9,7 +9,6 @@
 
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "runtime/analysis/cells.h"

@@ -3,7 +3,6 @@
 // How a trial ends, decided from what a launcher reports and from the time. It does nothing itself, so tests move the
 // clock.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
