@@ -62,7 +62,7 @@ bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
   packet.log_fd.close();
-  return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(endOf(launch, getpid(), 0, bootSeconds()))));
+  return channel::sendPacket(channel, plan::canonicalJson(plan::written(endOf(launch, getpid(), 0, bootSeconds()))));
 }
 
 /// The next launch; nothing once nobody will send one.
