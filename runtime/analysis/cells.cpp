@@ -10,7 +10,6 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/mentioned.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
@@ -173,7 +172,7 @@ double onScale(const plan::Cell& cell, double value) {
 bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
 
 /// The distance at which a metric can be read, as far as few different readings show it.
-struct Step {
+struct ClockStep {
   double reach = 0;  // what one makes of the cell's value, on its scale
   std::string text;
 };
@@ -192,9 +191,9 @@ double decimalStep(const std::set<double>& readings) {
 /// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
 /// readings cannot be told apart. Different readings of one place are at least a step apart; where each place gave one
 /// alone, what they lie apart is what is asked about, and the digits tell.
-Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
+ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
   constexpr size_t kFew = 3;
-  Step largest;
+  ClockStep largest;
   for (const Readings& coarse : readings) {
     const plan::Metric* metric = plan.findMetric(coarse.of->metric);
     const std::set<double> own(coarse.values.begin(), coarse.values.end());
@@ -238,7 +237,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     if (estimate.spreads && estimate.spreads->apart)
       intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
   }
-  const Step step = stepOf(evidence.index.plan(), cell, values.readings);
+  const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
   if (step.reach > 0 && intervals.estimate()) {
     const double centre = *intervals.estimate();
     estimate.steps = step.text;
@@ -262,19 +261,11 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
   };
   result.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
-    const plan::Point* point = evidence.index.point(cell.points[i].point);
     const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
     const bool treated = i == 0;
     const unsigned blocks = outcomes.infeasible;
     const auto label = [&] { return placeLabel(evidence.index, cell.points[i]); };
-    if (outcomes.outcomes.empty()) {
-      Why why(label() + " was not run");
-      if (point && !point->unavailable.empty())
-        why = {label() + " is not available here", point->unavailable};
-      else if (point && !point->expected_infeasible.empty())
-        why = {label() + " is expected infeasible, not started", point->expected_infeasible};
-      return set(CellState::NotRun, std::move(why));
-    }
+    if (outcomes.outcomes.empty()) return set(CellState::NotRun, whyNotRun(evidence.index, cell.points[i]));
     if (outcomes.ended == 0 && outcomes.failed > 0 && blocks < kInfeasibleBlocks)
       return set(CellState::Broken, {label() + " failed", brief(outcomes.last_reason)});
     const std::string reason = brief(outcomes.memory_reason);
@@ -298,14 +289,22 @@ std::string tooAlike(const CellEstimate& estimate) {
 }
 
 /// "needs 6 pairs, has 4", with what became of the others.
-std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, unsigned fewest) {
-  std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, fewest), confidence * 100,
-                                 values.values.size());
-  const std::string& loss = (values.lost > 0 ? values.why_lost : values.apart).text;
-  return loss.empty() ? text : text + " (" + loss + ")";
+std::string tooFew(const plan::Cell& cell, const MeasuredCell& measured, double confidence) {
+  const std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, measured.fewest),
+                                       confidence * 100, measured.estimate.values.size());
+  return measured.loss.empty() ? text : text + " (" + measured.loss + ")";
 }
 
 }  // namespace
+
+Why whyNotRun(const Index& index, const plan::Place& place, const char* of_estimate) {
+  const plan::Point* point = index.point(place.point);
+  const std::string label = placeLabel(index, place);
+  if (point && !point->unavailable.empty()) return {label + " is not available here", point->unavailable};
+  if (point && !point->expected_infeasible.empty())
+    return {label + " is expected infeasible, not started", point->expected_infeasible + of_estimate};
+  return label + " was not run";
+}
 
 std::string brief(const std::string& reason) {
   std::string line = reason.substr(0, reason.find('\n'));
@@ -359,16 +358,6 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
   return design && !design->until.empty();
 }
 
-Evidence gather(const Index& index) {
-  Evidence evidence{index, {}};
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
-    std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
-    wanted.resize(index.places());
-    for (const plan::Place& place : nextBlock(index, design.kind)) wanted[*index.number(place)] = true;
-  }
-  return evidence;
-}
-
 ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) {
   BlockValues values = blockValues(index, cell);
   return {std::move(values.values), std::move(values.sessions)};
@@ -397,11 +386,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
     result.estimate.unusable = fmt::format("{} {} no value that can be used: {}", countNoun(cell, values.unused),
                                            values.unused == 1 ? "has" : "have", values.why_unused.text);
   result.runs = values.runs;
+  const Why& loss = values.lost > 0 ? values.why_lost : values.apart;
+  result.loss = loss.text;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {
     if (result.state == CellState::Measured) {
       result.state = CellState::Lost;
-      give(result.estimate, values.lost > 0 ? values.why_lost : values.apart);
+      give(result.estimate, loss);
     }
     return result;
   }
@@ -410,24 +401,27 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   result.exact = exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
                  std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.estimate.constant = result.exact;
-  CellEstimate& estimate = result.estimate;
   result.intervals = result.exact ? stats::NestedIntervals::exactly(values.values.front())
                                   : intervalsOf(evidence, cell, values, result);
   if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
-  result.estimate.interval = result.intervals.interval(confidence);
-  if (result.state == CellState::Measured && !result.estimate.interval) {
-    const bool single = exact && values.values.size() == 1;
-    const double asked = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
-    const double n = double(values.values.size());
-    result.fewest = single ? 2 : stats::minimumPairs(asked);
-    result.estimate.why = single              ? "is exact, and one value does not show that it is constant: two do"
-                          : n < result.fewest ? tooFew(cell, values, confidence, result.fewest)
-                                              : tooAlike(estimate);
-    if (!single && estimate.worth > 0 && estimate.worth < n)
-      result.fewest = unsigned(std::ceil(result.fewest * n / estimate.worth));
-  }
+  readAt(plan, cell, confidence, result);
   return result;
+}
+
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured) {
+  CellEstimate& estimate = measured.estimate;
+  estimate.interval = measured.intervals.interval(confidence);
+  if (measured.state != CellState::Measured || estimate.interval) return;
+  const double n = double(estimate.values.size());
+  const bool single = n == 1 && isExact(plan, *cell.term);
+  const double asked = repetitionsAdapt(plan, cell.kind) ? stats::confidenceUnderWidthStop(confidence) : confidence;
+  measured.fewest = single ? 2 : stats::minimumPairs(asked);
+  estimate.why = single                ? "is exact, and one value does not show that it is constant: two do"
+                 : n < measured.fewest ? tooFew(cell, measured, confidence)
+                                       : tooAlike(estimate);
+  if (!single && estimate.worth > 0 && estimate.worth < n)
+    measured.fewest = unsigned(std::ceil(measured.fewest * n / estimate.worth));
 }
 
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {

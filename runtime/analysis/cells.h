@@ -42,6 +42,7 @@ struct MeasuredCell {
   bool unfinished = false;           // the design still wants trials of it
   bool timed_out = false;            // a timeout is among the values
   std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
+  std::string loss = "";             // what became of blocks without a value
 };
 
 /// Whether the term reads exact metrics alone.
@@ -67,8 +68,6 @@ unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
 /// Whether the kind's repetitions go on until intervals are narrow (`until`), which their confidence pays for.
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
 
-Evidence gather(const Index& index);
-
 /// What the cell's term is in each block and session that has a value of it, by block.
 struct ValuesBySession {
   std::vector<double> values;
@@ -80,6 +79,11 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
+/// Sets what its intervals say at another confidence.
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
+
+/// Why there is no trial of a place; `of_estimate` stands behind what is expected of it.
+Why whyNotRun(const Index& index, const plan::Place& place, const char* of_estimate = "");
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);

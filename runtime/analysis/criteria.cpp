@@ -73,6 +73,22 @@ Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
 
 }  // namespace
 
+bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
+  return criterion.confidence && !criterion.infeasible && !criterion.not_asked && !criterion.cells.empty() &&
+         criterion.cells.front().kind == kind;
+}
+
+bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
+  bool any = false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!isLookedAt(plan.criteria[i], kind)) continue;
+    const bool open = results[i].verdict == Verdict::Inconclusive || results[i].verdict == Verdict::NotRun;
+    if (open || !results[i].untrusted.empty()) return false;  // no further trial mends Broken
+    any = true;
+  }
+  return any;
+}
+
 MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
   MeasuredCriterion measured;
   const double confidence = criterion.confidence.value_or(kConfidence);
@@ -81,11 +97,9 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
     measured.cells.back().estimate.cell = static_cast<unsigned>(i);
   }
   if (criterion.confidence) measured.standing = standingOf(evidence, criterion, measured.cells);
-  if (measured.standing.only()) return measured;
-  for (size_t i = 0; i < criterion.cells.size(); ++i) {
-    measured.cells[i] = measure(evidence, criterion.cells[i], measured.standing.look.confidence);
-    measured.cells[i].estimate.cell = static_cast<unsigned>(i);
-  }
+  if (!measured.standing.only())
+    for (MeasuredCell& cell : measured.cells)
+      readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], measured.standing.look.confidence, cell);
   return measured;
 }
 

@@ -22,6 +22,13 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
 /// criterion and of each cell.
 Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured);
 
+/// Whether intervals of this kind's trials decide it.
+bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind);
+
+/// Whether a look with these results, one for each criterion of the plan, decides every criterion that intervals of the
+/// kind's trials decide; false where there is none.
+bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
+
 /// The verdict of one criterion, with the line that explains it.
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion);
 

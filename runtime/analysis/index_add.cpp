@@ -17,22 +17,10 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// Later in this order decides what a block's outcome is; 0: no outcome.
 int weight(TrialStatus status) {
-  switch (status) {
-    case TrialStatus::Valid:
-      return 5;
-    case TrialStatus::Timeout:
-      return 4;
-    case TrialStatus::Infeasible:
-      return 3;
-    case TrialStatus::Failed:
-      return 2;
-    case TrialStatus::Invalid:
-      return 1;
-    case TrialStatus::Running:
-    case TrialStatus::Interrupted:
-      break;
-  }
-  return 0;
+  static constexpr TrialStatus kRising[] = {TrialStatus::Invalid, TrialStatus::Failed, TrialStatus::Infeasible,
+                                            TrialStatus::Timeout, TrialStatus::Valid};
+  const auto found = std::ranges::find(kRising, status);
+  return found == std::end(kRising) ? 0 : 1 + static_cast<int>(found - std::begin(kRising));
 }
 
 bool decides(const Trial& trial, const Outcome& over) {
@@ -134,7 +122,7 @@ size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
 void Index::merge(State& own, unsigned number, const Trial& trial, const std::string* reason) {
   PlaceOutcomes& place = own.places[number];
   const bool was_tried = place.triedIn(trial.block), had_ended = place.endedIn(trial.block, trial.session);
-  if (trial.status == TrialStatus::Infeasible && !place.ranOutOfMemoryIn(trial.block)) ++place.infeasible;
+  if (trial.status == TrialStatus::Infeasible && !place.anyIn(trial.block, &Outcome::out_of_memory)) ++place.infeasible;
   const size_t at = outcomeOf(place, trial.block, trial.session);
   Outcome& outcome = place.outcomes[at];
   count(place, outcome, -1);

@@ -95,14 +95,13 @@ void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
 
 void Index::recount(State& own, unsigned number) {
   PlaceOutcomes& place = own.places[number];
-  const auto count = [&](bool (Outcome::*holds)() const) {
-    return static_cast<unsigned>(std::count_if(place.outcomes.begin(), place.outcomes.end(), std::mem_fn(holds)));
+  const auto count = [&](auto holds) {
+    return static_cast<unsigned>(std::ranges::count_if(place.outcomes, std::mem_fn(holds)));
   };
   place.valid = count(&Outcome::valid);
   place.ended = count(&Outcome::ended);
   place.tried = count(&Outcome::tried);
-  place.superseded = static_cast<unsigned>(std::count_if(place.outcomes.begin(), place.outcomes.end(),
-                                                         [](const Outcome& outcome) { return outcome.superseded; }));
+  place.superseded = count(&Outcome::superseded);
   for (const unsigned group : own.groups_of[number]) recount(own, own.groups[group]);
 }
 

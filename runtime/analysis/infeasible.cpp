@@ -24,18 +24,12 @@ struct PointFacts {
 PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
   const plan::Place& place = cell.points.front();
   const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
-  const plan::Point* point = evidence.index.point(place.point);
   const std::string label = placeLabel(evidence.index, place);
   PointFacts facts;
   const unsigned blocks = outcomes.infeasible;
   const bool wanted = evidence.wants(cell.kind, place);
   if (outcomes.outcomes.empty()) {
-    facts.why = label + " was not run";
-    if (point && !point->unavailable.empty())
-      facts.why = {label + " is not available here", point->unavailable};
-    else if (point && !point->expected_infeasible.empty())
-      facts.why = {label + " is expected infeasible, not started",
-                   point->expected_infeasible + " (an estimate is no evidence; --try-infeasible starts it)"};
+    facts.why = whyNotRun(evidence.index, place, " (an estimate is no evidence; --try-infeasible starts it)");
   } else if (outcomes.valid > 0) {
     facts.verdict = Verdict::Fail;
     std::string why = fmt::format("{} ran well in {} of {} blocks", label, outcomes.valid, outcomes.outcomes.size());

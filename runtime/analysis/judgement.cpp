@@ -11,7 +11,6 @@
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/null_cards.h"
@@ -58,16 +57,9 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     const Outcome& outcome = place.outcomes[i];
     if (!outcome.ended()) continue;
-    if (!outcome.valid() && !metric.better) continue;
-    if (!outcome.valid()) {
-      ranked.push_back(worst);
-      sessions.push_back(outcome.session);
-      ++summary.timeouts;
-      continue;
-    }
     const Reading reading = readMetric(index, metric.name, place, i);
     if (!reading.value || std::isnan(*reading.value)) {
-      absent = true;
+      absent |= outcome.valid();
       continue;
     }
     ranked.push_back(*reading.value);
@@ -75,7 +67,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
     if (std::isfinite(*reading.value))
       summary.values.push_back(*reading.value);
     else
-      ++summary.never;
+      ++(outcome.valid() ? summary.never : summary.timeouts);
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());

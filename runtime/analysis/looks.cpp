@@ -1,7 +1,5 @@
 #include "runtime/analysis/looks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -10,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/controls.h"
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
@@ -23,42 +18,7 @@ namespace {
 
 plan::TrialKind kindOf(const plan::Criterion& criterion) { return criterion.cells.front().kind; }
 
-/// Whether intervals of this kind's trials decide it.
-bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
-  return criterion.confidence && !criterion.infeasible && !criterion.not_asked && !criterion.cells.empty() &&
-         kindOf(criterion) == kind;
-}
-
-bool isDecided(const CriterionResult& result) {
-  return result.verdict != Verdict::Inconclusive && result.verdict != Verdict::NotRun;  // no further trial mends Broken
-}
-
-/// Nothing here asks for further trials.
-bool allDecided(const Index& index, plan::TrialKind kind) {
-  const Evidence evidence{index, {}};
-  Judgement judgement;
-  // Verdicts alone: what comes next is not asked, and takes longest.
-  for (const plan::Criterion& criterion : index.plan().criteria) {
-    CriterionResult& result = judgement.criteria.emplace_back();
-    result.name = criterion.name;
-    if (isLookedAt(criterion, kind))
-      result.verdict = decideCriterion(criterion, measureCriterion(evidence, criterion)).verdict;
-  }
-  judgeControls(evidence, judgement);
-  return lookDecides(index.plan(), kind, judgement.criteria);
-}
-
 }  // namespace
-
-bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
-  bool any = false;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!isLookedAt(plan.criteria[i], kind)) continue;
-    if (!isDecided(results[i]) || !results[i].untrusted.empty()) return false;
-    any = true;
-  }
-  return any;
-}
 
 std::set<unsigned> LookHistory::before(unsigned values) const {
   std::set<unsigned> all = early;
@@ -236,28 +196,6 @@ LookHistory afterwards(const Evidence& evidence, const plan::Criterion& criterio
   if (standing.look.now > *history.ended) history.further.insert(standing.look.now);
   history.left = leftOver(evidence.index.plan(), criterion, cells, history, *history.ended);
   return history;
-}
-
-unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
-  for (const unsigned look : design.looks) {
-    if (lacksRepetitions(index, design, look)) return look;
-    const bool passed = fewestRepetitions(index, design.kind) > look;
-    if (!passed && index.decided(design.kind, [&] { return allDecided(index, design.kind); })) return look;
-  }
-  return design.repeat;
-}
-
-const plan::KindDesign* endedAtLook(const Index& index) {
-  for (const plan::KindDesign& design : index.plan().design.kinds)
-    if (repetitionsAsked(index, design) < design.repeat && nextBlock(index, design.kind).empty()) return &design;
-  return nullptr;
-}
-
-std::string endedAtLookText(const Index& index) {
-  const plan::KindDesign* design = endedAtLook(index);
-  if (!design) return "";
-  return fmt::format("every criterion is decided at the look after {} of {} {} repetitions",
-                     repetitionsAsked(index, *design), design->repeat, toString(design->kind));
 }
 
 }  // namespace expc::analysis

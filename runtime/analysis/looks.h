@@ -9,7 +9,6 @@
 
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "runtime/analysis/cells.h"
@@ -59,18 +58,5 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion, 
 /// The looks once this one has been said: what a look at more will find.
 LookHistory afterwards(const Evidence& evidence, const plan::Criterion& criterion,
                        const std::vector<MeasuredCell>& cells, const Standing& standing);
-
-/// Whether a look with these results, one for each criterion of the plan, decides every criterion that intervals of the
-/// kind's trials decide; false where there is none.
-bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
-
-/// The repetitions that a design asks for now: up to its next look; where a look decided every criterion of the kind,
-/// those that it had; else all.
-unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design);
-
-/// The design whose trials ended before all that were planned because a look decided; null: none.
-const plan::KindDesign* endedAtLook(const Index& index);
-/// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" where none ended so.
-std::string endedAtLookText(const Index& index);
 
 }  // namespace expc::analysis

@@ -1,13 +1,12 @@
 #include "runtime/analysis/needs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <climits>
 #include <set>
 
-#include "runtime/analysis/looks.h"
+#include "runtime/analysis/controls.h"
+#include "runtime/analysis/criteria.h"
 #include "runtime/plan/find.h"
 
 namespace expc::analysis {
@@ -67,13 +66,7 @@ class Progress {
   };
   Fact factOf(unsigned number, int64_t block) const {
     const PlaceOutcomes& place = index_.of(kind_, number);
-    Fact fact;
-    for (auto at = place.firstOf(block); at != place.outcomes.end() && at->block == block; ++at) {
-      fact.ended = fact.ended || at->ended();
-      fact.tried = fact.tried || at->tried();
-      fact.out_of_memory = fact.out_of_memory || at->status == store::TrialStatus::Infeasible;
-    }
-    return fact;
+    return {place.anyIn(block, &Outcome::ended), place.triedIn(block), place.anyIn(block, &Outcome::infeasible)};
   }
 
   const Index& index_;
@@ -163,6 +156,21 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
   return at(high);
 }
 
+/// Whether every criterion of the kind is decided. Nothing here asks for further trials.
+bool allDecided(const Index& index, plan::TrialKind kind) {
+  const Evidence evidence{index, {}};
+  Judgement judgement;
+  // Verdicts alone: what comes next is not asked, and takes longest.
+  for (const plan::Criterion& criterion : index.plan().criteria) {
+    CriterionResult& result = judgement.criteria.emplace_back();
+    result.name = criterion.name;
+    if (isLookedAt(criterion, kind))
+      result.verdict = decideCriterion(criterion, measureCriterion(evidence, criterion)).verdict;
+  }
+  judgeControls(evidence, judgement);
+  return lookDecides(index.plan(), kind, judgement.criteria);
+}
+
 /// How many blocks each place still runs in, by number: where repetitions adapt all places go on together.
 std::vector<unsigned> wanted(const Index& index, const plan::KindDesign& design, const Progress& progress) {
   const Deficits deficits = deficitsNow(index, design, progress);
@@ -207,9 +215,30 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   return left;
 }
 
-bool lacksRepetitions(const Index& index, const plan::KindDesign& design, unsigned repetitions) {
-  return Deficits(index, design.kind, Progress(index, design.kind, {}), repetitions, mostTried(design, repetitions))
-      .any();
+unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
+  for (const unsigned look : design.looks) {
+    const Progress progress(index, design.kind, {});
+    if (Deficits(index, design.kind, progress, look, mostTried(design, look)).any()) return look;
+    const bool passed = fewestRepetitions(index, design.kind) > look;
+    if (!passed && index.decided(design.kind, [&] { return allDecided(index, design.kind); })) return look;
+  }
+  return design.repeat;
+}
+
+const plan::KindDesign* endedAtLook(const Index& index) {
+  for (const plan::KindDesign& design : index.plan().design.kinds)
+    if (repetitionsAsked(index, design) < design.repeat && nextBlock(index, design.kind).empty()) return &design;
+  return nullptr;
+}
+
+Evidence gather(const Index& index) {
+  Evidence evidence{index, {}};
+  for (const plan::KindDesign& design : index.plan().design.kinds) {
+    std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
+    wanted.resize(index.places());
+    for (const plan::Place& place : nextBlock(index, design.kind)) wanted[*index.number(place)] = true;
+  }
+  return evidence;
 }
 
 unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {

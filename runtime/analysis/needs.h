@@ -2,12 +2,14 @@
 
 // Which trials a plan still lacks. The engine asks when it has room for a block. What the design says in numbers
 // decides, and the widths of intervals (`until`); verdicts do only at the looks that the design plans (looks.h), which
-// intervals pay for, so that stopping biases nothing.
+// intervals pay for, so that stopping biases nothing. What judges knows nothing of what is lacking.
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
@@ -62,14 +64,22 @@ bool looksAtWidths(const Index& index, plan::TrialKind kind);
 /// makes them narrower.
 std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
 
-/// Whether a place or group lacks trials for this many repetitions and may still be tried for them.
-bool lacksRepetitions(const Index& index, const plan::KindDesign& design, unsigned repetitions);
-/// Those of the place or group with the fewest, of all that are asked for.
+/// The repetitions that a design asks for now: up to its next look; where a look decided every criterion of the kind,
+/// those that it had; else all.
+unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design);
+/// The design whose trials ended before all that were planned because a look decided; null: none.
+const plan::KindDesign* endedAtLook(const Index& index);
+/// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" where none ended so.
+std::string endedAtLookText(const Index& index);
+/// Repetitions of the place or group with the fewest, of all that are asked for.
 unsigned fewestRepetitions(const Index& index, plan::TrialKind kind);
 
 /// Whether some point or pair that can run has not got the repetitions that the design asks for at least, whether or
 /// not it will be tried again.
 bool lacksTrials(const Index& index);
+
+/// What can be judged now, with what of it is still wanted.
+Evidence gather(const Index& index);
 
 /// How many trials did not end well, and where what: "18 of 33 trials failed: n=3 in 9 blocks (exit code 1)"; "" if
 /// nothing lacks trials.

@@ -13,11 +13,6 @@ std::optional<size_t> PlaceOutcomes::find(int64_t block, int64_t session) const 
   return static_cast<size_t>(found - outcomes.begin());
 }
 
-const Outcome* PlaceOutcomes::at(int64_t block, int64_t session) const {
-  const std::optional<size_t> found = find(block, session);
-  return found ? &outcomes[*found] : nullptr;
-}
-
 std::vector<Outcome>::const_iterator PlaceOutcomes::firstOf(int64_t block) const {
   // Blocks are mostly asked for in the order in which they were added.
   if (outcomes.empty() || outcomes.back().block < block) return outcomes.end();
@@ -25,21 +20,9 @@ std::vector<Outcome>::const_iterator PlaceOutcomes::firstOf(int64_t block) const
                           [](const Outcome& outcome, int64_t wanted) { return outcome.block < wanted; });
 }
 
-bool PlaceOutcomes::triedIn(int64_t block) const {
-  for (auto at = firstOf(block); at != outcomes.end() && at->block == block; ++at)
-    if (at->tried()) return true;
-  return false;
-}
-
-bool PlaceOutcomes::ranOutOfMemoryIn(int64_t block) const {
-  for (auto at = firstOf(block); at != outcomes.end() && at->block == block; ++at)
-    if (at->out_of_memory) return true;
-  return false;
-}
-
 bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
-  const Outcome* outcome = at(block, session);
-  return outcome && outcome->ended();
+  const std::optional<size_t> found = find(block, session);
+  return found && outcomes[*found].ended();
 }
 
 bool PlaceOutcomes::settledInfeasible() const { return infeasible - forgiven_infeasible >= kInfeasibleBlocks; }

@@ -3,6 +3,7 @@
 // What became of one place of a plan in each block: part of the index (index.h).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct Outcome {
   bool valid() const { return status == store::TrialStatus::Valid; }
   /// Has a value: a valid trial, or a timeout that counts, which is worse than every value.
   bool ended() const { return valid() || (status == store::TrialStatus::Timeout && !superseded); }
+  bool infeasible() const { return status == store::TrialStatus::Infeasible; }
   /// Whether it counts against the blocks that may be tried.
   bool tried() const { return !superseded && !forgiven; }
 };
@@ -57,12 +59,16 @@ struct PlaceOutcomes : Endings {
 
   /// The place in `outcomes`, or nothing.
   std::optional<size_t> find(int64_t block, int64_t session) const;
-  const Outcome* at(int64_t block, int64_t session) const;
   /// Where the outcomes of a block begin, or of the next one.
   std::vector<Outcome>::const_iterator firstOf(int64_t block) const;
-  /// Whether the block was tried, in some session.
-  bool triedIn(int64_t block) const;
-  bool ranOutOfMemoryIn(int64_t block) const;
+  /// Whether something holds of the block's outcome in some session.
+  template <class Holds>
+  bool anyIn(int64_t block, Holds holds) const {
+    for (auto at = firstOf(block); at != outcomes.end() && at->block == block; ++at)
+      if (std::invoke(holds, *at)) return true;
+    return false;
+  }
+  bool triedIn(int64_t block) const { return anyIn(block, &Outcome::tried); }
   bool endedIn(int64_t block, int64_t session) const;
   /// Out of memory in this many blocks is a result, so no more is asked for.
   bool settledInfeasible() const;

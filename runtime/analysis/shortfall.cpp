@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/analysis/cells.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 
 namespace expc::analysis {
@@ -47,6 +46,13 @@ std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, 
 
 std::string failureText(const Index& index, const Failure& failure) {
   return fmt::format("{} {}: {}", toString(failure.kind), placeLabel(index, failure.place), firstLine(failure.reason));
+}
+
+std::string endedAtLookText(const Index& index) {
+  const plan::KindDesign* design = endedAtLook(index);
+  if (!design) return "";
+  return fmt::format("every criterion is decided at the look after {} of {} {} repetitions",
+                     repetitionsAsked(index, *design), design->repeat, toString(design->kind));
 }
 
 std::string shortfallText(const Index& index) {

@@ -39,12 +39,12 @@ class Excerpt {
       before.outcome = look.at_look ? std::string(store::Run::kAtLook)
                        : look.said  ? std::string(store::Run::kComplete)
                                     : "interrupted";
-      before.judged = look.judged ? plan::canonicalJson(toJson(*look.judged)) : "";
+      before.judged = look.judged;
       before.plan_json = look.judged ? plan_json : "{}";
       if (auto error = add(look.run, std::move(before))) return error;
     }
     run.plan_json = plan_json;
-    if (run.judged.empty() && !run.outcome.empty()) run.judged = store::judgedText(plan);
+    if (!run.judged && !run.outcome.empty()) run.judged = store::judgedOf(plan);
     return add(run.id, std::move(run));
   }
 

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/dataset/encode.h"
 #include "runtime/dataset/shapes.h"
@@ -69,10 +70,9 @@ llvm::Error fill(const fs::path& root, const ShapeOptions& options, const Tick& 
                   options.size, options.count, options.classes, options.png ? "png" : "jpeg", options.seed);
   if (auto error = writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()})) return error;
   // One call for all files, rather than one for each.
-  const int folder = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const int failed = folder < 0 || ::syncfs(folder) != 0 ? errno : 0;
-  if (folder >= 0) ::close(folder);
-  return failed == 0 ? llvm::Error::success() : failure("{}: {}", root.string(), llvm::sys::StrError(failed));
+  const base::Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder >= 0 && ::syncfs(folder) == 0) return llvm::Error::success();
+  return failure("{}: {}", root.string(), llvm::sys::StrError(errno));
 }
 
 /// Whether the folder's place can be taken: free, empty, or made by us and to be replaced.

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
@@ -121,7 +120,7 @@ llvm::Error Campaign::end(int64_t run) {
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, env_.now(), word, store::judgedText(plan_));
+    return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
   if (env_.interrupts.requested()) {
     env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,

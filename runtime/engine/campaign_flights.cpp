@@ -249,19 +249,12 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
     end = std::move(failed);
   }
   if (flight.readings) judgeReadings(flight, end);
-  trial.status = end.status;
-  trial.reason = std::move(end.reason);
-  trial.log_tail = std::move(end.log_tail);
-  trial.seconds = end.seconds;
-  trial.metrics = std::move(end.metrics);
-  trial.not_on_device = std::move(end.not_on_device);
+  if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
+  end.environment_json = plan::canonicalJson(std::move(end.environment));
+  static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && flight.readings) trial.supply(plan::kEnergy, validity::energyOf(*flight.readings));
-  trial.series = std::move(end.series);
-  trial.notes = std::move(end.notes);
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
     trial.notes.push_back(note);
-  if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
-  trial.environment_json = plan::canonicalJson(std::move(end.environment));
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
   // Not the moment at which it was seen: an engine that was stopped meanwhile finds a gap behind the trial.
   // A lane that waits for this one is not away either.

@@ -13,6 +13,7 @@
 
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
+#include "runtime/plan/described.h"
 #include "runtime/store/store.h"
 
 using namespace expc;
@@ -460,7 +461,7 @@ TEST_CASE("a rehearsal of a command is refused by what would start it") {
   spec.root = study.path;
   spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
   spec.rehearsal = true;
-  study.write("spec.json", plan::canonicalJson(plan::toJson(spec)));
+  study.write("spec.json", plan::canonicalJson(plan::written(spec)));
   const std::string line =
       fmt::format("'{}' --trial '{}/spec.json' > '{}/events'", EXPC_COMMAND_WORKER, study.path, study.path);
   CHECK(std::system(line.c_str()) != 0);

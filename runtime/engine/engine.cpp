@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/analysis/infeasible.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/agent_messages.h"
@@ -156,7 +155,7 @@ llvm::Error recordRun(const Env& env, std::string_view outcome) {
   if (newest == sessions.rend()) return llvm::Error::success();
   auto id = env.store.addRun(env.record(newest->first));
   if (!id) return id.takeError();
-  return env.store.endRun(*id, env.now(), outcome, store::judgedText(env.setup.plan));
+  return env.store.endRun(*id, env.now(), outcome, store::judgedOf(env.setup.plan));
 }
 
 /// One call of run(), once the results folder is ours.

@@ -15,6 +15,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {
@@ -168,7 +169,7 @@ std::optional<RankProcess> LocalLauncher::launchAgain(plan::LaunchRequest& launc
                                                       int event_fd, int log_fd) {
   while (auto process = waiting_.take(place)) {
     launch.id = process->launch;
-    if (channel::sendPacket(process->channel, plan::canonicalJson(plan::toJson(launch)), {event_fd, log_fd}))
+    if (channel::sendPacket(process->channel, plan::canonicalJson(plan::written(launch)), {event_fd, log_fd}))
       return process;
   }
   return std::nullopt;

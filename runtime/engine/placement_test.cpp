@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/engine/worker_client.h"
+#include "runtime/plan/described.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -59,7 +60,7 @@ TEST_CASE("one process has all the slots and sees their devices in their order")
   CHECK(variable(request.environment[0], "CUDA_VISIBLE_DEVICES") == "GPU-0,GPU-2");
   // The specification arrives as it was sent.
   request.spec.workload = "image.mobilenet_v2";
-  auto read = plan::trialSpecFromJson(plan::toJson(request.spec));
+  auto read = plan::readRecord<plan::TrialSpec>(plan::written(request.spec), "the trial's specification");
   REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
   CHECK(read->slots.size() == 2);
 }

@@ -3,7 +3,6 @@
 // How a trial ends, decided from what a launcher reports and from the time. It does nothing itself, so tests move the
 // clock.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,16 +12,12 @@
 
 namespace expc::engine {
 
-struct TrialEnd {
-  store::TrialStatus status = store::TrialStatus::Failed;
-  std::string reason, log_tail;
-  double seconds = 0;  // from its start to the end of its last rank
-  std::map<std::string, double> metrics;
-  std::vector<std::string> not_on_device;
-  std::map<std::string, std::vector<double>> series;
+/// What the store keeps, but for the environment, to which more is added first. `seconds` are those from its start to
+/// the end of its last rank.
+struct TrialEnd : store::TrialResult {
+  TrialEnd() { status = store::TrialStatus::Failed; }
   llvm::json::Object environment;
   std::optional<plan::Rehearsed> rehearsed;  // of a rehearsal that is valid
-  std::vector<std::string> notes;
 };
 
 class TrialWatch {

@@ -302,7 +302,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
 bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
   std::vector<int> descriptors{event_fd, log_fd};
   if (next_fd >= 0) descriptors.push_back(next_fd);
-  return channel::sendPacket(fd_, plan::canonicalJson(plan::toJson(request)), descriptors);
+  return channel::sendPacket(fd_, plan::canonicalJson(plan::written(request)), descriptors);
 }
 
 bool WorkerServer::kill(uint64_t launch) {
@@ -317,7 +317,8 @@ llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool&
   closed = size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN);
   if (size <= 0) return std::nullopt;
   auto value = plan::parseJson({text.get(), size_t(size)});
-  auto reply = value ? plan::launchReplyFromJson(*value) : llvm::Expected<plan::LaunchReply>(value.takeError());
+  auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
+                     : llvm::Expected<plan::LaunchReply>(value.takeError());
   if (!reply) return reply.takeError();
   return std::move(*reply);
 }

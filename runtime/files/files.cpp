@@ -29,11 +29,8 @@ namespace fs = std::filesystem;
 
 /// 0, or the system's error. A file system that cannot (EINVAL) does no worse than without.
 int synchronise(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
-  if (file < 0) return errno;
-  const int code = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
-  ::close(file);
-  return code;
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  return file >= 0 && (::fsync(file) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
 /// Writes what a file holds to what has the name already.

@@ -19,5 +19,7 @@ void describe(JsonRecord& io, Expectation& expectation);
 void describe(JsonRecord& io, Command& command);
 void describe(JsonRecord& io, Rehearsed& rehearsed);
 void describe(JsonRecord& io, TrialSpec& spec);
+void describe(JsonRecord& io, LaunchRequest& request);
+void describe(JsonRecord& io, LaunchReply& reply);
 
 }  // namespace expc::plan

@@ -37,30 +37,15 @@ std::optional<size_t> tooDeep(std::string_view text) {
 }
 
 void appendString(std::string& out, llvm::StringRef text) {
+  constexpr llvm::StringLiteral kEscaped = "\"\\\n\r\t", kAs = "\"\\nrt";
   out += '"';
   for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-        else
-          out += c;
-    }
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\')
+      out += c;
+    else if (const size_t at = kEscaped.find(c); at != llvm::StringRef::npos)
+      out.append({'\\', kAs[at]});
+    else
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
   }
   out += '"';
 }
@@ -101,26 +86,16 @@ class Printer {
 
  private:
   void append(const llvm::json::Value& value) {
-    switch (value.kind()) {
-      case llvm::json::Value::Null:
-        out_ += "null";
-        return;
-      case llvm::json::Value::Boolean:
-        out_ += *value.getAsBoolean() ? "true" : "false";
-        return;
-      case llvm::json::Value::Number:
-        appendNumber(out_, value);
-        return;
-      case llvm::json::Value::String:
-        appendString(out_, *value.getAsString());
-        return;
-      case llvm::json::Value::Array:
-        appendArray(*value.getAsArray());
-        return;
-      case llvm::json::Value::Object:
-        appendObject(*value.getAsObject());
-        return;
-    }
+    if (const llvm::json::Object* object = value.getAsObject())
+      appendObject(*object);
+    else if (const llvm::json::Array* array = value.getAsArray())
+      appendArray(*array);
+    else if (const auto text = value.getAsString())
+      appendString(out_, *text);
+    else if (value.getAsNumber())
+      appendNumber(out_, value);
+    else
+      out_ += value.getAsNull() ? "null" : *value.getAsBoolean() ? "true" : "false";
   }
 
   void appendArray(const llvm::json::Array& array) {

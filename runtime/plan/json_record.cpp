@@ -71,11 +71,17 @@ unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> word
   return 0;
 }
 
+std::vector<llvm::StringRef> JsonRecord::names() const {
+  std::vector<llvm::StringRef> names;
+  if (in_)
+    for (const auto& member : *in_) names.emplace_back(member.first);
+  return names;
+}
+
 void JsonRecord::refuseOthers() {
-  if (!in_ || failed()) return;
-  std::vector<llvm::StringRef> others;
-  for (const auto& member : *in_)
-    if (!llvm::is_contained(asked_, llvm::StringRef(member.first))) others.push_back(llvm::StringRef(member.first));
+  if (failed()) return;
+  std::vector<llvm::StringRef> others = names();
+  std::erase_if(others, [&](llvm::StringRef name) { return llvm::is_contained(asked_, name); });
   if (others.empty()) return;
   // The first by name, so that the message does not depend on the hash table.
   fail(*std::min_element(others.begin(), others.end()), "unknown field; was this written by a newer expc?");
@@ -214,15 +220,16 @@ void JsonRecord::field(Key key, std::vector<int>& numbers) {
   out_[key] = Array(numbers);
 }
 
-void JsonRecord::field(Key key, std::map<std::string, double>& numbers) {
-  Object object;
-  for (const auto& [name, number] : numbers) object[jsonText(name).getAsString()->str()] = number;
-  field(key, object);
-  if (!reads()) return;
-  const Value read(std::move(object));
-  const JsonPath at{at_, key, std::nullopt};
-  JsonRecord members(*errors_, read, at);
-  for (const auto& [name, number] : *read.getAsObject()) members.field(name, numbers[name.str()]);
+void JsonRecord::field(Key key, std::vector<double>& numbers) {
+  if (reads())
+    return each(key, [&](const Value& item, const JsonPath&) { numbers.push_back(item.getAsNumber().value_or(0)); });
+  out_[key] = Array(numbers);
+}
+
+void JsonRecord::field(Key key, std::set<std::string>& texts) {
+  std::vector<std::string> list(texts.begin(), texts.end());
+  field(key, list);
+  if (reads()) texts = {list.begin(), list.end()};
 }
 
 }  // namespace expc::plan

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -57,7 +58,13 @@ class JsonRecord {
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
   void field(Key key, std::vector<int>& numbers);  // above 0
-  void field(Key key, std::map<std::string, double>& numbers);
+  /// What is no number (a value that is not finite, of a store that was made by hand) is read as 0.
+  void field(Key key, std::vector<double>& numbers);
+  void field(Key key, std::set<std::string>& texts);
+  template <typename T>
+  void field(Key key, std::map<std::string, T>& items) {
+    byName(key, items, [](JsonRecord& io, Key name, T& item) { io.field(name, item); });
+  }
   template <typename Enum>
   void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
     if (reads())
@@ -110,16 +117,24 @@ class JsonRecord {
     for (T& item : items) array.push_back(written(item, describe));
     out_[key] = std::move(array);
   }
-  /// Objects by name.
-  template <typename T, typename Describe>
-  void byName(Key key, std::map<std::string, T>& items, Describe describe) {
-    llvm::json::Object object;
-    for (const auto& [name, item] : items) object[name] = written(item, describe);
-    field(key, object);
-    if (!reads()) return;
-    const JsonPath here{at_, key, std::nullopt};
-    for (const auto& [name, item] : object)
-      readOne(item, JsonPath{&here, name, std::nullopt}, items[name.str()], describe);
+  /// An object with a field for each item, which `each` describes.
+  template <typename T, typename Each>
+  void byName(Key key, std::map<std::string, T>& items, Each each) {
+    if (!reads()) {
+      llvm::json::Object object;
+      for (auto& [name, item] : items) {
+        JsonRecord one;
+        each(one, "", item);
+        object[jsonText(name).getAsString()->str()] = std::move(one.out_[""]);
+      }
+      out_[key] = std::move(object);
+    } else if (const llvm::json::Value* found = in(key)) {
+      const JsonPath here{at_, key, std::nullopt};
+      JsonRecord members(*errors_, *found, here);
+      for (const llvm::StringRef name : members.names()) each(members, name, items[name.str()]);
+    } else {
+      fail(key, "missing, expected an object");
+    }
   }
 
   /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
@@ -156,6 +171,7 @@ class JsonRecord {
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
     return result;
   }
+  std::vector<llvm::StringRef> names() const;
   unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
 
   JsonErrors* errors_ = nullptr;

@@ -19,7 +19,8 @@ void describeRank(JsonRecord& io, RehearsedRank& rank) {
   io.object("to_device", rank.to_device, kTraffic);
   io.object("from_device", rank.from_device, kTraffic);
   io.object("within_devices", rank.within_devices, kTraffic);
-  io.byName("collectives", rank.collectives, kTraffic);
+  io.byName("collectives", rank.collectives,
+            [](JsonRecord& all, JsonRecord::Key name, Traffic& traffic) { all.object(name, traffic, kTraffic); });
   io.field("host_seconds", rank.host_seconds);
   io.field("operations", rank.operations);
   io.field("memory_bytes", rank.memory_bytes);
@@ -31,16 +32,6 @@ void describe(JsonRecord& io, Rehearsed& rehearsed) {
   io.field("steps", rehearsed.steps, 1);
   io.list("ranks", rehearsed.ranks, describeRank);
   if (io.reads() && rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
-}
-
-llvm::json::Value toJson(const Rehearsed& rehearsed) { return written(rehearsed); }
-
-Rehearsed rehearsedFromJson(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at) {
-  JsonRecord io(errors, value, at);
-  Rehearsed rehearsed;
-  describe(io, rehearsed);
-  io.refuseOthers();
-  return rehearsed;
 }
 
 }  // namespace expc::plan

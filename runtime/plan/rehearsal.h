@@ -2,15 +2,10 @@
 
 // What a rehearsed trial tells: a few steps of the real worker on null cards, counted. Nothing in it is a measurement.
 
-#include <llvm/Support/Error.h>
-#include <llvm/Support/JSON.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "runtime/plan/json.h"
 
 namespace expc::plan {
 
@@ -38,9 +33,5 @@ struct Rehearsed {
   unsigned steps = 1;  // that were counted
   std::vector<RehearsedRank> ranks;
 };
-
-llvm::json::Value toJson(const Rehearsed& rehearsed);
-/// Strict, for a document that others read and write too; what is wrong goes to `errors` with its path.
-Rehearsed rehearsedFromJson(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
 
 }  // namespace expc::plan

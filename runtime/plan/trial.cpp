@@ -63,8 +63,6 @@ void describe(JsonRecord& io, TrialSpec& spec) {
   io.optional("rehearsal", spec.rehearsal);
 }
 
-namespace {
-
 void describe(JsonRecord& io, LaunchRequest& request) {
   describeVersion(io);
   io.field("launch", request.id);
@@ -92,27 +90,8 @@ void describe(JsonRecord& io, LaunchReply& reply) {
   io.optional("stuck", reply.stuck);
 }
 
-constexpr auto kTrialDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
-
-}  // namespace
-
 std::string logLimitText(uint64_t bytes) {
   return fmt::format("{:.4g} MB (--log-limit)", static_cast<double>(bytes) / 1e6);
-}
-
-Value toJson(const TrialSpec& spec) { return JsonRecord::written(spec, kTrialDescribed); }
-llvm::Expected<TrialSpec> trialSpecFromJson(const Value& value) {
-  return readRecord<TrialSpec>(value, "the trial's specification", kTrialDescribed);
-}
-
-Value toJson(const LaunchRequest& request) { return JsonRecord::written(request, kTrialDescribed); }
-llvm::Expected<LaunchRequest> launchRequestFromJson(const Value& value) {
-  return readRecord<LaunchRequest>(value, "the launch request", kTrialDescribed);
-}
-
-Value toJson(const LaunchReply& reply) { return JsonRecord::written(reply, kTrialDescribed); }
-llvm::Expected<LaunchReply> launchReplyFromJson(const Value& value) {
-  return readRecord<LaunchReply>(value, "the launch reply", kTrialDescribed);
 }
 
 }  // namespace expc::plan

@@ -1,7 +1,7 @@
 #pragma once
 
 // What crosses between engine and worker: a trial's specification in, events out, each a JSON line with a schema
-// version; and the messages of the launch channel (`expc-worker --serve`).
+// version; and the messages of the launch channel (`expc-worker --serve`). described.h has their fields.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -59,9 +59,6 @@ struct TrialSpec {
   bool rehearsal = false;
 };
 
-llvm::json::Value toJson(const TrialSpec& spec);
-llvm::Expected<TrialSpec> trialSpecFromJson(const llvm::json::Value& value);
-
 /// Events a worker writes, one JSON object a line: {"v":1,"event":"…",…}. Rank 0 speaks for the trial; others send only
 /// `failed`. A trial ended well iff rank 0 sent `result` and every rank exited with 0.
 struct Event {
@@ -114,10 +111,6 @@ struct LaunchReply {
   std::string out_of_memory;  // how it is known that the kernel killed a process of it for memory; "": it is not
   std::vector<int> stuck;     // processes that it left, which were killed and do not die
 };
-llvm::json::Value toJson(const LaunchRequest& request);
-llvm::Expected<LaunchRequest> launchRequestFromJson(const llvm::json::Value& value);
-llvm::json::Value toJson(const LaunchReply& reply);
-llvm::Expected<LaunchReply> launchReplyFromJson(const llvm::json::Value& value);
 
 /// What `expc-worker --describe` prints:
 /// {"v":1,"build":…,"libraries":{…},"workloads":[{name,version,params:[{name,type,default}],metrics:[{name,…}]}]}.

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/plan/json.h"
+#include "runtime/plan/described.h"
 
 using namespace expc::plan;
 using llvm::json::Array;
@@ -27,6 +27,14 @@ TrialSpec exampleSpec() {
   spec.slots = Array{Object{{"device", "cpu"}, {"cores", Array{0}}}, Object{{"device", "cpu"}, {"cores", Array{1}}}};
   return spec;
 }
+
+template <typename T>
+Value toJson(const T& record) {
+  return written(record);
+}
+auto trialSpecFromJson(const Value& value) { return readRecord<TrialSpec>(value, "the trial's specification"); }
+auto launchRequestFromJson(const Value& value) { return readRecord<LaunchRequest>(value, "the launch request"); }
+auto launchReplyFromJson(const Value& value) { return readRecord<LaunchReply>(value, "the launch reply"); }
 
 template <typename T>
 std::string refusal(llvm::Expected<T> result) {
@@ -159,13 +167,11 @@ TEST_CASE("what a rehearsal counted comes back, and nothing else is taken for it
   event.rehearsed = rehearsed;
   const Event back = llvm::cantFail(eventFromLine(toLine(event)));
   REQUIRE(back.rehearsed);
-  CHECK(toJson(*back.rehearsed) == toJson(rehearsed));
+  CHECK(written(*back.rehearsed) == written(rehearsed));
   CHECK(back.rehearsed->ranks[0].collectives.at("all_reduce").bytes == 1 << 20);
 
   const auto read = [](llvm::StringRef text) {
-    JsonErrors errors;
-    rehearsedFromJson(errors, llvm::cantFail(parseJson(text)), JsonPath{});
-    return llvm::toString(errors.take("the rehearsal"));
+    return llvm::toString(readRecord<Rehearsed>(llvm::cantFail(parseJson(text)), "the rehearsal").takeError());
   };
   CHECK(read(R"({"steps":0,"ranks":[]})").find("steps") != std::string::npos);
   CHECK(read(R"({"steps":1,"ranks":[]})").find("at least one rank") != std::string::npos);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/plan/json.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
 
 using namespace expc;

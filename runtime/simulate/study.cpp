@@ -7,7 +7,6 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
-#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/evaluate.h"
 

@@ -38,8 +38,7 @@ void findAll(std::span<const double> values, size_t offset, double alpha, std::v
 }  // namespace
 
 std::optional<Change> likeliestChange(std::span<const double> values) {
-  const bool odd = std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
-  if (odd || values.size() < 2 * kLeastSegment) return std::nullopt;
+  if (values.size() < 2 * kLeastSegment || hasNan(values)) return std::nullopt;
   std::vector<double> ranks = ranksOf(values);
   const auto [seen, at] = largest(ranks);
   if (at == 0) return Change{kLeastSegment, 1};  // all are alike

@@ -8,16 +8,13 @@
 #include <vector>
 
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/procedures.h"
 #include "runtime/stats/walsh_averages.h"
 
 namespace expc::stats {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool hasNan(std::span<const double> values) {
-  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
-}
 
 bool hasBothInfinities(std::span<const double> values) {
   return std::find(values.begin(), values.end(), kInfinity) != values.end() &&

@@ -24,6 +24,10 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   return levels;
 }
 
+bool hasNan(std::span<const double> values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
 std::vector<double> ranksOf(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -43,8 +47,7 @@ double zeroFailuresBound(unsigned n, double confidence) {
 }
 
 std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
-  if (values.size() < 4) return {};
-  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); })) return {};
+  if (values.size() < 4 || hasNan(values)) return {};
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   const auto quartile = [&](double share) {

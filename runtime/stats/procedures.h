@@ -11,6 +11,8 @@ namespace expc::stats {
 /// significant(p, level).
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
 
+bool hasNan(std::span<const double> values);
+
 /// Ranks from 1; values that tie share their mean.
 std::vector<double> ranksOf(std::span<const double> values);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/procedures.h"
 #include "runtime/stats/walsh_averages.h"
 
 namespace expc::stats {
@@ -54,10 +55,7 @@ std::shared_ptr<const std::vector<double>> rankSumCdf(unsigned m, unsigned n) {
 }
 
 NestedIntervals rankSum(std::span<const double> treated, std::span<const double> baseline) {
-  const auto unusable = [](std::span<const double> values) {
-    return values.empty() || std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
-  };
-  if (unusable(treated) || unusable(baseline)) return {};
+  if (treated.empty() || baseline.empty() || hasNan(treated) || hasNan(baseline)) return {};
   auto differences = std::make_shared<std::vector<double>>();
   differences->reserve(treated.size() * baseline.size());
   for (const double one : treated)

@@ -11,16 +11,10 @@ namespace expc::store {
 namespace {
 
 /// Whether a metric has two values, or one although the device cannot give it.
-bool saysTwice(const Trial& trial) {
+bool saysTwice(const TrialValues& trial) {
   const std::set<std::string> absent(trial.not_on_device.begin(), trial.not_on_device.end());
   return absent.size() != trial.not_on_device.size() ||
          std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return trial.metrics.count(name); });
-}
-
-void takeValues(Trial& to, Trial& from) {
-  to.metrics = std::move(from.metrics);
-  to.not_on_device = std::move(from.not_on_device);
-  to.series = std::move(from.series);
 }
 
 }  // namespace
@@ -120,20 +114,9 @@ bool Contents::add(KeyAdded&& entry) {
 
 bool Contents::add(TrialBegan&& entry) {
   const auto key = keys_.find(entry.key);
-  const Trial& from = entry.trial;
+  TrialStart& from = entry.trial;
   if (key == keys_.end() || !blocks_.contains(from.block) || !sessions_.contains(from.session)) return false;
-  Trial trial;  // with nothing of what is only known once it has ended
-  trial.id = from.id;
-  trial.key = key->second;
-  trial.run = from.run;
-  trial.block = from.block;
-  trial.session = from.session;
-  trial.position = from.position;
-  trial.attempt = from.attempt;
-  trial.started = from.started;
-  trial.limit = from.limit;
-  trial.devices = from.devices;
-  trial.environment_json = "{}";
+  Trial trial{std::move(from), {}, key->second};
   if (attempts_.contains({trial.block, trial.position, trial.attempt})) return false;
   const auto [at, fresh] = trials_.try_emplace(trial.id, std::move(trial));
   if (fresh) attempts_[{at->second.block, at->second.position, at->second.attempt}] = &at->second;
@@ -147,13 +130,7 @@ bool Contents::add(TrialEnded&& entry) {
   if (saysTwice(end) || (end.status == TrialStatus::Valid && isValidElsewhere(trial)) ||
       !add(Seen{end.session, entry.at}))
     return false;
-  trial.status = end.status;
-  trial.reason = std::move(end.reason);
-  trial.log_tail = std::move(end.log_tail);
-  trial.seconds = end.seconds;
-  trial.environment_json = std::move(end.environment_json);
-  trial.notes = std::move(end.notes);
-  takeValues(trial, end);
+  static_cast<TrialResult&>(trial) = std::move(end);
   return true;
 }
 
@@ -167,7 +144,7 @@ bool Contents::add(Reread&& entry) {
   trial.key = key->second;
   trial.status = TrialStatus::Valid;
   trial.reason.clear();
-  takeValues(trial, entry.trial);
+  static_cast<TrialValues&>(trial) = std::move(entry.trial);
   return true;
 }
 

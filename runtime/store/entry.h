@@ -41,7 +41,7 @@ struct RunEnded {
   int64_t run = 0;
   Moment at;
   std::string outcome;
-  std::string judged;  // JSON of a Judged; "": not known
+  JudgedPtr judged;
 };
 /// Trials name their keys by number.
 struct KeyAdded {
@@ -49,16 +49,16 @@ struct KeyAdded {
   TrialKey key;
 };
 struct TrialBegan {
-  Trial trial;  // what is known before it runs; its key is null
+  TrialStart trial;
   int64_t key = 0;
 };
 struct TrialEnded {
-  Trial trial;  // what is known after it ran; its key is null
+  Trial trial;  // its id, session and TrialResult
   Moment at;
 };
 /// Values of a trial that were read anew from its outputs: they stand in for those that it had.
 struct Reread {
-  Trial trial;  // id, metrics, not_on_device, series
+  Trial trial;  // its id and TrialValues
   int64_t key = 0;
 };
 
@@ -77,13 +77,5 @@ std::string toLine(const Entry& entry);
 /// The error says what is wrong: no JSON, a checksum that does not fit, a member that is missing or of another type. No
 /// line crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);
-
-/// What a record holds, as it stands in an entry.
-llvm::json::Value toJson(const std::map<std::string, std::string>& texts);
-llvm::json::Value toJson(const Match& match);
-llvm::json::Value toJson(const Judged& judged);
-llvm::Expected<Judged> judgedFromJson(const llvm::json::Value& value);
-llvm::json::Value toJson(const std::vector<Worker>& workers);
-llvm::json::Value toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

@@ -51,52 +51,10 @@ void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
   moment = {*(*array)[0].getAsNumber(), *(*array)[1].getAsNumber()};
 }
 
-void describeTexts(JsonRecord& io, JsonRecord::Key key, std::map<std::string, std::string>& texts) {
-  if (!io.reads()) {
-    io.out()[key] = toJson(texts);
-    return;
-  }
-  Object object;
-  io.field(key, object);
-  for (const auto& [name, value] : object) {
-    if (const auto text = value.getAsString())
-      texts[name.str()] = text->str();
-    else
-      io.fail(key, "expected strings");
-  }
-}
-
-void describeSeries(JsonRecord& io, std::map<std::string, std::vector<double>>& series) {
-  if (!io.has("series", !series.empty())) return;
-  Object object;
-  for (const auto& [name, numbers] : series) object[jsonText(name).getAsString()->str()] = Array(numbers);
-  io.field("series", object);
-  if (!io.reads()) return;
-  for (const auto& [name, value] : object) {
-    const Array* numbers = value.getAsArray();
-    if (!numbers) io.fail("series", "expected arrays of numbers");
-    std::vector<double>& read = series[name.str()];
-    for (const Value& number : numbers ? *numbers : Array{}) read.push_back(number.getAsNumber().value_or(0));
-  }
-}
-
-/// What is not finite (of a store that was made by hand) is text.
-void describeValues(JsonRecord& io, Trial& trial) {
+void describeValues(JsonRecord& io, TrialValues& trial) {
   io.optional("absent", trial.not_on_device);
   io.optional("metrics", trial.metrics);
-  describeSeries(io, trial.series);
-}
-
-void describe(JsonRecord& io, Worker& worker) {
-  io.field("build", worker.build);
-  io.field("class", worker.environment_class);
-}
-constexpr auto kWorker = [](JsonRecord& io, Worker& worker) { describe(io, worker); };
-
-void describe(JsonRecord& io, Match& match) {
-  describeTexts(io, "digests", match.data_digests);
-  io.optionalObject("built_in", match.built_in, kWorker);
-  io.optionalObject("command", match.command, kWorker);
+  io.optional("series", trial.series);
 }
 
 void describe(JsonRecord& io, Opened& entry) {
@@ -104,23 +62,13 @@ void describe(JsonRecord& io, Opened& entry) {
   io.field("version", version);
   io.field("epoch", entry.epoch);
   io.field("store", entry.store);
-  std::vector<std::string> replaced(entry.replaced.begin(), entry.replaced.end());
-  io.optional("replaced", replaced);
-  Object sealed;
-  for (const auto& [journal, bytes] : entry.sealed) sealed[journal] = bytes;
-  io.field("sealed", sealed);
+  io.optional("replaced", entry.replaced);
+  io.field("sealed", entry.sealed);
   if (!io.reads()) return;
   if (version < 1 || version > kJournalVersion)
     io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
   // A file beside the folder may be called after it.
   if (const auto why = plan::whyNoName(entry.store)) io.fail("store", *why);
-  entry.replaced = {replaced.begin(), replaced.end()};
-  for (const auto& [journal, bytes] : sealed) {
-    if (const auto number = bytes.getAsUINT64())
-      entry.sealed[journal.str()] = *number;
-    else
-      io.fail("sealed", "expected sizes");
-  }
 }
 
 /// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
@@ -145,7 +93,7 @@ void describe(JsonRecord& io, Session& session) {
     io.field("boot", boots);
     session.where = sessionPlaceFromText(host, boots);
   }
-  if (io.has("workers", true)) io.list("workers", session.workers, kWorker);
+  if (io.has("workers", true)) io.list("workers", session.workers, plan::kDescribed);
   embedded(io, "environment", session.environment_json);
   describeMoment(io, "opened", session.opened);
   describeMoment(io, "seen", session.last_seen);
@@ -167,8 +115,7 @@ void describe(JsonRecord& io, RunBegan& entry) {
   io.field("digest", entry.run.plan_digest);
   io.field("plan", entry.plan);
   io.field("session", entry.run.session);
-  if (io.has("match", true))
-    io.object("match", entry.run.match, [](JsonRecord& inner, Match& match) { describe(inner, match); });
+  if (io.has("match", true)) io.object("match", entry.run.match, plan::kDescribed);
   describeMoment(io, "at", entry.run.started);
 }
 
@@ -176,23 +123,26 @@ void describe(JsonRecord& io, RunEnded& entry) {
   io.field("run", entry.run);
   describeMoment(io, "at", entry.at);
   io.field("outcome", entry.outcome);
-  if (io.has("judged", !entry.judged.empty())) embedded(io, "judged", entry.judged);
+  if (!io.has("judged", entry.judged != nullptr)) return;
+  Judged judged = entry.judged ? *entry.judged : Judged();
+  io.object("judged", judged, plan::kDescribed);
+  entry.judged = std::make_shared<const Judged>(std::move(judged));
 }
 
-llvm::Expected<std::vector<plan::Place>> placesFromJson(const Value& value) {
-  const Array* array = value.getAsArray();
-  if (!array) return llvm::createStringError("expected an array of places");
-  std::vector<plan::Place> places;
-  for (const Value& place : *array) {
+void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
+  if (!io.reads()) {
+    io.out()["places"] = toJson(places);
+    return;
+  }
+  io.each("places", [&](const Value& place, const JsonPath& at) {
     const Array* pair = place.getAsArray();
     if (const auto point = place.getAsString())
       places.emplace_back(point->str());
     else if (pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsString())
       places.emplace_back((*pair)[0].getAsString()->str(), (*pair)[1].getAsString()->str());
     else
-      return llvm::createStringError("expected a point, or a point and its control");
-  }
-  return places;
+      io.failAt(at, "expected a point, or a point and its control");
+  });
 }
 
 void describe(JsonRecord& io, BlockPlan& plan) {
@@ -203,14 +153,7 @@ void describe(JsonRecord& io, BlockPlan& plan) {
   io.field("seed", plan.block.seed);
   io.field("session", plan.block.session);
   embedded(io, "settings", plan.settings);
-  if (!io.reads()) {
-    io.out()["places"] = toJson(plan.places);
-  } else if (const Value* places = io.in("places")) {
-    if (auto read = placesFromJson(*places))
-      plan.places = std::move(*read);
-    else
-      io.fail("places", llvm::toString(read.takeError()));
-  }
+  describePlaces(io, plan.places);
 }
 
 void describe(JsonRecord& io, KeyAdded& entry) {
@@ -221,13 +164,13 @@ void describe(JsonRecord& io, KeyAdded& entry) {
   io.word("kind", key.kind, plan::words::kKind);
   embedded(io, "settings", key.settings);
   io.field("data", key.data);
-  describeTexts(io, "readings", key.readings);
+  io.field("readings", key.readings);
   io.field("worker", key.worker_build);
   io.field("class", key.environment_class);
 }
 
 void describe(JsonRecord& io, TrialBegan& entry) {
-  Trial& trial = entry.trial;
+  TrialStart& trial = entry.trial;
   io.field("trial", trial.id);
   io.field("key", entry.key);
   io.field("run", trial.run);
@@ -244,10 +187,7 @@ void describe(JsonRecord& io, TrialEnded& entry) {
   Trial& trial = entry.trial;
   io.field("trial", trial.id);
   io.field("session", trial.session);
-  std::string status(toString(trial.status));
-  io.field("status", status);
-  if (io.reads()) trial.status = trialStatusFromString(status).value_or(TrialStatus::Failed);
-  if (io.reads() && toString(trial.status) != status) io.fail("status", "'" + status + "' is no way a trial ends");
+  io.word("status", trial.status, kStatuses);
   io.field("seconds", trial.seconds);
   describeMoment(io, "at", entry.at);
   embedded(io, "environment", trial.environment_json);
@@ -270,8 +210,6 @@ void describe(JsonRecord& io, Adopted& entry) {
   io.field("ours", entry.ours);
 }
 
-constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
-
 /// An entry of the sort that stands at `index` in kNames.
 template <size_t... Indices>
 Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
@@ -283,7 +221,8 @@ Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
 }  // namespace
 
 Object writeEntry(const Entry& entry) {
-  Object object = std::visit([](const auto& one) { return JsonRecord::written(one, kDescribed); }, entry);
+  constexpr auto described = [](JsonRecord& io, auto& value) { describe(io, value); };
+  Object object = std::visit([&](const auto& one) { return JsonRecord::written(one, described); }, entry);
   object["entry"] = kNames[entry.index()];
   return object;
 }
@@ -300,21 +239,18 @@ Entry readEntry(JsonRecord& io) {
   return entry;
 }
 
-Value toJson(const std::map<std::string, std::string>& texts) {
-  Object object;
-  for (const auto& [key, value] : texts) object[jsonText(key).getAsString()->str()] = jsonText(value);
-  return object;
+void describe(JsonRecord& io, Worker& worker) {
+  io.field("build", worker.build);
+  io.field("class", worker.environment_class);
 }
 
-Value toJson(const std::vector<Worker>& workers) {
-  Array array;
-  for (const Worker& worker : workers) array.push_back(JsonRecord::written(worker, kWorker));
-  return array;
+void describe(JsonRecord& io, Match& match) {
+  io.field("digests", match.data_digests);
+  io.optionalObject("built_in", match.built_in, plan::kDescribed);
+  io.optionalObject("command", match.command, plan::kDescribed);
 }
 
-Value toJson(const Match& match) { return JsonRecord::written(match, kDescribed); }
-
-Value toJson(const std::vector<plan::Place>& places) {
+Array toJson(const std::vector<plan::Place>& places) {
   Array array;
   for (const plan::Place& place : places) {
     if (place.control.empty())

@@ -55,10 +55,8 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::strin
 
 /// A file's name has to be as durable as what stands in it.
 void syncFolder(const std::string& folder) {
-  const int directory = open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  fsync(directory);
-  close(directory);
+  const base::Descriptor directory(open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory >= 0) fsync(directory);
 }
 
 struct Head {
@@ -141,6 +139,10 @@ std::string firstJournal(const std::string& folder) {
   return names.empty() ? "" : pathOf(folder, names.begin()->second);
 }
 
+std::string DamagedLine::text() const {
+  return line ? fmt::format("{} line {}: {}", journal, line, why) : fmt::format("{}: {}", journal, why);
+}
+
 llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
                         llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged) {
   auto buffer = openJournal(pathOf(folder, journal.name));
@@ -161,28 +163,14 @@ llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
   return llvm::Error::success();
 }
 
-JournalWriter::JournalWriter(JournalWriter&& other) noexcept { *this = std::move(other); }
-
-JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
-  std::swap(folder_, other.folder_);
-  std::swap(path_, other.path_);
-  std::swap(file_, other.file_);
-  std::swap(before_sync_, other.before_sync_);
-  std::swap(hidden_, other.hidden_);
-  std::swap(sync_, other.sync_);
-  std::swap(sync_error_, other.sync_error_);
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
 JournalWriter::~JournalWriter() {
   llvm::consumeError(awaitSync());
-  if (fd_ >= 0) close(fd_);
   if (hidden_) unlink(path_.c_str());
 }
 
-llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, const std::vector<JournalFile>& before,
-                                                    std::string store, Appears appears) {
+llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::string& folder,
+                                                                     const std::vector<JournalFile>& before,
+                                                                     std::string store, Appears appears) {
   Opened opened;
   opened.store = std::move(store);
   if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
@@ -192,7 +180,8 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, c
     opened.epoch = std::max(opened.epoch, file.epoch);
   }
   ++opened.epoch;
-  JournalWriter writer;
+  std::unique_ptr<JournalWriter> made(new JournalWriter);
+  JournalWriter& writer = *made;
   writer.folder_ = folder;
   writer.file_.epoch = opened.epoch;
   writer.file_.name = nameOf(opened.epoch);
@@ -200,7 +189,8 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, c
   const std::string hidden = writer.path_ + std::string(kHidden);
   unlink(hidden.c_str());  // of one that was killed
   if (appears != Appears::AtOnce) writer.path_ = hidden;
-  writer.fd_ = open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  writer.fd_ = base::Descriptor(
+      open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (writer.fd_ < 0 && errno == EEXIST) {
     return llvm::createStringError(
         fmt::format("{}: another process began to write in this moment; the same command continues once it has ended",
@@ -213,7 +203,7 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, c
     return error;
   }
   syncFolder(folder);
-  return writer;
+  return made;
 }
 
 llvm::Error JournalWriter::publish() {
@@ -230,13 +220,8 @@ llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
   if (when != OnDisk::Sometime)
     if (auto error = awaitSync()) return error;
   const std::string line = toLine(entry) + "\n";
-  for (size_t written = 0; written < line.size();) {
-    const ssize_t size = write(fd_, line.data() + written, line.size() - written);
-    if (size < 0 && errno == EINTR) continue;
-    // A part of a line would make the next one unreadable.
-    if (size <= 0) return cutTo(file_, size == 0 ? ENOSPC : errno);
-    written += size_t(size);
-  }
+  // A part of a line would make the next one unreadable.
+  if (const int error = files::writeAll(fd_, line)) return cutTo(file_, error);
   if (when != OnDisk::Sometime) before_sync_ = file_;
   file_.bytes += line.size();
   if (when != OnDisk::Sometime) beginSync();

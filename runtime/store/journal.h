@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/store/entry.h"
 
 namespace expc::store {
@@ -40,8 +41,11 @@ inline constexpr std::string_view kJournalMark = "{\"entry\":\"opened\",";
 /// A line that was not taken, and why.
 struct DamagedLine {
   std::string journal;
-  uint64_t line = 0;  // from 1
+  uint64_t line = 0;  // from 1; 0: of no single line
   std::string why;
+
+  /// "000007.jsonl line 12: has no checksum at its end".
+  std::string text() const;
 };
 
 /// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and told; the error is
@@ -60,15 +64,14 @@ class JournalWriter {
   /// killed, the next writer removes.
   enum class Appears { AtOnce, Whole, InsteadOfOthers };
 
-  JournalWriter() = default;
-  JournalWriter(JournalWriter&& other) noexcept;
-  JournalWriter& operator=(JournalWriter&& other) noexcept;
+  JournalWriter(const JournalWriter&) = delete;
   ~JournalWriter();
 
   /// Makes the next journal of the folder, which seals those before it. `store` is the folder's identity if it has none
   /// yet. An error too when another writer made the same one at this moment.
-  static llvm::Expected<JournalWriter> create(const std::string& folder, const std::vector<JournalFile>& before,
-                                              std::string store, Appears appears = Appears::AtOnce);
+  static llvm::Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
+                                                               const std::vector<JournalFile>& before,
+                                                               std::string store, Appears appears);
   /// All that was added is durable, and there from now on.
   llvm::Error publish();
 
@@ -83,6 +86,7 @@ class JournalWriter {
   const JournalFile& file() const { return file_; }
 
  private:
+  JournalWriter() = default;
   void beginSync();
   llvm::Error cutTo(const JournalFile& end, int error);
 
@@ -91,7 +95,7 @@ class JournalWriter {
   bool hidden_ = false;
   std::unique_ptr<aiocb> sync_;  // under way
   int sync_error_ = 0;           // of one that is over
-  int fd_ = -1;
+  base::Descriptor fd_;
 };
 
 /// A random name for a new folder's store.

@@ -48,7 +48,7 @@ struct Found {
 /// The lease that is there. It is opened, since a network file system may show the time of a file that it has not asked
 /// for lately. What is no file (a link, a pipe) is a lease that cannot be read.
 std::optional<Found> find(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const base::Descriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd < 0 && errno == ENOENT) return std::nullopt;
   Found found;
   struct stat state{};
@@ -60,7 +60,6 @@ std::optional<Found> find(const std::string& path) {
     found.text.resize(size > 0 ? size_t(size) : 0);
     found.holder = LeaseHolder::fromText(found.text);
   }
-  close(fd);
   return found;
 }
 
@@ -76,21 +75,12 @@ bool staysSilent(const std::string& path, const Found& found, const LeasePatienc
 }
 
 /// Best effort against two takers on one host; across hosts the check of the text after the rename has to do.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder) : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    const double end = bootSeconds() + kLockPatience;
-    while (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && bootSeconds() < end) nap();
-  }
-  ~FolderLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int fd_;
-};
+base::Descriptor lockFolder(const std::string& folder) {
+  base::Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const double end = bootSeconds() + kLockPatience;
+  while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && bootSeconds() < end) nap();
+  return fd;
+}
 
 /// Moves a lease judged stale out of the way. False if it was not the one judged.
 bool removeStale(const std::string& path, const std::string& judged) {
@@ -105,21 +95,21 @@ bool removeStale(const std::string& path, const std::string& judged) {
   return same;
 }
 
-/// What came of an attempt to make the file: its descriptor, or -1 where somebody has it, and what time it is where it
-/// lies.
+/// What came of an attempt to make the file: its descriptor, or none where somebody has it, and what time it is where
+/// it lies.
 struct Made {
-  int fd = -1;
+  base::Descriptor fd;
   double now = 0;
 };
 
 llvm::Expected<Made> create(const std::string& folder, const std::string& path, const std::string& text) {
   Made made;
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
-  made.fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  made.fd = base::Descriptor(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (made.fd < 0) return cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
-  if (write(made.fd, text.data(), text.size()) != ssize_t(text.size()))
+  if (::write(made.fd, text.data(), text.size()) != ssize_t(text.size()))
     error = errno ? errno : ENOSPC;
   else if (futimens(made.fd, nullptr) != 0 || fstat(made.fd, &state) != 0)
     error = errno;
@@ -127,8 +117,7 @@ llvm::Expected<Made> create(const std::string& folder, const std::string& path, 
   if (!error && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
   if (!error) return made;
-  close(made.fd);
-  made.fd = -1;
+  made.fd.close();
   if (error == EEXIST) return made;
   return cannotWrite(folder, error);
 }
@@ -150,10 +139,10 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
     std::optional<Found> found;
     double now = 0;
     {
-      FolderLock lock(folder);
+      const base::Descriptor lock = lockFolder(folder);
       auto made = create(folder, path, text);
       if (!made) return made.takeError();
-      if (made->fd >= 0) return Lease(path, made->fd, text);
+      if (made->fd >= 0) return Lease(path, std::move(made->fd), text);
       now = made->now;
       found = find(path);
       if (!found) continue;
@@ -178,8 +167,6 @@ bool Lease::isLive(const std::string& folder) {
          (sign == Sign::Elsewhere && !isSilent(found->heartbeat, double(std::time(nullptr)), LeasePatience()));
 }
 
-Lease::Lease(Lease&& other) noexcept { *this = std::move(other); }
-
 Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(text_, other.text_);
@@ -187,8 +174,6 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(beat_, other.beat_);
   return *this;
 }
-
-Lease::~Lease() { release(); }
 
 bool Lease::ours() const {
   struct stat held{}, there{};
@@ -223,8 +208,7 @@ llvm::Error Lease::heartbeat() {
 void Lease::release() {
   if (fd_ < 0) return;
   if (const auto there = ours() ? find(path_) : std::nullopt; there && there->text == text_) unlink(path_.c_str());
-  close(fd_);
-  fd_ = -1;
+  fd_.close();
 }
 
 }  // namespace expc::store

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/store/lease_holder.h"
 
 namespace expc::store {
@@ -26,9 +27,9 @@ struct LeasePatience {
 /// Held from acquire() to release() or destruction.
 class Lease {
  public:
-  Lease(Lease&& other) noexcept;
+  Lease(Lease&&) = default;
   Lease& operator=(Lease&& other) noexcept;
-  ~Lease();
+  ~Lease() { release(); }
 
   /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an
   /// error that names pid and host.
@@ -42,11 +43,12 @@ class Lease {
   void release();
 
  private:
-  Lease(std::string path, int fd, std::string text) : path_(std::move(path)), text_(std::move(text)), fd_(fd) {}
+  Lease(std::string path, base::Descriptor fd, std::string text)
+      : path_(std::move(path)), text_(std::move(text)), fd_(std::move(fd)) {}
   bool ours() const;
 
   std::string path_, text_;
-  int fd_ = -1;
+  base::Descriptor fd_;
   double beat_ = -1;  // by the clock that runs while the machine sleeps
 };
 

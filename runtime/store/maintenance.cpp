@@ -6,14 +6,6 @@
 #include "runtime/store/store.h"
 
 namespace expc::store {
-namespace {
-
-std::string textOf(const DamagedLine& line) {
-  return line.line ? fmt::format("{} line {}: {}", line.journal, line.line, line.why)
-                   : fmt::format("{}: {}", line.journal, line.why);
-}
-
-}  // namespace
 
 llvm::Expected<Verified> verify(const std::string& folder) {
   auto journals = listJournals(folder);
@@ -23,7 +15,7 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
   found.journals = journals->size();
-  for (const DamagedLine& line : damaged) found.damage.push_back(textOf(line));
+  for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
   for (const JournalFile& journal : *journals)
     if (journal.ignored > 0)
       found.notes.push_back(
@@ -47,8 +39,9 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   const std::vector<JournalFile>& journals = store->journals();
   Compacted done;
   done.journals = journals.size();
-  auto writer = JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers);
-  if (!writer) return writer.takeError();
+  auto made = JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers);
+  if (!made) return made.takeError();
+  const std::unique_ptr<JournalWriter> writer = std::move(*made);
   std::vector<DamagedLine> damaged;
   std::set<std::string> plans;
   for (const JournalFile& journal : journals) {
@@ -66,7 +59,7 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   }
   if (!damaged.empty())
     return llvm::createStringError(fmt::format(
-        "{}; nothing was changed: put the journals of a backup back, or go on without compacting", textOf(damaged[0])));
+        "{}; nothing was changed: put the journals of a backup back, or go on without compacting", damaged[0].text()));
   if (auto error = store->heartbeat()) return error;
   if (auto error = writer->publish()) return error;
   done.bytes_after = writer->file().bytes;

@@ -3,41 +3,16 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "runtime/plan/json.h"
 
 namespace expc::store {
-namespace {
-
-constexpr std::array<std::pair<TrialStatus, std::string_view>, 7> kStatuses = {
-    {{TrialStatus::Running, "running"},
-     {TrialStatus::Valid, "valid"},
-     {TrialStatus::Failed, "failed"},
-     {TrialStatus::Timeout, "timeout"},
-     {TrialStatus::Infeasible, "infeasible"},
-     {TrialStatus::Interrupted, "interrupted"},
-     {TrialStatus::Invalid, "invalid"}}};
-
-}  // namespace
 
 std::string SessionPlace::machine() const { return llvm::join(nodes, "+"); }
 
 bool SessionPlace::isOn(std::string_view name) const {
   return std::find(nodes.begin(), nodes.end(), name) != nodes.end() || machine() == name;
-}
-
-std::string_view toString(TrialStatus status) {
-  for (const auto& [known, word] : kStatuses)
-    if (known == status) return word;
-  return "failed";
-}
-
-std::optional<TrialStatus> trialStatusFromString(std::string_view text) {
-  for (const auto& [status, word] : kStatuses)
-    if (word == text) return status;
-  return std::nullopt;
 }
 
 std::vector<Worker> Match::workers() const {
@@ -54,7 +29,7 @@ bool Match::onNullCards() const {
                      [](const Worker& worker) { return isNullClass(worker.environment_class); });
 }
 
-void Trial::supply(const std::string& metric, std::optional<double> value) {
+void TrialValues::supply(const std::string& metric, std::optional<double> value) {
   const auto found = std::find(not_on_device.begin(), not_on_device.end(), metric);
   if (!value || found == not_on_device.end()) return;
   not_on_device.erase(found);

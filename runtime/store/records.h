@@ -2,6 +2,8 @@
 
 // What the store holds, as plain records; analysis and report read these and nothing else.
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -25,8 +27,10 @@ enum class TrialStatus {
   Interrupted,  // the engine stopped it or died
   Invalid       // it ran, but something disturbed it: kept and shown, repeated, and never counted
 };
-std::string_view toString(TrialStatus status);
-std::optional<TrialStatus> trialStatusFromString(std::string_view text);
+/// The words for them, in their order.
+inline constexpr llvm::StringLiteral kStatuses[] = {"running",    "valid",       "failed", "timeout",
+                                                    "infeasible", "interrupted", "invalid"};
+inline std::string_view toString(TrialStatus status) { return kStatuses[static_cast<size_t>(status)]; }
 
 /// Begins the environment class of what ran on null cards (nullgpu/), which compute nothing. The one mark by which they
 /// are known: no class with it is that of a real card, so nothing of the two is ever paired.
@@ -113,29 +117,42 @@ class KeyTable {
   std::map<TrialKey, Key> keys_;
 };
 
-struct Trial {
+/// What is known of a trial before it runs: a journal's entry `begin` holds it.
+struct TrialStart {
   int64_t id = 0;
-  Key key;  // never null of a trial that was read from a store
   int64_t block = 0, session = 0;
   unsigned position = 0;  // in the block's order
   unsigned attempt = 1;
-  TrialStatus status = TrialStatus::Running;
-  std::string reason, log_tail;
   double started = 0;   // Unix time: a label, never subtracted
-  double seconds = 0;   // how long it took, by a clock that nobody sets
   double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
   int64_t run = 0;      // which started it; 0: not known (of old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
+};
+
+/// What it measured: the entry `reread` puts others in their place.
+struct TrialValues {
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
   std::map<std::string, std::vector<double>> series;
-  std::string environment_json;  // what the worker said of itself
+
+  /// A value for a metric that the worker said its device cannot give; without one this stays so.
+  void supply(const std::string& metric, std::optional<double> value);
+};
+
+/// What came of it: the entry `end` holds it.
+struct TrialResult : TrialValues {
+  TrialStatus status = TrialStatus::Running;
+  std::string reason, log_tail;
+  double seconds = 0;                   // how long it took, by a clock that nobody sets
+  std::string environment_json = "{}";  // what the worker said of itself
   std::vector<std::string> notes;
+};
+
+struct Trial : TrialStart, TrialResult {
+  Key key;  // never null of a trial that was read from a store
 
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
-  /// A value for a metric that the worker said its device cannot give; without one this stays so.
-  void supply(const std::string& metric, std::optional<double> value);
   /// On how many nodes it ran, as its devices say.
   unsigned nodes() const;
 };
@@ -154,6 +171,19 @@ struct Match {
   bool onNullCards() const;
 };
 
+/// What the verdicts of a run are about, and how much was planned for them: what a later verdict has to know of it. It
+/// stands in the entry of the run's end.
+struct Judged {
+  struct Planned {
+    unsigned repeat = 0;
+    std::vector<unsigned> looks;
+  };
+  std::map<plan::TrialKind, Planned> planned;
+  std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
+};
+/// Null: what was judged is not known.
+using JudgedPtr = std::shared_ptr<const Judged>;
+
 /// One execution of a plan.
 struct Run {
   int64_t id = 0;
@@ -162,7 +192,7 @@ struct Run {
   Match match;
   Moment started, ended;  // ended at 0: never seen to end
   std::string outcome;    // "complete", "interrupted", …; "" while it runs
-  std::string judged;     // JSON of a Judged; "" while it runs, and of a run that was killed or is of an older expc
+  JudgedPtr judged;       // null while it runs, and of a run that was killed or is of an older expc
 
   /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
   static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
@@ -183,24 +213,12 @@ struct BlockPlan {
   std::vector<plan::Place> places;  // in running order
 };
 
-/// What the verdicts of a run are about, and how much was planned for them: what a later verdict has to know of it. It
-/// stands in the entry of the run's end.
-struct Judged {
-  struct Planned {
-    unsigned repeat = 0;
-    std::vector<unsigned> looks;
-  };
-  std::map<plan::TrialKind, Planned> planned;
-  std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
-};
-
 /// A run that judged, or that was cut before it could, at what its trials and those before them had measured.
 struct PastLook {
   int64_t run = 0;
   bool said = false;     // its verdicts were no provisional ones
   bool at_look = false;  // it ended at a look that was planned
-  /// Null: its end does not say so, and its plan is not read any more. It may have judged anything.
-  std::shared_ptr<const Judged> judged;
+  JudgedPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/base/descriptor.h"
+
 namespace expc::store {
 namespace {
 
@@ -19,39 +21,33 @@ std::string spoolPath(const std::string& store) {
   return fmt::format("{}/expc-spool-{}-{}.jsonl", folder && *folder == '/' ? folder : "/tmp", getuid(), store);
 }
 
-/// -1 and errno where it cannot be opened or is not a file of ours.
-int openSpool(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+/// None and errno where it cannot be opened or is not a file of ours.
+base::Descriptor openSpool(const std::string& path, int flags) {
+  base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat state{};
   if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
-  close(fd);
   errno = EPERM;
-  return -1;
+  return {};
 }
 
 }  // namespace
 
 llvm::Error spool(const std::string& store, const Entry& entry) {
   const std::string path = spoolPath(store), line = toLine(entry) + "\n";
-  const int fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
-  const bool kept = fd >= 0 && write(fd, line.data(), line.size()) == ssize_t(line.size()) && fdatasync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (kept)
+  const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (fd >= 0 && ::write(fd, line.data(), line.size()) == ssize_t(line.size()) && fdatasync(fd) == 0)
     return llvm::createStringError(fmt::format(
         "what was measured last is kept in {} and is taken from there by the next run on this machine", path));
   return llvm::createStringError(
-      fmt::format("what was measured last is lost: {} cannot be written either: {}", path, std::strerror(error)));
+      fmt::format("what was measured last is lost: {} cannot be written either: {}", path, std::strerror(errno)));
 }
 
 std::vector<Entry> spooled(const std::string& store) {
   std::vector<Entry> entries;
-  const int fd = openSpool(spoolPath(store), O_RDONLY);
-  if (fd < 0) return entries;
+  const base::Descriptor fd = openSpool(spoolPath(store), O_RDONLY);
   std::string text;
   char piece[65536];
-  for (ssize_t size; (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
-  close(fd);
+  for (ssize_t size; fd >= 0 && (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
   for (llvm::StringRef rest = text; !rest.empty();) {
     const auto [line, next] = rest.split('\n');
     rest = next;

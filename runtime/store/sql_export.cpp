@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/store/entry_json.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 
@@ -123,6 +123,12 @@ class Tables {
 
 std::string jsonOf(llvm::json::Value value) { return plan::canonicalJson(value); }
 
+std::string jsonOf(const std::vector<Worker>& workers) {
+  llvm::json::Array array;
+  for (const Worker& worker : workers) array.push_back(plan::written(worker));
+  return jsonOf(std::move(array));
+}
+
 void write(const Trial& trial, Tables& to) {
   const TrialKey& key = *trial.key;
   to.add("trial", {trial.id,
@@ -154,15 +160,14 @@ void write(const Trial& trial, Tables& to) {
 
 void write(const Contents& contents, Tables& to) {
   for (const auto& [id, session] : contents.sessions())
-    to.add("session",
-           {id, session.where.machine(), jsonOf(plan::jsonTexts(session.where.nodes)), session.where.lane,
-            jsonOf(plan::jsonTexts(session.where.boots)), jsonOf(toJson(session.workers)), session.environment_json,
-            session.opened.wall, session.opened.boot, session.last_seen.wall, session.last_seen.boot});
+    to.add("session", {id, session.where.machine(), jsonOf(plan::jsonTexts(session.where.nodes)), session.where.lane,
+                       jsonOf(plan::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
+                       session.opened.wall, session.opened.boot, session.last_seen.wall, session.last_seen.boot});
   for (const auto& [hash, text] : contents.plans()) to.add("plan", {hash, text});
   for (const auto& [id, run] : contents.runs())
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
-                   jsonOf(toJson(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
-                   run.outcome, run.judged});
+                   jsonOf(plan::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
+                   run.outcome, run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
   for (const auto& [id, plan] : contents.blocks())
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});

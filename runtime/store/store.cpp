@@ -48,11 +48,9 @@ bool isStore(const std::string& folder) { return !firstJournal(folder).empty() |
 
 void Store::tellDamaged(const std::vector<DamagedLine>& damaged, std::vector<std::string>& messages) const {
   if (damaged.empty()) return;
-  const DamagedLine& first = damaged.front();
-  messages.push_back(
-      fmt::format("{} line{} of the journals in '{}' {} left out: what they held does not count (the first: {}{}: {})",
-                  damaged.size(), damaged.size() == 1 ? "" : "s", folder_, damaged.size() == 1 ? "is" : "are",
-                  first.journal, first.line ? fmt::format(" line {}", first.line) : "", first.why));
+  messages.push_back(fmt::format(
+      "{} line{} of the journals in '{}' {} left out: what they held does not count (the first: {})", damaged.size(),
+      damaged.size() == 1 ? "" : "s", folder_, damaged.size() == 1 ? "is" : "are", damaged.front().text()));
 }
 
 llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
@@ -136,12 +134,11 @@ llvm::Error Store::closeDead() {
     end.trial.session = trial.session;
     end.trial.status = TrialStatus::Interrupted;
     end.trial.reason = "expc died while it ran";
-    end.trial.environment_json = "{}";
     end.at = contents_.sessions().at(trial.session).last_seen;
     ends.emplace_back(std::move(end));
   }
   for (const auto& [id, run] : contents_.runs())
-    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", ""});
+    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
   return llvm::Error::success();

@@ -7,6 +7,7 @@
 #include <llvm/Support/Error.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,8 @@ bool isStore(const std::string& folder);
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
-/// What verdicts on this plan are about, as the end of a run keeps it (Judged).
-std::string judgedText(const plan::Plan& plan);
+/// What verdicts on this plan are about.
+JudgedPtr judgedOf(const plan::Plan& plan);
 
 /// What the journals of a folder say. An error too where none lie in it, with the way out.
 llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
@@ -70,8 +71,7 @@ class Store {
   llvm::Expected<int64_t> addSession(Session session);
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  /// `judged` is a text of judgedText, or "" where it is not known.
-  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, std::string judged = "");
+  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session. It is on its
@@ -111,7 +111,7 @@ class Store {
   std::string folder_;
   Contents contents_;
   std::vector<JournalFile> before_;  // the journals of others
-  std::optional<JournalWriter> journal_;
+  std::unique_ptr<JournalWriter> journal_;
   std::optional<TrialEnded> unsettled_;  // on its way to the disk
   bool whole_ = false;                   // our journal is there once we close
   std::string name_;

@@ -36,19 +36,17 @@ std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
 /// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
 /// Those that do not say what they judged (of an older expc, or killed) are asked by their plans.
 std::vector<PastLook> looksIn(const Contents& contents) {
-  std::map<std::string, std::shared_ptr<const Judged>> known;  // runs of one plan share what they judged
+  std::map<std::string, JudgedPtr> by_plan;
   std::vector<PastLook> looks;
   for (const auto& [id, run] : contents.runs()) {
-    const auto [judged, fresh] = known.try_emplace(run.judged.empty() ? run.plan_json : run.judged);
-    if (fresh) {
-      std::string text = run.judged;
-      if (text.empty())
-        if (const auto plan = planOf(run, contents)) text = judgedText(*plan);
-      auto value = plan::parseJson(text);
-      auto read = llvm::expectedToOptional(value ? judgedFromJson(*value) : llvm::Expected<Judged>(value.takeError()));
-      if (read) judged->second = std::make_shared<const Judged>(std::move(*read));
+    JudgedPtr judged = run.judged;
+    if (!judged) {
+      const auto [of_plan, fresh] = by_plan.try_emplace(run.plan_json);
+      const auto plan = fresh ? planOf(run, contents) : std::nullopt;
+      if (plan) of_plan->second = judgedOf(*plan);
+      judged = of_plan->second;
     }
-    looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), judged->second});
+    looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), std::move(judged)});
   }
   return looks;
 }

@@ -420,7 +420,7 @@ TEST_CASE("what refers to nothing, or says twice what can be said once, is left 
       again,
       Seen{9, {}},
       RunBegan{run, "nowhere"},
-      RunEnded{9, {}, "complete", ""},
+      RunEnded{9, {}, "complete", nullptr},
       BlockPlan{{9, "test", plan::TrialKind::Timed, 0, 0, 9}, "{}", {}},
       KeyAdded{1, {}},
       TrialBegan{nowhere, 1},

@@ -19,7 +19,7 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
     auto journal = JournalWriter::create(folder_, before_, name_, appears);
     if (!journal) return journal.takeError();
-    journal_.emplace(std::move(*journal));
+    journal_ = std::move(*journal);
   }
   if (auto error = journal_->append(entry, whole_ ? OnDisk::Sometime : when)) return error;
   if (!whole_) contents_.take(entry);
@@ -67,7 +67,7 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   return ++runs_;
 }
 
-llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, std::string judged) {
+llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged) {
   return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
 }
 

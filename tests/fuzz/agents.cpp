@@ -14,23 +14,6 @@
 namespace expc::fuzz {
 namespace {
 
-template <typename Record>
-struct Message {
-  Record record;
-};
-
-template <typename Record>
-llvm::json::Object toJson(const Message<Record>& message) {
-  return plan::written(message.record);
-}
-
-template <typename Record>
-llvm::Expected<Message<Record>> read(const llvm::json::Value& value) {
-  auto record = plan::readRecord<Record>(value, "a message");
-  if (!record) return record.takeError();
-  return Message<Record>{std::move(*record)};
-}
-
 void receive(llvm::StringRef bytes) {
   int ends[2];
   hold(pipe2(ends, O_CLOEXEC) == 0, "a pipe can be made");
@@ -52,11 +35,11 @@ void readAgentWords(const std::string& bytes) {
     receive(("@expc " + line + "\n").str());
     auto value = plan::parseJson(line);
     if (!worked(value)) continue;
-    readTwice(*value, read<engine::Introduction>);
-    readTwice(*value, read<engine::CopyTask>);
-    readTwice(*value, read<engine::AgentTask>);
-    readTwice(*value, read<engine::TrialRequest>);
-    readTwice(*value, read<engine::RankReport>);
+    readTwice(*value, readRecord<engine::Introduction>);
+    readTwice(*value, readRecord<engine::CopyTask>);
+    readTwice(*value, readRecord<engine::AgentTask>);
+    readTwice(*value, readRecord<engine::TrialRequest>);
+    readTwice(*value, readRecord<engine::RankReport>);
   }
 }
 

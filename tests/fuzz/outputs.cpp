@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
-#include "runtime/plan/trial.h"
 #include "runtime/worker/command/readers.h"
 #include "tests/fuzz/hold.h"
 #include "tests/fuzz/twice.h"
@@ -52,9 +52,9 @@ void readWords(const std::string& bytes) {
     }
     auto value = plan::parseJson(line);
     if (!worked(value)) continue;
-    readTwice(*value, plan::launchReplyFromJson);
-    readTwice(*value, plan::launchRequestFromJson);
-    readTwice(*value, plan::trialSpecFromJson);
+    readTwice(*value, readRecord<plan::LaunchReply>);
+    readTwice(*value, readRecord<plan::LaunchRequest>);
+    readTwice(*value, readRecord<plan::TrialSpec>);
   }
 }
 

@@ -3,8 +3,9 @@
 #include <llvm/Support/JSON.h>
 
 #include <string>
+#include <utility>
 
-#include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
@@ -20,6 +21,24 @@ void readTwice(const llvm::json::Value& value, Read read) {
   auto again = read(*parsed);
   hold(worked(again), "what is written is read");
   hold(plan::canonicalJson(toJson(*again)) == written, "and is the same");
+}
+
+/// A record that describe() has the fields of.
+template <typename Record>
+struct Described {
+  Record record;
+};
+
+template <typename Record>
+llvm::json::Object toJson(const Described<Record>& described) {
+  return plan::written(described.record);
+}
+
+template <typename Record>
+llvm::Expected<Described<Record>> readRecord(const llvm::json::Value& value) {
+  auto record = plan::readRecord<Record>(value, "a record");
+  if (!record) return record.takeError();
+  return Described<Record>{std::move(*record)};
 }
 
 }  // namespace expc::fuzz

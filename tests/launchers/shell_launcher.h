@@ -10,6 +10,7 @@
 
 #include "runtime/engine/clock.h"
 #include "runtime/engine/event_lines.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {
@@ -22,7 +23,7 @@ class ShellLauncher final : public Launcher {
   LauncherDescription describe() const override { return {"shells", unsigned(shells_.size())}; }
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
     const std::string spec = request.log_prefix + ".trial.json";
-    if (!(std::ofstream(spec) << plan::canonicalJson(plan::toJson(request.spec))))
+    if (!(std::ofstream(spec) << plan::canonicalJson(plan::written(request.spec))))
       return llvm::createStringError("cannot write " + spec);
     const uint64_t trial = next_++;
     unsigned shell = 0;  // one without a trial: there is one, since no more than lanes are started

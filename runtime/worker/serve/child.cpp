@@ -19,6 +19,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/memory_policy.h"
@@ -61,7 +62,7 @@ bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
   packet.log_fd.close();
-  return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(endOf(launch, getpid(), 0, bootSeconds()))));
+  return channel::sendPacket(channel, plan::canonicalJson(plan::written(endOf(launch, getpid(), 0, bootSeconds()))));
 }
 
 /// The next launch; nothing once nobody will send one.
@@ -71,7 +72,8 @@ std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& pack
   if (!next) return std::nullopt;
   packet = std::move(*next);
   auto value = plan::parseJson(packet.text);
-  auto request = value ? plan::launchRequestFromJson(*value) : llvm::Expected<plan::LaunchRequest>(value.takeError());
+  auto request = value ? plan::readRecord<plan::LaunchRequest>(*value, "the launch request")
+                       : llvm::Expected<plan::LaunchRequest>(value.takeError());
   if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
   redirect(packet.log_fd);
   std::fprintf(stderr, "the launch cannot be carried out: %s\n",

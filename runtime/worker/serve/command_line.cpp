@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 
@@ -18,7 +19,7 @@ llvm::Expected<plan::TrialSpec> readSpec(const char* path) {
   if (!file) return llvm::createStringError(file.getError().message());
   auto value = plan::parseJson((*file)->getBuffer());
   if (!value) return value.takeError();
-  return plan::trialSpecFromJson(*value);
+  return plan::readRecord<plan::TrialSpec>(*value, "the trial's specification");
 }
 
 int runTrialFile(const char* path, const Worker& worker) {

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "runtime/channel/packet.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -95,7 +96,7 @@ int Server::run() {
 }
 
 bool Server::send(const plan::LaunchReply& reply) {
-  if (!channel::sendPacket(control_fd_, plan::canonicalJson(plan::toJson(reply)))) open_ = false;
+  if (!channel::sendPacket(control_fd_, plan::canonicalJson(plan::written(reply)))) open_ = false;
   return open_;
 }
 
@@ -109,7 +110,7 @@ void Server::handle(channel::Packet packet) {
     return;
   }
   const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
-  auto request = plan::launchRequestFromJson(*value);
+  auto request = plan::readRecord<plan::LaunchRequest>(*value, "the launch request");
   if (!request) return refuse(id, packet.log_fd, llvm::toString(request.takeError()));
   if (packet.event_fd < 0 || packet.log_fd < 0)
     return refuse(request->id, packet.log_fd, "the request came without its two descriptors");

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "runtime/channel/packet.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_policy.h"
 
@@ -53,7 +54,8 @@ class TestServer {
     REQUIRE(poll(&waiting, 1, 10000) == 1);
     auto packet = channel::receivePacket(channel);
     REQUIRE(packet);
-    return llvm::cantFail(plan::launchReplyFromJson(llvm::cantFail(plan::parseJson(packet->text))));
+    return llvm::cantFail(
+        plan::readRecord<plan::LaunchReply>(llvm::cantFail(plan::parseJson(packet->text)), "the launch reply"));
   }
 
   void sendText(const std::string& text) { REQUIRE(channel::sendPacket(fd_, text)); }
@@ -76,7 +78,7 @@ class TestServer {
     REQUIRE(pipe2(log, O_CLOEXEC) == 0);
     std::vector<int> descriptors{events[1], log[1]};
     if (next >= 0) descriptors.push_back(next);
-    REQUIRE(channel::sendPacket(channel, plan::canonicalJson(plan::toJson(request)), descriptors));
+    REQUIRE(channel::sendPacket(channel, plan::canonicalJson(plan::written(request)), descriptors));
     close(events[1]);
     close(log[1]);
     return {events[0], log[0]};

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/plan/rehearsal.h"
+#include "runtime/plan/described.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/null_counters.h"
@@ -94,16 +94,15 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
 
 llvm::Expected<plan::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
   plan::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
-  const std::string text = llvm::formatv("{0}", plan::toJson(all)).str();
+  const std::string text = plan::canonicalJson(plan::written(all));
   all.ranks.clear();
-  plan::JsonErrors errors;
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
     auto value = llvm::json::parse(one);
     if (!value) return value.takeError();
-    for (RehearsedRank& rank : plan::rehearsedFromJson(errors, *value, plan::JsonPath{}).ranks)
-      all.ranks.push_back(std::move(rank));
+    auto counted = plan::readRecord<plan::Rehearsed>(*value, "what a rank counted");
+    if (!counted) return counted.takeError();
+    for (RehearsedRank& rank : counted->ranks) all.ranks.push_back(std::move(rank));
   }
-  if (auto error = errors.take("what a rank counted")) return error;
   return all;
 }
 
