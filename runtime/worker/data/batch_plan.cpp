@@ -40,8 +40,10 @@ PlannedBatch BatchPlan::next() {
   return batch;
 }
 
-llvm::Error checkOptions(const BatchOptions& options) {
+llvm::Error checkOptions(const LoaderOptions& options) {
   const Preparation& wanted = options.preparation;
+  if (options.held < 1 || (options.workers > 0 && options.prefetch < 1))
+    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
   if (!options.order || options.batch < 1)
     return llvm::createStringError("loader: an order and a batch of at least 1 are needed");
   constexpr int64_t kMostSide = int64_t{1} << 16;

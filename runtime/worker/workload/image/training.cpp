@@ -45,7 +45,7 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
         "leave the level out with `exclude`");
   }
   const llvm::json::Object* slot = context.slots.front().getAsObject();
-  if (parameters.loader.kind == feed::LoaderChoice::Kind::Dali && slot && slot->getBoolean("null").value_or(false)) {
+  if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
     return llvm::createStringError(
         "loader dali needs a real GPU: DALI brings a CUDA runtime of its own, which finds no driver on null cards; "
         "leave the level out there, with -D 'loader={dataloader,native}'");
@@ -86,6 +86,9 @@ feed::FeedOptions Training::feedOptions() const {
   feed::FeedOptions options;
   options.loader = parameters_.loader;
   options.batches.batch = parameters_.batch;
+  options.batches.workers = parameters_.workers;
+  options.batches.prefetch = parameters_.prefetch;
+  options.batches.processes = parameters_.processes;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
   options.input = precision::weightType(parameters_.precision);
