@@ -6,6 +6,7 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/dali/pipeline.h"
 #include "runtime/worker/data/loader.h"
 
@@ -151,9 +152,8 @@ llvm::Error DaliLoader::fill(Fed& fed) const {
     auto pixels = images_.read(index(fed, i), fed.scratch[i]);
     if (!pixels) return pixels.takeError();
     if (pixels->channels != (graph_.source == Source::GreyPixels ? 1 : 3))
-      return llvm::createStringError(
-          fmt::format("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
-                      images_.origin(), pixels->channels));
+      return base::failure("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
+                           images_.origin(), pixels->channels);
     sample.data = pixels->data;
     sample.shape = {pixels->rows, pixels->cols, pixels->channels};
   }
@@ -193,8 +193,8 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   fed_.pop_front();
   const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.preparation.imageBytes();
   if (!asWanted(**output) || (*output)->bytes() != bytes)
-    return llvm::createStringError(fmt::format("loader dali: DALI gave {} bytes for {} images of {}, {} were expected",
-                                               (*output)->bytes(), fed.plan.count, images_.origin(), bytes));
+    return base::failure("loader dali: DALI gave {} bytes for {} images of {}, {} were expected", (*output)->bytes(),
+                         fed.plan.count, images_.origin(), bytes);
   auto held = std::make_shared<Held>();
   held->pipeline = pipeline_;
   held->output = std::move(*output);

@@ -4,13 +4,15 @@
 
 #include <chrono>
 
+#include "runtime/base/failure.h"
+
 namespace expc::data {
 
 llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (!failure_.empty()) return llvm::createStringError(failure_);
   if (out_ && out_->held() >= held_)
-    return llvm::createStringError(
-        fmt::format("loader: {} batches are still held, at most {} may be; release one first", out_->held(), held_));
+    return base::failure("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
+                         held_);
   const auto start = std::chrono::steady_clock::now();
   auto batch = take();
   wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/item_writer.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/stream.h"
@@ -219,8 +220,8 @@ llvm::Error NativeLoader::open(const Images& images) {
   try {
     for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([queue = queue_.get()] { queue->work(); });
   } catch (const std::system_error& error) {
-    return llvm::createStringError(
-        fmt::format("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.workers, error.what()));
+    return base::failure("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.workers,
+                         error.what());
   }
   return llvm::Error::success();
 }

@@ -7,6 +7,8 @@
 #include <cassert>
 #include <utility>
 
+#include "runtime/base/failure.h"
+
 namespace expc::data {
 namespace {
 
@@ -37,9 +39,8 @@ llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items
   for (size_t i = 0; i < count; ++i) {
     auto place = memory(slots->bytes_);
     if (!place)
-      return llvm::createStringError(
-          fmt::format("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch", count,
-                      slots->bytes_));
+      return base::failure("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch",
+                           count, slots->bytes_);
     slots->memory_of_.push_back(std::move(place));
     slots->free_.push_back(count - 1 - i);
   }

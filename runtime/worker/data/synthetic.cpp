@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/memory_images.h"
 
 namespace expc::data {
@@ -61,9 +62,7 @@ std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
 
 llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
   constexpr int64_t kMost = 10'000'000;
-  if (count < 1 || count > kMost)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fmt::format("synthetic({}): expected 1 to {} images", count, kMost));
+  if (count < 1 || count > kMost) return base::failure("synthetic({}): expected 1 to {} images", count, kMost);
   return ImageSets{make(count, seed, "synthetic, training"),
                    make(std::max<int64_t>(kClasses, count / 5), seed ^ 0x9e3779b9u, "synthetic, test")};
 }

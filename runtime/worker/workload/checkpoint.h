@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
@@ -70,7 +71,7 @@ class CheckpointFolder {
 
   std::string path_;
   TrialIdentity identity_;
-  std::shared_ptr<void> lock_;
+  base::Descriptor lock_;
 };
 
 }  // namespace expc::workload
