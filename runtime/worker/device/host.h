@@ -5,7 +5,6 @@
 #include <llvm/Support/JSON.h>
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 
 namespace expc::device {

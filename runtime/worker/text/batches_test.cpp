@@ -2,6 +2,7 @@
 
 #include "runtime/worker/text/batches.h"
 
+#include <cstddef>
 #include <numeric>
 
 #include "tests/support/text/golden.h"

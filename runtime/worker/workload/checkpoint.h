@@ -13,7 +13,6 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
