@@ -78,7 +78,7 @@ TEST_CASE("the newest checkpoint is found as it was written, the one before is g
   CHECK(checkpoint.epochs == 2);
   CHECK(checkpoint.path == place.epoch("000002"));
   CHECK(checkpoint.content.getNumber("loss") == 0.1 * 2);
-  const io::TensorInfo* tensor = checkpoint.model.find("a");
+  const auto* tensor = checkpoint.model.find("a");
   REQUIRE(tensor != nullptr);
   CHECK(at::equal(model::tensorOf(*tensor), at::full({3}, 2.0)));
 }
