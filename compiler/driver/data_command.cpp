@@ -12,6 +12,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
+#include "runtime/base/parallel.h"
 #include "runtime/dataset/inspect.h"
 #include "runtime/dataset/pack.h"
 #include "runtime/dataset/shape_folder.h"
@@ -35,7 +36,7 @@ class Work {
   explicit Work(const char* verb) : verb_(verb), draws_(isatty(STDERR_FILENO) == 1) {}
   ~Work() { clear(); }
 
-  dataset::Tick tick() {
+  base::Tick tick() {
     return [this](int64_t done, int64_t total) { return step(done, total); };
   }
   llvm::Error step(int64_t done, int64_t total) {
@@ -181,7 +182,7 @@ int makeData(const MakeOptions& options, const Console& console) {
   shapes.classes = options.classes;
   shapes.png = options.png;
   shapes.seed = options.seed;
-  shapes.threads = dataset::allCores();
+  shapes.threads = base::allCores();
   Work work("drawing");
   if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
     return work.failed(std::move(error), console);
@@ -202,7 +203,7 @@ int packData(const PackOptions& options, const Console& console) {
     how.size = *size;
   }
   how.skip_corrupt = options.skip_corrupt;
-  how.threads = dataset::allCores();
+  how.threads = base::allCores();
   if (const auto text = taken(options)) return console.error(*text);
   Work work("packing");
   auto place = dataset::recognise(options.source);
@@ -228,7 +229,7 @@ int dataInfo(const DataOptions& options, const Console& console) {
   Work work("looking at");
   auto place = dataset::recognise(options.path);
   if (!place) return work.failed(place.takeError(), console);
-  auto info = dataset::inspect(*place, dataset::allCores(), work.tick());
+  auto info = dataset::inspect(*place, base::allCores(), work.tick());
   if (!info) return work.failed(info.takeError(), console);
   const int64_t images = info->train + info->test;
   auto digest = engine::digestPath(options.path, [&] { return work.step(images, images); });
@@ -241,7 +242,7 @@ int verifyData(const DataOptions& options, const Console& console) {
   Work work("verifying");
   auto place = dataset::recognise(options.path);
   if (!place) return work.failed(place.takeError(), console);
-  auto verified = dataset::verify(*place, dataset::allCores(), work.tick());
+  auto verified = dataset::verify(*place, base::allCores(), work.tick());
   if (!verified) return work.failed(verified.takeError(), console);
   const int code = verified->damaged.empty() ? kSuccess : kError;
   if (options.json) {

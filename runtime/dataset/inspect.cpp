@@ -97,7 +97,7 @@ llvm::Expected<data::Place> recognise(const std::string& path) {
       path);
 }
 
-llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const Tick& tick) {
+llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick) {
   auto sets = data::open(place);
   if (!sets) return sets.takeError();
   Info info;
@@ -109,8 +109,8 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const T
   if (const auto shape = sets->train->shape()) {
     headers.take(*shape);
   } else {
-    const auto work = [&](int64_t item, Scratch&) { return headers.look(setOf(*sets, item).file(item)); };
-    if (auto error = forEach(info.train + info.test, threads, work, tick)) return error;
+    const auto work = [&](int64_t item, base::Scratch&) { return headers.look(setOf(*sets, item).file(item)); };
+    if (auto error = base::forEach(info.train + info.test, threads, work, tick)) return error;
   }
   if (place.kind == Kind::Packed) {
     auto file = data::PackedFile::open(place.path);
@@ -120,14 +120,14 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const T
   return info;
 }
 
-llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const Tick& tick) {
+llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick) {
   auto sets = data::open(place);
   if (!sets) return sets.takeError();
   Verified result;
   result.images = sets->train->count() + sets->test->count();
   std::map<int64_t, std::string> damaged;
   std::mutex mutex;
-  const auto work = [&](int64_t item, Scratch& scratch) -> llvm::Error {
+  const auto work = [&](int64_t item, base::Scratch& scratch) -> llvm::Error {
     int64_t index = item;
     const data::Images& set = setOf(*sets, index);
     auto pixels = set.read(index, scratch.decoded);
@@ -136,7 +136,7 @@ llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, cons
     damaged[item] = llvm::toString(pixels.takeError());
     return llvm::Error::success();
   };
-  if (auto error = forEach(result.images, threads, work, tick)) return error;
+  if (auto error = base::forEach(result.images, threads, work, tick)) return error;
   for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));
   return result;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/dataset/parallel.h"
+#include "runtime/base/parallel.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/data/open.h"
 
@@ -36,7 +36,7 @@ struct Info {
 };
 
 /// Reads headers, decodes nothing.
-llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const Tick& tick = nullptr);
+llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
 
 struct Verified {
   int64_t images = 0;
@@ -44,6 +44,6 @@ struct Verified {
 };
 
 /// Decodes every image, or checks its sum.
-llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const Tick& tick = nullptr);
+llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

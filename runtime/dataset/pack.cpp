@@ -188,16 +188,16 @@ class Attempt {
         options_(options),
         preparer_({shape.rows, shape.cols, shape.channels, data::Layout::Nhwc, data::Element::UInt8, false}) {}
 
-  llvm::Error run(PackedWriter& writer, const Tick& tick) {
-    return forEach(
-        chosen_.count(), options_.threads, [&](int64_t item, Scratch& scratch) { return one(writer, item, scratch); },
-        tick);
+  llvm::Error run(PackedWriter& writer, const base::Tick& tick) {
+    return base::forEach(
+        chosen_.count(), options_.threads,
+        [&](int64_t item, base::Scratch& scratch) { return one(writer, item, scratch); }, tick);
   }
 
   std::map<int64_t, std::string> corrupt;  // item -> why
 
  private:
-  llvm::Error one(PackedWriter& writer, int64_t item, Scratch& scratch) {
+  llvm::Error one(PackedWriter& writer, int64_t item, base::Scratch& scratch) {
     const data::Images& set = chosen_.set(item);
     const int64_t index = chosen_.index(item);
     auto pixels = set.read(index, scratch.decoded);
@@ -235,7 +235,7 @@ void leaveOut(Chosen& chosen, const std::map<int64_t, std::string>& corrupt) {
 }  // namespace
 
 llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
-                            const Tick& tick) {
+                            const base::Tick& tick) {
   Chosen chosen{sets, upTo(sets.train->count()), upTo(sets.test->count())};
   std::vector<std::string> names;
   for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));

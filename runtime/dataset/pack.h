@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/dataset/parallel.h"
+#include "runtime/base/parallel.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/data/packed.h"
 
@@ -28,6 +28,6 @@ struct Packed {
 /// Writes both sets to `path`, over a file that may be there. Grey images keep their one channel. The error names the
 /// image, or says what the system says of the disk; nothing is left at `path` then but what was there.
 llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
-                            const Tick& tick = nullptr);
+                            const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

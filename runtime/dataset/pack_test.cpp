@@ -19,7 +19,6 @@
 #include "runtime/dataset/inspect.h"
 #include "runtime/dataset/shape_folder.h"
 #include "runtime/worker/data/folder.h"
-#include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/memory_images.h"
 #include "runtime/worker/data/packed.h"
 #include "runtime/worker/data/preparer.h"
@@ -49,8 +48,7 @@ struct Folder {
 data::ImageSets inMemory(int64_t count) {
   auto made = data::synthetic(count);
   REQUIRE(made);
-  return {std::make_unique<data::MemoryImages>(std::move(made->train)),
-          std::make_unique<data::MemoryImages>(std::move(made->test))};
+  return std::move(*made);
 }
 
 std::vector<char> bytesOf(const std::string& path) {

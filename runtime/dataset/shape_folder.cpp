@@ -38,12 +38,12 @@ llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
 }
 
-llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const Tick& tick) {
+llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   const int64_t tests = shapeTests(options);
   const char* ending = options.png ? "png" : "jpg";
-  return forEach(
+  return base::forEach(
       options.count + tests, options.threads,
-      [&](int64_t item, Scratch& scratch) -> llvm::Error {
+      [&](int64_t item, base::Scratch& scratch) -> llvm::Error {
         const bool test = item >= options.count;
         const int64_t number = test ? item - options.count : item, label = number % options.classes;
         scratch.prepared.resize(static_cast<size_t>(options.size * options.size * 3));
@@ -57,7 +57,7 @@ llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const Tic
       tick);
 }
 
-llvm::Error fill(const fs::path& root, const ShapeOptions& options, const Tick& tick) {
+llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   std::error_code code;
   for (const char* set : {"train", "test"})
     for (int64_t label = 0; label < options.classes && !code; ++label)
@@ -100,7 +100,7 @@ llvm::Error checkPlace(const fs::path& folder, bool replace) {
 
 int64_t shapeTests(const ShapeOptions& options) { return std::max(options.classes, options.count / 5); }
 
-llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace, const Tick& tick) {
+llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace, const base::Tick& tick) {
   assert(options.size >= kSmallestShape && options.size <= kLargestShape && options.classes >= 2 &&
          options.classes <= kMostShapeClasses && options.count >= options.classes);
   fs::path place = fs::path(folder).lexically_normal();

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/dataset/parallel.h"
+#include "runtime/base/parallel.h"
 
 namespace expc::dataset {
 
@@ -28,6 +28,6 @@ int64_t shapeTests(const ShapeOptions& options);
 /// arguments. All is drawn beside the folder and moved there in the end. A folder that is there must be empty, or with
 /// `replace` one that this function made.
 llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace,
-                       const Tick& tick = nullptr);
+                       const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

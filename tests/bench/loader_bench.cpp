@@ -65,7 +65,7 @@ Preparation preparationOf(const Wanted& wanted) {
 }
 
 llvm::Expected<std::unique_ptr<Batches>> open(const Wanted& wanted, const Images& images, int64_t count) {
-  BatchOptions batches;
+  LoaderOptions batches;
   batches.order = [count, shuffled = DistributedSampler{.count = images.count()}](int64_t epoch) {
     auto order = shuffled.indices(epoch);
     order.resize(static_cast<size_t>(count));
@@ -74,21 +74,11 @@ llvm::Expected<std::unique_ptr<Batches>> open(const Wanted& wanted, const Images
   batches.batch = wanted.settings.number("batch");
   batches.epochs = wanted.settings.number("epochs");
   batches.preparation = preparationOf(wanted);
-  const auto workers = static_cast<unsigned>(wanted.settings.number("workers"));
-  const auto prefetch = static_cast<unsigned>(wanted.settings.number("prefetch"));
-  if (wanted.loader == "native") {
-    NativeOptions options;
-    options.batches = std::move(batches);
-    options.threads = workers;
-    options.prefetch = prefetch;
-    return makeNativeLoader(images, std::move(options));
-  }
-  DataLoaderOptions options;
-  options.batches = std::move(batches);
-  options.workers = workers;
-  options.prefetch = prefetch;
-  options.kind = wanted.loader == "processes" ? WorkerKind::Processes : WorkerKind::Threads;
-  return makeDataLoader(images, std::move(options));
+  batches.workers = static_cast<unsigned>(wanted.settings.number("workers"));
+  batches.prefetch = static_cast<unsigned>(wanted.settings.number("prefetch"));
+  batches.processes = wanted.loader == "processes";
+  if (wanted.loader == "native") return makeNativeLoader(images, std::move(batches));
+  return makeDataLoader(images, std::move(batches));
 }
 
 llvm::Error measure(const Wanted& wanted) {

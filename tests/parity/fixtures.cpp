@@ -31,9 +31,9 @@ io::SafeTensors openTensors(const std::string& name) {
 }
 
 at::Tensor tensorOf(const io::SafeTensors& file, const std::string& name) {
-  auto tensor = model::readTensor(file, name);
-  REQUIRE_MESSAGE(tensor, name);
-  return *tensor;
+  const io::TensorInfo* info = file.find(name);
+  REQUIRE_MESSAGE(info != nullptr, name);
+  return model::tensorOf(*info);
 }
 
 std::vector<double> numbers(const llvm::json::Array& array) {

@@ -85,7 +85,7 @@ TEST_CASE("every loader delivers the batches of torch's DataLoader") {
     std::vector<std::vector<int64_t>> batches;
     for (const auto& batch : *wanted.getArray("batches")) batches.push_back(integers(*batch.getAsArray()));
 
-    data::BatchOptions options;
+    data::LoaderOptions options;
     options.order = [&](int64_t) { return data::randomPermutation(count, seed); };
     options.batch = *wanted.getInteger("batch_size");
     options.drop_last = *wanted.getBoolean("drop_last");
@@ -93,19 +93,14 @@ TEST_CASE("every loader delivers the batches of torch's DataLoader") {
     options.preparation.rows = options.preparation.cols = 1;
     const Indices images(count);
     for (unsigned workers : {0u, 1u, 3u}) {
-      for (auto kind : {data::WorkerKind::Threads, data::WorkerKind::Processes}) {
-        data::DataLoaderOptions torch;
-        torch.batches = options;
-        torch.workers = workers;
-        torch.kind = kind;
-        auto loader = data::makeDataLoader(images, torch);
+      options.workers = workers;
+      for (const bool processes : {false, true}) {
+        options.processes = processes;
+        auto loader = data::makeDataLoader(images, options);
         REQUIRE(loader);
         CHECK(labelsOf(**loader) == batches);
       }
-      data::NativeOptions own;
-      own.batches = options;
-      own.threads = workers;
-      auto loader = data::makeNativeLoader(images, own);
+      auto loader = data::makeNativeLoader(images, options);
       REQUIRE(loader);
       CHECK(labelsOf(**loader) == batches);
       ++compared;

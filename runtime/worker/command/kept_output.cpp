@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
@@ -35,11 +36,10 @@ bool staysInside(const std::string& name) {
 }
 
 llvm::Error writeAll(const std::string& path, StringRef head, StringRef body) {
-  const int file = files::openLog(path);
+  const base::Descriptor file(files::openLog(path));
   if (file < 0) return failed(path, std::strerror(errno));
   int error = files::writeAll(file, head);
   if (error == 0) error = files::writeAll(file, body);
-  close(file);
   if (error == 0) return llvm::Error::success();
   unlink(path.c_str());  // half of it is of no use
   return failed(path, std::strerror(error));

@@ -20,6 +20,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/serve/strangers.h"
@@ -38,12 +39,7 @@ constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
 /// The files that a program's outputs go to.
 struct Outputs {
   explicit Outputs(const Program& program) : out(files::openLog(program.out)), err(files::openLog(program.err)) {}
-  ~Outputs() {
-    for (const int fd : {out, err})
-      if (fd >= 0) close(fd);
-  }
-
-  const int out, err;
+  const base::Descriptor out, err;
 };
 
 /// What the child could not do. It writes here itself, since it shares our memory until it has become the program.
@@ -98,10 +94,9 @@ uint64_t residentBytes() {
 /// then.
 void becomeSmall() {
   malloc_trim(0);
-  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  [[maybe_unused]] const ssize_t ignored = write(fd, "5", 1);  // the peak is what is there now (proc(5))
-  close(fd);
+  const base::Descriptor fd(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  // The peak is what is there now (proc(5)).
+  [[maybe_unused]] const ssize_t ignored = fd < 0 ? 0 : write(fd, "5", 1);
 }
 
 /// The least that can be told of a program's memory, once we are small. Asking how large we were is one call, so that

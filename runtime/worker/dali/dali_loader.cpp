@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/dali/pipeline.h"
-#include "runtime/worker/data/batch_plan.h"
+#include "runtime/worker/data/loader.h"
 
 namespace expc::dali {
 namespace {
@@ -28,15 +28,17 @@ struct Held {
   std::vector<int64_t> labels;
 };
 
-class DaliLoader final : public data::Batches {
+class DaliLoader final : public data::Loader {
  public:
-  DaliLoader(const data::Images& images, DaliOptions options, const Library& library)
-      : images_(images), options_(std::move(options)), library_(library), plan_(options_.batches) {}
+  DaliLoader(const data::Images& images, data::LoaderOptions options, Gpu gpu, const Library& library)
+      : Loader(options.held),
+        images_(images),
+        options_(std::move(options)),
+        gpu_(gpu),
+        library_(library),
+        plan_(options_) {}
 
   llvm::Error start();
-  llvm::Expected<std::optional<data::HostBatch>> next() override;
-  double waitSeconds() const override { return wait_seconds_; }
-  int64_t skipped() const override { return 0; }
 
  private:
   int64_t index(const Fed& fed, size_t item) const {
@@ -46,13 +48,14 @@ class DaliLoader final : public data::Batches {
   llvm::Error feedOne();
   void feedAhead();
   llvm::Error fill(Fed& fed) const;
-  llvm::Expected<std::optional<data::HostBatch>> take();
+  llvm::Expected<std::optional<data::HostBatch>> take() override;
   llvm::Expected<std::unique_ptr<Output>> takeScaled();
   bool asWanted(const Output& output) const;
   llvm::Error explain(const Fed& fed, llvm::Error error) const;
 
   const data::Images& images_;
-  const DaliOptions options_;
+  const data::LoaderOptions options_;
+  const Gpu gpu_;
   const Library& library_;
   data::BatchPlan plan_;
   GraphOptions graph_;
@@ -60,8 +63,6 @@ class DaliLoader final : public data::Batches {
   std::deque<Fed> fed_;     // oldest first
   bool exhausted_ = false;  // nothing is left to feed
   std::string deferred_;    // why: an error whose turn comes after what was fed
-  std::string failure_;     // the first error delivered
-  double wait_seconds_ = 0;
 };
 
 /// Builds the pipeline, with or without the operator that scales.
@@ -70,10 +71,10 @@ llvm::Error DaliLoader::choose(bool scale) {
   auto graph = makeGraph(graph_);
   if (!graph) return graph.takeError();
   PipelineOptions wanted;
-  wanted.batch = static_cast<int>(options_.batches.batch);
+  wanted.batch = static_cast<int>(options_.batch);
   wanted.threads = static_cast<int>(std::max(1u, options_.workers));
   wanted.ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch);
-  wanted.device = options_.device;
+  wanted.device = gpu_.index;
   auto pipeline = Pipeline::create(library_, *graph, wanted);
   if (!pipeline) return pipeline.takeError();
   pipeline_ = std::move(*pipeline);
@@ -81,9 +82,9 @@ llvm::Error DaliLoader::choose(bool scale) {
 }
 
 llvm::Error DaliLoader::start() {
-  const data::Preparation& wanted = options_.batches.preparation;
+  const data::Preparation& wanted = options_.preparation;
   graph_.preparation = wanted;
-  graph_.on_device = options_.device >= 0;
+  graph_.on_device = gpu_.index >= 0;
   auto order = plan_.beginEpoch();
   if (!order) return order.takeError();
   if (!*order) {
@@ -151,9 +152,8 @@ llvm::Error DaliLoader::fill(Fed& fed) const {
     auto pixels = images_.read(index(fed, i), fed.scratch[i]);
     if (!pixels) return pixels.takeError();
     if (pixels->channels != (graph_.source == Source::GreyPixels ? 1 : 3))
-      return llvm::createStringError(
-          fmt::format("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
-                      images_.origin(), pixels->channels));
+      return base::failure("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
+                           images_.origin(), pixels->channels);
     sample.data = pixels->data;
     sample.shape = {pixels->rows, pixels->cols, pixels->channels};
   }
@@ -161,7 +161,7 @@ llvm::Error DaliLoader::fill(Fed& fed) const {
 }
 
 bool DaliLoader::asWanted(const Output& output) const {
-  const data::Preparation& p = options_.batches.preparation;
+  const data::Preparation& p = options_.preparation;
   const std::vector<int64_t> wanted = p.layout == data::Layout::Nhwc ? std::vector<int64_t>{p.rows, p.cols, p.channels}
                                                                      : std::vector<int64_t>{p.channels, p.rows, p.cols};
   return output.imageShape() == wanted;
@@ -169,14 +169,14 @@ bool DaliLoader::asWanted(const Output& output) const {
 
 /// The oldest batch. Where one shows that its images do want scaling, what is under way begins anew with it.
 llvm::Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
-  auto output = pipeline_->take(options_.stream);
+  auto output = pipeline_->take(gpu_.stream);
   if (!output) return explain(fed_.front(), output.takeError());
   if (asWanted(**output) || graph_.scale) return output;
   output->reset();
   if (auto error = choose(true)) return error;
   for (const Fed& fed : fed_)
     if (auto error = pipeline_->run(fed.samples)) return error;
-  output = pipeline_->take(options_.stream);
+  output = pipeline_->take(gpu_.stream);
   if (!output) return explain(fed_.front(), output.takeError());
   return output;
 }
@@ -191,10 +191,10 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   if (!output) return output.takeError();
   const Fed fed = std::move(fed_.front());
   fed_.pop_front();
-  const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.batches.preparation.imageBytes();
+  const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.preparation.imageBytes();
   if (!asWanted(**output) || (*output)->bytes() != bytes)
-    return llvm::createStringError(fmt::format("loader dali: DALI gave {} bytes for {} images of {}, {} were expected",
-                                               (*output)->bytes(), fed.plan.count, images_.origin(), bytes));
+    return base::failure("loader dali: DALI gave {} bytes for {} images of {}, {} were expected", (*output)->bytes(),
+                         fed.plan.count, images_.origin(), bytes);
   auto held = std::make_shared<Held>();
   held->pipeline = pipeline_;
   held->output = std::move(*output);
@@ -206,16 +206,6 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   batch.holder = std::move(held);
   feedAhead();
   return batch;
-}
-
-llvm::Expected<std::optional<data::HostBatch>> DaliLoader::next() {
-  if (!failure_.empty()) return llvm::createStringError(failure_);
-  const auto start = std::chrono::steady_clock::now();
-  auto batch = take();
-  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (batch) return batch;
-  failure_ = llvm::toString(batch.takeError());
-  return llvm::createStringError(failure_);
 }
 
 /// DALI does not always say which image it could not prepare; ours is asked then.
@@ -239,15 +229,15 @@ llvm::Error DaliLoader::explain(const Fed& fed, llvm::Error error) const {
 
 bool isBuilt() { return true; }
 
-llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, DaliOptions options) {
-  if (auto error = data::checkOptions(options.batches)) return error;
-  if (options.batches.on_corrupt != data::OnCorrupt::Fail)
+llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, data::LoaderOptions options,
+                                                          Gpu gpu) {
+  if (auto error = data::checkOptions(options)) return error;
+  if (options.on_corrupt != data::OnCorrupt::Fail)
     return llvm::createStringError(
         "loader dali: DALI gives up a whole batch for one corrupt image; take on_corrupt = fail, or another loader");
-  if (options.prefetch < 1) return llvm::createStringError("loader dali: prefetch is 0, it must be at least 1");
   auto library = load();
   if (!library) return library.takeError();
-  auto loader = std::make_unique<DaliLoader>(images, std::move(options), **library);
+  auto loader = std::make_unique<DaliLoader>(images, std::move(options), gpu, **library);
   if (auto error = loader->start()) return error;
   return loader;
 }

@@ -12,7 +12,6 @@
 #include <ios>
 #include <string>
 
-#include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/memory_images.h"
 #include "runtime/worker/data/preparer.h"
 
@@ -27,10 +26,10 @@ using data::Layout;
 
 std::string textOf(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-data::MemoryImages greySet(int64_t count) {
+std::unique_ptr<data::Images> greySet(int64_t count) {
   auto made = data::synthetic(count, 3);
   REQUIRE(static_cast<bool>(made));
-  return data::MemoryImages(std::move(made->train));
+  return std::move(made->train);
 }
 
 /// A folder of colour PPM files (which are not compressed, so that every pixel is known), as an Images.
@@ -79,16 +78,16 @@ class PpmFolder : public data::Images {
   int64_t broken_ = -1;
 };
 
-DaliOptions options(int64_t count, int64_t batch, int64_t size) {
-  DaliOptions result;
-  result.batches.order = [count](int64_t epoch) {
+data::LoaderOptions options(int64_t count, int64_t batch, int64_t size) {
+  data::LoaderOptions result;
+  result.order = [count](int64_t epoch) {
     std::vector<int64_t> order;
     for (int64_t i = 0; i < count; ++i) order.push_back((i * 7 + epoch) % count);
     return order;
   };
-  result.batches.batch = batch;
-  result.batches.epochs = 1;
-  result.batches.preparation.rows = result.batches.preparation.cols = size;
+  result.batch = batch;
+  result.epochs = 1;
+  result.preparation.rows = result.preparation.cols = size;
   result.workers = 2;
   return result;
 }
@@ -122,10 +121,10 @@ bool atEdge(size_t k, const data::Preparation& p) {
 /// Runs a loader to its end and compares what it gives with data::Preparer; the largest difference. `inner` leaves out
 /// the outermost pixels: where a filter reaches beyond an image that is made smaller, DALI repeats the image's edge,
 /// torch and PIL divide by what remains of the filter.
-double largestDifference(const data::Images& images, const DaliOptions& wanted, bool inner = false) {
+double largestDifference(const data::Images& images, const data::LoaderOptions& wanted, bool inner = false) {
   auto loader = makeLoader(images, wanted);
   if (!loader) FAIL(textOf(loader.takeError()));
-  data::Preparation plain = wanted.batches.preparation;
+  data::Preparation plain = wanted.preparation;
   plain.element = plain.element == Element::UInt8 ? Element::UInt8 : Element::Float32;
   const data::Preparer preparer(plain);
   const auto values = plain.imageBytes() / data::bytesOf(plain.element);
@@ -139,7 +138,7 @@ double largestDifference(const data::Images& images, const DaliOptions& wanted, 
     CHECK((*batch)->epoch == epoch);
     CHECK((*batch)->number == number++);
     CHECK_FALSE((*batch)->on_device);
-    const auto order = wanted.batches.order(epoch);
+    const auto order = wanted.order(epoch);
     for (int64_t i = 0; i < (*batch)->count; ++i) {
       const int64_t index = order[static_cast<size_t>(seen + i)];
       CHECK((*batch)->labels[i] == images.label(index));
@@ -150,9 +149,8 @@ double largestDifference(const data::Images& images, const DaliOptions& wanted, 
       ours.images = memory.data();
       for (size_t k = 0; k < values; ++k) {
         if (inner && atEdge(k, plain)) continue;
-        worst =
-            std::max(worst, std::abs(valueOf(**batch, wanted.batches.preparation, static_cast<size_t>(i) * values + k) -
-                                     valueOf(ours, plain, k)));
+        worst = std::max(worst, std::abs(valueOf(**batch, wanted.preparation, static_cast<size_t>(i) * values + k) -
+                                         valueOf(ours, plain, k)));
       }
     }
     seen += (*batch)->count;
@@ -161,7 +159,7 @@ double largestDifference(const data::Images& images, const DaliOptions& wanted, 
       number = seen = 0;
     }
   }
-  CHECK(epoch == wanted.batches.epochs);
+  CHECK(epoch == wanted.epochs);
   return worst;
 }
 
@@ -169,15 +167,16 @@ double largestDifference(const data::Images& images, const DaliOptions& wanted, 
 
 TEST_CASE("grey images from memory are prepared as ours are, in every type and layout") {
   if (!isBuilt()) return;
-  const auto images = greySet(20);
+  const auto made = greySet(20);
+  const data::Images& images = *made;
   for (Layout layout : {Layout::Nchw, Layout::Nhwc}) {
     for (Element element : {Element::Float32, Element::Float64, Element::Float16, Element::UInt8}) {
       CAPTURE(static_cast<int>(layout));
       CAPTURE(static_cast<int>(element));
       auto wanted = options(20, 8, 45);
-      wanted.batches.preparation.layout = layout;
-      wanted.batches.preparation.element = element;
-      wanted.batches.preparation.normalise = element != Element::UInt8;
+      wanted.preparation.layout = layout;
+      wanted.preparation.element = element;
+      wanted.preparation.normalise = element != Element::UInt8;
       CHECK(largestDifference(images, wanted) <= (element == Element::Float16 ? 2e-3
                                                   : element == Element::UInt8 ? 1
                                                                               : 2e-5));
@@ -187,8 +186,8 @@ TEST_CASE("grey images from memory are prepared as ours are, in every type and l
 
 TEST_CASE("scaling down has our antialiasing") {
   if (!isBuilt()) return;
-  CHECK(largestDifference(greySet(6), options(6, 4, 11), true) < 2e-5);
-  CHECK(largestDifference(greySet(6), options(6, 4, 11)) < 0.5);
+  CHECK(largestDifference(*greySet(6), options(6, 4, 11), true) < 2e-5);
+  CHECK(largestDifference(*greySet(6), options(6, 4, 11)) < 0.5);
 }
 
 TEST_CASE("colour files differ from ours by at most one level where they are scaled, and not at all elsewhere") {
@@ -199,9 +198,9 @@ TEST_CASE("colour files differ from ours by at most one level where they are sca
   CHECK(largestDifference(same, options(5, 2, 24), true) <= 1.01 * kLevel);
   CHECK(largestDifference(same, options(5, 2, 56)) <= 1.01 * kLevel);
   auto bytes = options(5, 2, 40);
-  bytes.batches.preparation.element = Element::UInt8;
-  bytes.batches.preparation.normalise = false;
-  bytes.batches.preparation.layout = Layout::Nhwc;
+  bytes.preparation.element = Element::UInt8;
+  bytes.preparation.normalise = false;
+  bytes.preparation.layout = Layout::Nhwc;
   CHECK(largestDifference(same, bytes) == 0);
 }
 
@@ -213,21 +212,22 @@ TEST_CASE("images of another size in the middle are scaled, and nothing is lost"
   for (unsigned workers : {0u, 2u}) {
     auto wanted = options(12, 2, 40);
     wanted.workers = workers;
-    wanted.batches.epochs = 2;
+    wanted.epochs = 2;
     CHECK(largestDifference(images, wanted, true) <= 1.01 / (255 * 0.224));
   }
 }
 
 TEST_CASE("epochs end with a short batch, or without it") {
   if (!isBuilt()) return;
-  const auto images = greySet(10);
+  const auto made = greySet(10);
+  const data::Images& images = *made;
   for (unsigned workers : {0u, 1u, 3u}) {
     auto wanted = options(10, 4, 28);
     wanted.workers = workers;
     wanted.prefetch = 3;
-    wanted.batches.epochs = 3;
+    wanted.epochs = 3;
     CHECK(largestDifference(images, wanted) < 2e-5);
-    wanted.batches.drop_last = true;
+    wanted.drop_last = true;
     auto loader = makeLoader(images, wanted);
     REQUIRE(static_cast<bool>(loader));
     int batches = 0;
@@ -244,9 +244,10 @@ TEST_CASE("epochs end with a short batch, or without it") {
 
 TEST_CASE("without end it goes on, and stops in the middle") {
   if (!isBuilt()) return;
-  const auto images = greySet(8);
+  const auto made = greySet(8);
+  const data::Images& images = *made;
   auto wanted = options(8, 4, 16);
-  wanted.batches.epochs = 0;
+  wanted.epochs = 0;
   auto loader = makeLoader(images, wanted);
   REQUIRE(static_cast<bool>(loader));
   std::vector<HostBatch> kept;
@@ -284,9 +285,10 @@ TEST_CASE("a file that cannot be decoded is named at its batch's turn, and again
 }
 
 TEST_CASE("options that make no sense are refused") {
-  const auto images = greySet(10);
+  const auto made = greySet(10);
+  const data::Images& images = *made;
   auto skipping = options(10, 4, 16);
-  skipping.batches.on_corrupt = data::OnCorrupt::Replace;
+  skipping.on_corrupt = data::OnCorrupt::Replace;
   auto loader = makeLoader(images, skipping);
   REQUIRE(!loader);
   const std::string text = textOf(loader.takeError());
@@ -294,8 +296,8 @@ TEST_CASE("options that make no sense are refused") {
         std::string::npos);
   if (!isBuilt()) return;
   auto none = options(2, 4, 16);
-  none.batches.drop_last = true;
-  none.batches.epochs = 0;
+  none.drop_last = true;
+  none.epochs = 0;
   auto empty = makeLoader(images, none);
   REQUIRE(!empty);
   CHECK(textOf(empty.takeError()).find("give no batch of 4") != std::string::npos);

@@ -6,7 +6,8 @@ namespace expc::dali {
 
 bool isBuilt() { return false; }
 
-llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/, DaliOptions /*options*/) {
+llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/,
+                                                          data::LoaderOptions /*options*/, Gpu) {
   return llvm::createStringError(
       "loader dali: this worker was built without NVIDIA DALI; run `tools/setup --dali` and then `make build`");
 }

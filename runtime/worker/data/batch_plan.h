@@ -37,7 +37,7 @@ inline HostBatch delivered(const PlannedBatch& planned) {
 /// Goes through the epochs batch by batch. `options` must live longer.
 class BatchPlan {
  public:
-  explicit BatchPlan(const BatchOptions& options) : options_(options), epoch_(options.first_epoch - 1) {}
+  explicit BatchPlan(const LoaderOptions& options) : options_(options), epoch_(options.first_epoch - 1) {}
 
   /// Goes on to the next epoch that has a batch: its order, or null after the last epoch. An error when an order cannot
   /// be made, or when an endless plan meets an epoch without a batch.
@@ -49,12 +49,13 @@ class BatchPlan {
   PlannedBatch next();
 
  private:
-  const BatchOptions& options_;
+  const LoaderOptions& options_;
   Order order_;
   int64_t epoch_, number_ = 0, batches_ = 0;
 };
 
-/// What is wrong with the options of any loader: no order, a batch below 1, images too large for any memory.
-llvm::Error checkOptions(const BatchOptions& options);
+/// What is wrong with the options of any loader: no order, nothing in a batch or ahead, images too large for any
+/// memory.
+llvm::Error checkOptions(const LoaderOptions& options);
 
 }  // namespace expc::data

@@ -23,8 +23,11 @@ enum class OnCorrupt {
 };
 inline constexpr int64_t kLeftOut = -1;
 
+/// Memory for a loader's batches, 64-byte aligned; null when there is none.
+using Memory = std::function<std::shared_ptr<void>(size_t bytes)>;
+
 /// What every loader is asked for.
-struct BatchOptions {
+struct LoaderOptions {
   /// Items of an epoch in the order they are wanted; called once an epoch, from any thread, never from two at once.
   std::function<std::vector<int64_t>(int64_t epoch)> order;
   int64_t batch = 1;
@@ -33,14 +36,11 @@ struct BatchOptions {
   int64_t epochs = 0;  // 0: without end
   Preparation preparation;
   OnCorrupt on_corrupt = OnCorrupt::Fail;  // those that do not fail are counted
-  bool pinned = false;                     // page-locked memory (Memory below gives it)
   unsigned held = 1;                       // batches the caller keeps at a time; one more is an error, not a hang
-};
-
-/// Where a loader's batches lie: given by the device, so that nothing here knows CUDA.
-struct Memory {
-  std::function<void*(size_t bytes)> allocate;  // 64-byte aligned; null when there is none
-  std::function<void(void*)> release;
+  Memory memory;           // page-locked, given by the device, so that nothing here knows CUDA; none: the loader's own
+  unsigned workers = 1;    // who prepare batches; 0: they are prepared inside next()
+  unsigned prefetch = 2;   // batches that each worker may be ahead; of workers that share batches, all together
+  bool processes = false;  // workers of the data loader are processes, not threads
 };
 
 /// One batch in the loader's memory. It gives the memory back when it is destroyed; it may outlive its loader.

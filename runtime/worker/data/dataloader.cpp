@@ -17,11 +17,11 @@ namespace {
 
 class DataLoader : public Loader {
  public:
-  DataLoader(const Images& images, DataLoaderOptions options)
-      : Loader(options.batches.held), images_(images), options_(std::move(options)), plan_(options_.batches) {}
+  DataLoader(const Images& images, LoaderOptions options)
+      : Loader(options.held), images_(images), options_(std::move(options)), plan_(options_) {}
 
   /// Memory, and the first epoch's workers.
-  llvm::Error open(const Memory& memory);
+  llvm::Error open();
 
  private:
   llvm::Expected<std::optional<HostBatch>> take() override;
@@ -34,7 +34,7 @@ class DataLoader : public Loader {
   llvm::Expected<std::optional<Done>> fromWorkers();
 
   const Images& images_;
-  const DataLoaderOptions options_;
+  const LoaderOptions options_;
   BatchPlan plan_;
   std::shared_ptr<Slots> work_;         // where batches are prepared: out_ unless they are pinned
   std::unique_ptr<ItemWriter> writer_;  // without workers
@@ -47,23 +47,21 @@ class DataLoader : public Loader {
   uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch
 };
 
-llvm::Error DataLoader::open(const Memory& memory) {
+llvm::Error DataLoader::open() {
   const size_t ahead = size_t{options_.workers} * options_.prefetch;
-  const int64_t batch = options_.batches.batch;
-  const size_t image = options_.batches.preparation.imageBytes();
-  const bool processes = options_.workers > 0 && options_.kind == WorkerKind::Processes;
-  const bool pinned = options_.batches.pinned;
-  auto work = Slots::create(pinned ? std::max<size_t>(ahead, 1) : ahead + options_.batches.held, batch, image,
+  const int64_t batch = options_.batch;
+  const size_t image = options_.preparation.imageBytes();
+  const bool processes = options_.workers > 0 && options_.processes;
+  auto work = Slots::create(options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held, batch, image,
                             processes ? sharedMemory() : ownMemory());
   if (!work) return work.takeError();
   work_ = out_ = std::move(*work);
-  if (pinned) {
-    auto out = Slots::create(ahead + options_.batches.held, batch, image, memory);
+  if (options_.memory) {
+    auto out = Slots::create(ahead + options_.held, batch, image, options_.memory);
     if (!out) return out.takeError();
     out_ = std::move(*out);
   }
-  if (options_.workers == 0)
-    writer_ = std::make_unique<ItemWriter>(images_, options_.batches.preparation, options_.batches.on_corrupt);
+  if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_.preparation, options_.on_corrupt);
   return beginEpoch();
 }
 
@@ -75,10 +73,10 @@ llvm::Error DataLoader::beginEpoch() {
   CrewOptions crew;
   crew.workers = options_.workers;
   crew.images = &images_;
-  crew.preparation = &options_.batches.preparation;
+  crew.preparation = &options_.preparation;
   crew.slots = work_.get();
-  crew.on_corrupt = options_.batches.on_corrupt;
-  auto started = options_.kind == WorkerKind::Processes ? startProcesses(crew, *order) : startThreads(crew);
+  crew.on_corrupt = options_.on_corrupt;
+  auto started = options_.processes ? startProcesses(crew, *order) : startThreads(crew);
   if (!started) return started.takeError();
   crew_ = std::move(*started);
   if (out_ != work_) {
@@ -165,11 +163,10 @@ llvm::Expected<std::optional<HostBatch>> DataLoader::take() {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, DataLoaderOptions options,
-                                                        Memory memory) {
-  if (auto error = checkOptions(options.batches, memory, options.workers, options.prefetch)) return error;
+llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options) {
+  if (auto error = checkOptions(options)) return error;
   auto loader = std::make_unique<DataLoader>(images, std::move(options));
-  if (auto error = loader->open(memory)) return error;
+  if (auto error = loader->open()) return error;
   return std::unique_ptr<Batches>(std::move(loader));
 }
 

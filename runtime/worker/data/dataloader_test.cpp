@@ -15,21 +15,19 @@ namespace {
 
 using namespace fakes;
 
-std::unique_ptr<Batches> make(const Images& images, DataLoaderOptions options, Memory memory = {}) {
-  auto loader = makeDataLoader(images, std::move(options), std::move(memory));
+std::unique_ptr<Batches> make(const Images& images, LoaderOptions options, Memory memory = {}) {
+  options.memory = std::move(memory);
+  auto loader = makeDataLoader(images, std::move(options));
   REQUIRE(loader);
   return std::move(*loader);
 }
 
-DataLoaderOptions optionsOf(int64_t items, int64_t batch, unsigned workers, WorkerKind kind) {
-  DataLoaderOptions options;
-  options.batches = batchesOf(items, batch);
+LoaderOptions optionsOf(int64_t items, int64_t batch, unsigned workers, bool processes) {
+  LoaderOptions options = batchesOf(items, batch);
   options.workers = workers;
-  options.kind = kind;
+  options.processes = processes;
   return options;
 }
-
-constexpr WorkerKind kKinds[] = {WorkerKind::Threads, WorkerKind::Processes};
 
 /// Whether this process has a child, running or dead.
 bool hasChild() {
@@ -40,19 +38,18 @@ bool hasChild() {
 TEST_CASE("the data loader keeps the order whatever finishes first") {
   NumberImages images(50);
   images.slow = true;
-  for (WorkerKind kind : kKinds)
+  for (const bool processes : {false, true})
     for (unsigned workers : {0u, 1u, 3u})
       for (bool pinned : {false, true})
         for (bool drop_last : {false, true}) {
-          auto options = optionsOf(50, 8, workers, kind);
-          options.batches.epochs = 2;
-          options.batches.drop_last = drop_last;
-          options.batches.pinned = pinned;
+          auto options = optionsOf(50, 8, workers, processes);
+          options.epochs = 2;
+          options.drop_last = drop_last;
           std::atomic<int64_t> out{0};
           {
-            auto loader = make(images, options, counted(out));
+            auto loader = make(images, options, pinned ? counted(out) : Memory());
             std::string problem;
-            CHECK(followed(*loader, options.batches, problem) == (drop_last ? 12 : 14));
+            CHECK(followed(*loader, options, problem) == (drop_last ? 12 : 14));
             CHECK(problem == "");
             CHECK(loader->waitSeconds() > 0);
             CHECK((out > 0) == pinned);
@@ -65,9 +62,9 @@ TEST_CASE("the data loader keeps the order whatever finishes first") {
 TEST_CASE("batch k of an epoch is worker k mod workers' work") {
   NumberImages images(40);
   images.slow = true;
-  for (WorkerKind kind : kKinds) {
-    auto options = optionsOf(40, 4, 3, kind);
-    options.batches.epochs = 2;  // ten batches each: the count begins again
+  for (const bool processes : {false, true}) {
+    auto options = optionsOf(40, 4, 3, processes);
+    options.epochs = 2;  // ten batches each: the count begins again
     auto loader = make(images, options);
     for (int epoch = 0; epoch < 2; ++epoch) {
       std::vector<pid_t> workers;
@@ -84,9 +81,9 @@ TEST_CASE("batch k of an epoch is worker k mod workers' work") {
 
 TEST_CASE("no more than workers x prefetch batches are prepared ahead, and none over the end of an epoch") {
   NumberImages images(40);
-  auto options = optionsOf(40, 4, 2, WorkerKind::Threads);
+  auto options = optionsOf(40, 4, 2, /*processes=*/false);
   options.prefetch = 2;
-  options.batches.epochs = 2;
+  options.epochs = 2;
   auto loader = make(images, options);
   for (int i = 0; i < 10; ++i) {
     auto batch = loader->next();
@@ -97,7 +94,7 @@ TEST_CASE("no more than workers x prefetch batches are prepared ahead, and none 
 }
 
 TEST_CASE("an error in a worker arrives at its batch's turn and stays") {
-  for (WorkerKind kind : kKinds)
+  for (const bool processes : {false, true})
     for (unsigned workers : {0u, 1u, 3u})
       for (bool pinned : {false, true})
         for (bool exception : {false, true}) {
@@ -107,10 +104,9 @@ TEST_CASE("an error in a worker arrives at its batch's turn and stays") {
             images.thrown = 13;
           else
             images.corrupt.insert(13);
-          auto options = optionsOf(100, 4, workers, kind);
-          options.batches.pinned = pinned;
+          auto options = optionsOf(100, 4, workers, processes);
           std::atomic<int64_t> out{0};
-          auto loader = make(images, options, counted(out));
+          auto loader = make(images, options, pinned ? counted(out) : Memory());
           for (int i = 0; i < 3; ++i) {
             auto batch = loader->next();
             REQUIRE((batch && *batch));
@@ -126,11 +122,10 @@ TEST_CASE("a worker process that dies is an error with its reason, and leaves no
     for (bool killed : {false, true}) {
       NumberImages images(100);
       (killed ? images.killed : images.left) = 30;
-      auto options = optionsOf(100, 4, 2, WorkerKind::Processes);
-      options.batches.pinned = pinned;
+      auto options = optionsOf(100, 4, 2, /*processes=*/true);
       std::atomic<int64_t> out{0};
       {
-        auto loader = make(images, options, counted(out));
+        auto loader = make(images, options, pinned ? counted(out) : Memory());
         std::string text;
         for (int i = 0; i < 10 && text.empty(); ++i) text = errorOf(*loader);
         CHECK(text.find("worker process 2 of 2") != std::string::npos);
@@ -143,12 +138,12 @@ TEST_CASE("a worker process that dies is an error with its reason, and leaves no
 }
 
 TEST_CASE("an image that cannot be decoded gives its place to the next one of the epoch") {
-  for (WorkerKind kind : kKinds)
+  for (const bool processes : {false, true})
     for (unsigned workers : {0u, 2u}) {
       NumberImages images(10);
       images.corrupt = {2, 3, 9};
-      auto options = optionsOf(10, 4, workers, kind);
-      options.batches.on_corrupt = OnCorrupt::Replace;
+      auto options = optionsOf(10, 4, workers, processes);
+      options.on_corrupt = OnCorrupt::Replace;
       auto loader = make(images, options);
       std::vector<int64_t> got;
       for (int64_t skipped : {2, 2, 3}) {
@@ -164,7 +159,7 @@ TEST_CASE("an image that cannot be decoded gives its place to the next one of th
 
       // Of a part that has none, the set's first that can be decoded.
       auto part = options;
-      part.batches.order = [](int64_t) { return std::vector<int64_t>{9, 2, 3}; };
+      part.order = [](int64_t) { return std::vector<int64_t>{9, 2, 3}; };
       auto elsewhere = make(images, part);
       auto batch = elsewhere->next();
       REQUIRE((batch && *batch));
@@ -182,12 +177,12 @@ TEST_CASE("an image that cannot be decoded gives its place to the next one of th
 
 TEST_CASE(
     "an image that cannot be decoded can be left out: its place has no label, and all others are what they were") {
-  for (WorkerKind kind : kKinds)
+  for (const bool processes : {false, true})
     for (unsigned workers : {0u, 2u}) {
       NumberImages images(10);
       images.corrupt = {2, 3, 9};
-      auto options = optionsOf(10, 4, workers, kind);
-      options.batches.on_corrupt = OnCorrupt::LeaveOut;
+      auto options = optionsOf(10, 4, workers, processes);
+      options.on_corrupt = OnCorrupt::LeaveOut;
       auto loader = make(images, options);
       std::vector<int64_t> got;
       while (true) {
@@ -204,14 +199,14 @@ TEST_CASE(
 TEST_CASE("the data loader stops in the middle without finishing its work") {
   NumberImages images(100);
   images.slow = true;
-  for (WorkerKind kind : kKinds)
+  for (const bool processes : {false, true})
     for (int round = 0; round < 12; ++round) {
-      auto options = optionsOf(100, 4, 3, kind);
-      options.batches.epochs = 0;
-      options.batches.pinned = round % 2 == 1;
+      auto options = optionsOf(100, 4, 3, processes);
+      options.epochs = 0;
+      const bool pinned = round % 2 == 1;
       std::atomic<int64_t> out{0};
       {
-        auto loader = make(images, options, counted(out));
+        auto loader = make(images, options, pinned ? counted(out) : Memory());
         for (int i = 0; i < round % 4; ++i) {
           auto batch = loader->next();
           REQUIRE((batch && *batch));
@@ -225,10 +220,10 @@ TEST_CASE("the data loader stops in the middle without finishing its work") {
 
 TEST_CASE("a batch outlives its data loader") {
   NumberImages images(100);
-  for (WorkerKind kind : kKinds) {
+  for (const bool processes : {false, true}) {
     HostBatch kept;
     {
-      auto loader = make(images, optionsOf(100, 4, 2, kind));
+      auto loader = make(images, optionsOf(100, 4, 2, processes));
       auto batch = loader->next();
       REQUIRE((batch && *batch));
       kept = std::move(**batch);
@@ -241,8 +236,8 @@ TEST_CASE("a batch outlives its data loader") {
 TEST_CASE("keeping more batches than announced is an error of the data loader and not a hang") {
   NumberImages images(100);
   for (unsigned workers : {0u, 2u}) {
-    auto options = optionsOf(100, 4, workers, WorkerKind::Threads);
-    options.batches.held = 2;
+    auto options = optionsOf(100, 4, workers, /*processes=*/false);
+    options.held = 2;
     auto loader = make(images, options);
     std::vector<HostBatch> kept;
     for (int i = 0; i < 2; ++i) {
@@ -260,40 +255,38 @@ TEST_CASE("keeping more batches than announced is an error of the data loader an
 
 TEST_CASE("options without sense are refused by the data loader") {
   NumberImages images(3);
-  const auto refused = [&](DataLoaderOptions options, Memory memory = {}) {
-    auto loader = makeDataLoader(images, std::move(options), std::move(memory));
+  const auto refused = [&](LoaderOptions options) {
+    auto loader = makeDataLoader(images, std::move(options));
     return loader ? std::string() : llvm::toString(loader.takeError());
   };
   for (unsigned workers : {0u, 1u}) {
-    const auto some = [&] { return optionsOf(3, 4, workers, WorkerKind::Threads); };
+    const auto some = [&] { return optionsOf(3, 4, workers, /*processes=*/false); };
     CHECK(refused(some()) == "");
     auto endless = some();
-    endless.batches.epochs = 0;
-    endless.batches.drop_last = true;
+    endless.epochs = 0;
+    endless.drop_last = true;
     CHECK(refused(endless).find("3 items for this rank give no batch of 4") != std::string::npos);
     auto nothing = some();
-    nothing.batches.batch = 0;
+    nothing.batch = 0;
     CHECK(refused(nothing).find("batch of at least 1") != std::string::npos);
     auto huge = some();
-    huge.batches.batch = int64_t{1} << 56;
+    huge.batch = int64_t{1} << 56;
     CHECK(refused(huge).find("no memory") != std::string::npos);
     auto shapeless = some();
-    shapeless.batches.preparation.rows = 0;
+    shapeless.preparation.rows = 0;
     CHECK(refused(shapeless).find("cannot be prepared") != std::string::npos);
     auto pinned = some();
-    pinned.batches.pinned = true;
-    CHECK(refused(pinned).find("no page-locked memory") != std::string::npos);
-    CHECK(refused(pinned, {[](size_t) -> void* { return nullptr; }, [](void*) {}}).find("no memory for") !=
-          std::string::npos);
+    pinned.memory = [](size_t) { return nullptr; };
+    CHECK(refused(pinned).find("no memory for") != std::string::npos);
     auto failing = some();
-    failing.batches.order = [](int64_t) -> std::vector<int64_t> { throw std::bad_alloc(); };
+    failing.order = [](int64_t) -> std::vector<int64_t> { throw std::bad_alloc(); };
     CHECK(refused(failing).find("order of the items of epoch 0") != std::string::npos);
     auto outside = some();
-    outside.batches.order = [](int64_t) { return std::vector<int64_t>{2, 3}; };
+    outside.order = [](int64_t) { return std::vector<int64_t>{2, 3}; };
     auto loader = make(images, outside);
     CHECK(errorOf(*loader).find("image 3 asked for, expected 0 to 2") != std::string::npos);
     auto empty = some();
-    empty.batches.order = [](int64_t) { return std::vector<int64_t>(); };
+    empty.order = [](int64_t) { return std::vector<int64_t>(); };
     auto none = make(images, empty);
     auto batch = none->next();
     REQUIRE(batch);
@@ -312,21 +305,21 @@ TEST_CASE("random options deliver what the sampler gives") {
     sampler.seed = static_cast<uint64_t>(upTo(1000));
     sampler.drop_last = upTo(1) == 1;
     sampler.shuffle = upTo(3) > 0;
-    auto options = optionsOf(sampler.count, 1 + upTo(9), static_cast<unsigned>(upTo(4)), kKinds[upTo(1)]);
+    auto options = optionsOf(sampler.count, 1 + upTo(9), static_cast<unsigned>(upTo(4)), upTo(1) == 1);
     options.prefetch = static_cast<unsigned>(1 + upTo(3));
-    options.batches.held = static_cast<unsigned>(1 + upTo(2));
-    options.batches.order = [&](int64_t epoch) { return sampler.indices(epoch); };
-    options.batches.drop_last = upTo(1) == 1;
-    options.batches.pinned = upTo(1) == 1;
-    options.batches.first_epoch = upTo(5);
-    options.batches.epochs = 1 + upTo(2);
+    options.held = static_cast<unsigned>(1 + upTo(2));
+    options.order = [&](int64_t epoch) { return sampler.indices(epoch); };
+    options.drop_last = upTo(1) == 1;
+    const bool pinned = upTo(1) == 1;
+    options.first_epoch = upTo(5);
+    options.epochs = 1 + upTo(2);
     CAPTURE(round);
     NumberImages images(sampler.count);
     images.slow = upTo(1) == 1;
     std::atomic<int64_t> out{0};
-    auto loader = make(images, options, counted(out));
+    auto loader = make(images, options, pinned ? counted(out) : Memory());
     std::string problem;
-    CHECK(followed(*loader, options.batches, problem) >= 0);
+    CHECK(followed(*loader, options, problem) >= 0);
     CHECK(problem == "");
   }
   CHECK_FALSE(hasChild());

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/decode.h"
 
@@ -78,20 +79,12 @@ llvm::Error gather(const std::string& root, const std::string& below, int depth,
   return llvm::Error::success();
 }
 
-struct File {
-  int descriptor;
-  ~File() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-};
-
 /// The whole file in memory that its thread keeps.
 llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
-  const File file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
-  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0)
-    return failure("{}: {}", path, llvm::sys::StrError(errno));
+  if (file < 0 || ::fstat(file, &status) != 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
   if (!S_ISREG(status.st_mode)) return failure("{}: not a file", path);
   if (status.st_size > kLargestFile)
     return llvm::make_error<CorruptImage>(
@@ -100,7 +93,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
   if (memory.size() < wanted) memory.resize(wanted);
   size_t size = 0;
   while (size < wanted) {
-    const ssize_t got = ::read(file.descriptor, memory.data() + size, wanted - size);
+    const ssize_t got = ::read(file, memory.data() + size, wanted - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
     if (got == 0) break;  // it became shorter: the decoder will say what is missing

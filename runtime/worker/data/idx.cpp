@@ -10,7 +10,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/files/form.h"
-#include "runtime/worker/data/image_set.h"
+#include "runtime/worker/data/memory_images.h"
 
 namespace expc::data {
 namespace {
@@ -19,6 +19,7 @@ using base::failure;
 
 constexpr uint32_t kImagesMagic = 0x00000803;
 constexpr uint32_t kLabelsMagic = 0x00000801;
+constexpr uint8_t kDigits = 10;
 constexpr uint32_t kLargestSide = 16384;  // pixels; more is a corrupt header, not an image
 
 using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
@@ -57,7 +58,13 @@ llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t he
                  shape, found < header + payload ? "truncated" : "longer than it should be");
 }
 
-llvm::Error readImages(const std::string& path, ImageSet& set) {
+/// Pixels of a file, and how many rows and columns each image has.
+struct IdxImages {
+  std::vector<uint8_t> pixels;
+  uint32_t count = 0, rows = 0, cols = 0;
+};
+
+llvm::Expected<IdxImages> readImages(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();
   if (auto error = checkHeader(path, *file, kImagesMagic, 16, "images")) return error;
@@ -69,53 +76,48 @@ llvm::Error readImages(const std::string& path, ImageSet& set) {
   const uint64_t payload = uint64_t{count} * rows * cols;
   if (auto error = checkLength(path, *file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols)))
     return error;
-  set.count = count;
-  set.rows = rows;
-  set.cols = cols;
-  set.pixels.assign((*file)->getBufferStart() + 16, (*file)->getBufferEnd());
-  return llvm::Error::success();
+  return IdxImages{{(*file)->getBufferStart() + 16, (*file)->getBufferEnd()}, count, rows, cols};
 }
 
-llvm::Error readLabels(const std::string& path, ImageSet& set) {
+llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();
   if (auto error = checkHeader(path, *file, kLabelsMagic, 8, "labels")) return error;
   const uint32_t count = bigEndian(*file, 4);
   if (auto error = checkLength(path, *file, 8, count, fmt::format("{} labels", count))) return error;
-  set.labels.assign((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
-  const auto bad =
-      std::find_if(set.labels.begin(), set.labels.end(), [&](uint8_t label) { return label >= set.classes; });
-  if (bad != set.labels.end())
-    return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - set.labels.begin(),
-                   set.classes - 1);
-  return llvm::Error::success();
+  std::vector<uint8_t> labels((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
+  const auto bad = std::find_if(labels.begin(), labels.end(), [](uint8_t label) { return label >= kDigits; });
+  if (bad != labels.end())
+    return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - labels.begin(), kDigits - 1);
+  return labels;
+}
+
+llvm::Expected<std::unique_ptr<Images>> readPair(const std::string& images_path, const std::string& labels_path) {
+  auto images = readImages(images_path);
+  if (!images) return images.takeError();
+  auto labels = readLabels(labels_path);
+  if (!labels) return labels.takeError();
+  if (labels->size() != images->count)
+    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, labels->size(), images->count,
+                   images_path);
+  return std::make_unique<MemoryImages>(images_path, images->rows, images->cols, std::move(images->pixels),
+                                        std::move(*labels), kDigits);
 }
 
 }  // namespace
 
-llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::string& labels_path, int64_t classes) {
-  ImageSet set;
-  set.classes = classes;
-  set.origin = images_path;
-  if (auto error = readImages(images_path, set)) return error;
-  if (auto error = readLabels(labels_path, set)) return error;
-  if (static_cast<int64_t>(set.labels.size()) != set.count)
-    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, set.labels.size(), set.count,
-                   images_path);
-  return set;
-}
-
-llvm::Expected<Dataset> readMnist(const std::string& folder) {
+llvm::Expected<ImageSets> readMnist(const std::string& folder) {
   if (!llvm::sys::fs::is_directory(folder))
     return failure("{}: no such folder; expected one with MNIST's IDX files (train-images-idx3-ubyte, …)", folder);
-  auto train = readIdxPair(folder + "/train-images-idx3-ubyte", folder + "/train-labels-idx1-ubyte");
+  auto train = readPair(folder + "/train-images-idx3-ubyte", folder + "/train-labels-idx1-ubyte");
   if (!train) return train.takeError();
-  auto test = readIdxPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
+  auto test = readPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
   if (!test) return test.takeError();
-  if (train->rows != test->rows || train->cols != test->cols)
-    return failure("{}: test images of {} x {}, expected {} x {} as in {}", test->origin, test->rows, test->cols,
-                   train->rows, train->cols, train->origin);
-  return Dataset{std::move(*train), std::move(*test)};
+  const Shape wanted = *(*train)->shape(), found = *(*test)->shape();
+  if (wanted.rows != found.rows || wanted.cols != found.cols)
+    return failure("{}: test images of {} x {}, expected {} x {} as in {}", (*test)->origin(), found.rows, found.cols,
+                   wanted.rows, wanted.cols, (*train)->origin());
+  return ImageSets{std::move(*train), std::move(*test)};
 }
 
 }  // namespace expc::data

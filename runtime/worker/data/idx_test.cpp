@@ -7,8 +7,10 @@
 #include <fstream>
 #include <ios>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "runtime/worker/data/image_set.h"
+#include "runtime/worker/data/memory_images.h"
 #include "tests/source_dir.h"
 
 namespace expc::data {
@@ -17,6 +19,11 @@ namespace {
 std::string word(uint32_t value) {
   return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
           static_cast<char>(value)};
+}
+
+const uint8_t* pixelsOf(const Images& images, int64_t index) {
+  std::vector<uint8_t> scratch;
+  return llvm::cantFail(images.read(index, scratch)).data;
 }
 
 /// A folder with the four files of a tiny set (3 training, 2 test images of 2 x 2), removed at the end.
@@ -62,11 +69,11 @@ TEST_CASE("a whole set is read") {
   Folder folder;
   auto set = readMnist(folder.path);
   REQUIRE(set);
-  CHECK(set->train.count == 3);
-  CHECK(set->train.rows == 2);
-  CHECK(set->train.labels == std::vector<uint8_t>{0, 5, 9});
-  CHECK(set->train.image(2)[1] == 9);
-  CHECK(set->test.count == 2);
+  CHECK(set->train->count() == 3);
+  CHECK(set->train->shape()->rows == 2);
+  for (const auto& [image, label] : {std::pair(0, 0), {1, 5}, {2, 9}}) CHECK(set->train->label(image) == label);
+  CHECK(pixelsOf(*set->train, 2)[1] == 9);
+  CHECK(set->test->count() == 2);
 }
 
 TEST_CASE("errors name the file, what was expected and what was found") {
@@ -143,23 +150,26 @@ TEST_CASE("errors name the file, what was expected and what was found") {
 TEST_CASE("the digits in the repository are read") {
   auto set = readMnist(expc::test::sourceDir() + "/experiments/data/digits");
   REQUIRE(set);
-  CHECK(set->train.count == 1437);
-  CHECK(set->test.count == 360);
-  CHECK(set->train.rows == 8);
-  CHECK(*std::max_element(set->train.pixels.begin(), set->train.pixels.end()) == 255);
+  CHECK(set->train->count() == 1437);
+  CHECK(set->test->count() == 360);
+  CHECK(set->train->shape()->rows == 8);
+  const uint8_t* pixels = pixelsOf(*set->train, 0);
+  CHECK(*std::max_element(pixels, pixels + 1437 * 8 * 8) == 255);
 }
 
 TEST_CASE("synthetic images are the same each time and differ by class and seed") {
   auto one = synthetic(40), two = synthetic(40), other = synthetic(40, 1);
   REQUIRE((one && two && other));
-  CHECK(one->train.pixels == two->train.pixels);
-  CHECK(one->train.pixels != other->train.pixels);
-  CHECK(one->test.count == 10);
-  CHECK(one->train.labels[13] == 3);
+  const uint8_t *first = pixelsOf(*one->train, 0), *end = first + 40 * 28 * 28;
+  CHECK(std::equal(first, end, pixelsOf(*two->train, 0)));
+  CHECK_FALSE(std::equal(first, end, pixelsOf(*other->train, 0)));
+  CHECK(one->test->count() == 10);
+  CHECK(one->train->label(13) == 3);
   // Two of one class are closer than two of different ones.
   const auto distance = [&](int64_t a, int64_t b) {
     int64_t sum = 0;
-    for (int64_t i = 0; i < 28 * 28; ++i) sum += std::abs(int{one->train.image(a)[i]} - int{one->train.image(b)[i]});
+    for (int64_t i = 0; i < 28 * 28; ++i)
+      sum += std::abs(int{pixelsOf(*one->train, a)[i]} - int{pixelsOf(*one->train, b)[i]});
     return sum;
   };
   CHECK(distance(0, 10) < distance(0, 1));

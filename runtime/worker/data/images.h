@@ -34,7 +34,7 @@ struct Shape {
 /// An image whose bytes are at fault, not the machine: what `on_corrupt = skip` leaves out. The message names the file.
 class CorruptImage : public llvm::ErrorInfo<CorruptImage> {
  public:
-  static char ID;
+  static inline char ID = 0;
   explicit CorruptImage(std::string message) : message_(std::move(message)) {}
   void log(llvm::raw_ostream& out) const override { out << message_; }
   std::error_code convertToErrorCode() const override { return std::make_error_code(std::errc::illegal_byte_sequence); }

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/failure.h"
+
 namespace expc::data {
 
 llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
@@ -14,7 +16,7 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
   try {
     return place(order, position, image, label, scratch, skipped);
   } catch (const std::exception& error) {
-    return llvm::createStringError(fmt::format("preparing a batch failed: {}", error.what()));
+    return base::failure("preparing a batch failed: {}", error.what());
   } catch (...) {
     return llvm::createStringError("preparing a batch failed: unknown exception");
   }
@@ -27,8 +29,7 @@ llvm::Error ItemWriter::place(const std::vector<int64_t>& order, int64_t positio
   for (int64_t tried = 0; tried < count + images_.count(); ++tried) {
     const int64_t index = tried < count ? order[static_cast<size_t>((position + tried) % count)] : tried - count;
     if (index < 0 || index >= images_.count())
-      return llvm::createStringError(
-          fmt::format("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1));
+      return base::failure("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1);
     llvm::Error error = preparer_.fill(images_, index, image, scratch);
     if (!error) {
       *label = images_.label(index);
@@ -46,8 +47,8 @@ llvm::Error ItemWriter::place(const std::vector<int64_t>& order, int64_t positio
     std::string message = llvm::toString(std::move(error));
     if (tried == 0) first = std::move(message);
   }
-  return llvm::createStringError(fmt::format("{}: none of the {} images could be decoded; the first: {}",
-                                             images_.origin(), images_.count(), first));
+  return base::failure("{}: none of the {} images could be decoded; the first: {}", images_.origin(), images_.count(),
+                       first);
 }
 
 }  // namespace expc::data

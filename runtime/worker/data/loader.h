@@ -32,7 +32,7 @@ class Loader : public Batches {
   /// What lies in a slot of out_, of which `skipped` images could not be decoded.
   HostBatch handOver(size_t slot, const PlannedBatch& planned, int64_t skipped);
 
-  std::shared_ptr<Slots> out_;  // where batches are handed over
+  std::shared_ptr<Slots> out_;  // where batches are handed over; null where each has memory of its own
 
  private:
   const unsigned held_;
@@ -40,8 +40,5 @@ class Loader : public Batches {
   double wait_seconds_ = 0;
   int64_t skipped_ = 0;
 };
-
-/// What is wrong with the options of a loader that has `workers`, each of which prepares `prefetch` batches ahead.
-llvm::Error checkOptions(const BatchOptions& options, const Memory& memory, unsigned workers, unsigned prefetch);
 
 }  // namespace expc::data

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/item_writer.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/stream.h"
@@ -35,10 +36,10 @@ struct Assembly {
 /// What threads and the loader share.
 class Queue {
  public:
-  Queue(const Images& images, const NativeOptions& options, std::shared_ptr<Slots> slots)
+  Queue(const Images& images, const LoaderOptions& options, std::shared_ptr<Slots> slots)
       : options_(options),
-        plan_(options_.batches),
-        writer_(images, options.batches.preparation, options.batches.on_corrupt,
+        plan_(options_),
+        writer_(images, options.preparation, options.on_corrupt,
                 slots->count() * slots->bytes() >= stream::kWorthwhile),
         slots_(std::move(slots)) {}
 
@@ -60,7 +61,7 @@ class Queue {
   void finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error);
   void prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch);
 
-  const NativeOptions& options_;
+  const LoaderOptions& options_;
   BatchPlan plan_;
   const ItemWriter writer_;
   const std::shared_ptr<Slots> slots_;
@@ -167,7 +168,7 @@ void Queue::stop() {
 
 llvm::Expected<std::optional<Assembly>> Queue::take() {
   std::unique_lock lock(mutex_);
-  if (options_.threads == 0 && cut()) {
+  if (options_.workers == 0 && cut()) {
     Assembly& assembly = assemblies_.front();
     lock.unlock();
     for (int64_t item = 0; item < assembly.batch.count && assembly.error.empty(); ++item)
@@ -187,27 +188,27 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
 
 class NativeLoader : public Loader {
  public:
-  explicit NativeLoader(NativeOptions options) : Loader(options.batches.held), options_(std::move(options)) {}
+  explicit NativeLoader(LoaderOptions options) : Loader(options.held), options_(std::move(options)) {}
   ~NativeLoader() override {
     if (queue_) queue_->stop();
     for (std::thread& thread : threads_) thread.join();
   }
 
-  llvm::Error open(const Images& images, const Memory& memory);
+  llvm::Error open(const Images& images);
 
  private:
   llvm::Expected<std::optional<HostBatch>> take() override;
   void stop() override { queue_->stop(); }
 
-  const NativeOptions options_;
+  const LoaderOptions options_;
   std::shared_ptr<Queue> queue_;
   std::vector<std::thread> threads_;
 };
 
-llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
-  const size_t count = (options_.threads == 0 ? 0 : options_.prefetch) + options_.batches.held;
-  auto slots = Slots::create(count, options_.batches.batch, options_.batches.preparation.imageBytes(),
-                             memory.allocate ? memory : ownMemory());
+llvm::Error NativeLoader::open(const Images& images) {
+  const size_t count = (options_.workers == 0 ? 0 : options_.prefetch) + options_.held;
+  auto slots = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
+                             options_.memory ? options_.memory : ownMemory());
   if (!slots) return slots.takeError();
   out_ = std::move(*slots);
   queue_ = std::make_shared<Queue>(images, options_, out_);
@@ -217,10 +218,10 @@ llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
     if (const auto still = queue.lock()) still->slotGiven();
   });
   try {
-    for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([queue = queue_.get()] { queue->work(); });
+    for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([queue = queue_.get()] { queue->work(); });
   } catch (const std::system_error& error) {
-    return llvm::createStringError(
-        fmt::format("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.threads, error.what()));
+    return base::failure("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.workers,
+                         error.what());
   }
   return llvm::Error::success();
 }
@@ -235,10 +236,10 @@ llvm::Expected<std::optional<HostBatch>> NativeLoader::take() {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, NativeOptions options, Memory memory) {
-  if (auto error = checkOptions(options.batches, memory, options.threads, options.prefetch)) return error;
+llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options) {
+  if (auto error = checkOptions(options)) return error;
   auto loader = std::make_unique<NativeLoader>(std::move(options));
-  if (auto error = loader->open(images, memory)) return error;
+  if (auto error = loader->open(images)) return error;
   return std::unique_ptr<Batches>(std::move(loader));
 }
 

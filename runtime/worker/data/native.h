@@ -10,12 +10,6 @@
 
 namespace expc::data {
 
-struct NativeOptions {
-  BatchOptions batches;
-  unsigned threads = 1;   // 0: items are prepared inside next()
-  unsigned prefetch = 2;  // batches that may be ahead, of all threads together
-};
-
 /// Batches lie in `memory` when it is given (page-locked where there is a device), and nothing is copied in between:
 /// every image goes from where it was decoded to its final place. All threads work on the oldest batch that has an item
 /// left, so a batch is there as soon as all of them together can have it, and the next epoch begins while the last
@@ -26,7 +20,6 @@ struct NativeOptions {
 ///
 /// `images` must live longer than the loader. At most `held` batches may be alive; asking for one more is an error, not
 /// a hang. An error when the options make no sense, memory is short or a thread does not start.
-llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, NativeOptions options,
-                                                          Memory memory = {});
+llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options);
 
 }  // namespace expc::data

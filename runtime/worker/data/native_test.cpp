@@ -13,16 +13,16 @@ namespace {
 
 using namespace fakes;
 
-std::unique_ptr<Batches> make(const Images& images, NativeOptions options, Memory memory = {}) {
-  auto loader = makeNativeLoader(images, std::move(options), std::move(memory));
+std::unique_ptr<Batches> make(const Images& images, LoaderOptions options, Memory memory = {}) {
+  options.memory = std::move(memory);
+  auto loader = makeNativeLoader(images, std::move(options));
   REQUIRE(loader);
   return std::move(*loader);
 }
 
-NativeOptions optionsOf(int64_t items, int64_t batch, unsigned threads) {
-  NativeOptions options;
-  options.batches = batchesOf(items, batch);
-  options.threads = threads;
+LoaderOptions optionsOf(int64_t items, int64_t batch, unsigned threads) {
+  LoaderOptions options = batchesOf(items, batch);
+  options.workers = threads;
   return options;
 }
 
@@ -33,15 +33,14 @@ TEST_CASE("the native loader keeps the order whatever finishes first") {
     for (bool pinned : {false, true})
       for (bool drop_last : {false, true}) {
         auto options = optionsOf(50, 8, threads);
-        options.batches.epochs = 3;
-        options.batches.drop_last = drop_last;
-        options.batches.pinned = pinned;
+        options.epochs = 3;
+        options.drop_last = drop_last;
         std::atomic<int64_t> out{0};
         {
           auto loader = make(images, options, pinned ? counted(out) : Memory());
           CHECK(out == (pinned ? (threads == 0 ? 1 : 3) : 0));
           std::string problem;
-          CHECK(followed(*loader, options.batches, problem) == (drop_last ? 18 : 21));
+          CHECK(followed(*loader, options, problem) == (drop_last ? 18 : 21));
           CHECK(problem == "");
           CHECK(loader->waitSeconds() > 0);
         }
@@ -52,7 +51,7 @@ TEST_CASE("the native loader keeps the order whatever finishes first") {
 TEST_CASE("the native loader is ahead by as many batches as asked for, over the end of an epoch too") {
   NumberImages images(12);
   auto options = optionsOf(12, 4, 2);
-  options.batches.epochs = 0;
+  options.epochs = 0;
   options.prefetch = 3;
   auto loader = make(images, options);
   const auto waitFor = [&](int64_t reads) {
@@ -115,8 +114,8 @@ TEST_CASE("an order of a later epoch that cannot be made is met after the batche
   NumberImages images(8);
   for (unsigned threads : {0u, 2u}) {
     auto options = optionsOf(8, 4, threads);
-    options.batches.epochs = 3;
-    options.batches.order = [](int64_t epoch) -> std::vector<int64_t> {
+    options.epochs = 3;
+    options.order = [](int64_t epoch) -> std::vector<int64_t> {
       if (epoch == 1) throw std::bad_alloc();
       return {1, 2, 3, 4, 5};
     };
@@ -134,7 +133,7 @@ TEST_CASE("the native loader replaces what cannot be decoded by the next image o
   images.corrupt = {2, 3, 9};
   for (unsigned threads : {0u, 2u}) {
     auto options = optionsOf(10, 4, threads);
-    options.batches.on_corrupt = OnCorrupt::Replace;
+    options.on_corrupt = OnCorrupt::Replace;
     auto loader = make(images, options);
     std::vector<int64_t> got;
     for (int64_t skipped : {2, 2, 3}) {
@@ -152,7 +151,7 @@ TEST_CASE("the native loader stops in the middle without finishing its work") {
   images.slow = true;
   for (int round = 0; round < 30; ++round) {
     auto options = optionsOf(100, 16, 3);
-    options.batches.epochs = 0;
+    options.epochs = 0;
     auto loader = make(images, options);
     for (int i = 0; i < round % 3; ++i) {
       auto batch = loader->next();
@@ -167,7 +166,7 @@ TEST_CASE("a batch outlives its native loader, and one too many is an error") {
   std::vector<HostBatch> kept;
   {
     auto options = optionsOf(100, 4, 2);
-    options.batches.held = 2;
+    options.held = 2;
     auto loader = make(images, options);
     for (int i = 0; i < 2; ++i) {
       auto batch = loader->next();
@@ -185,17 +184,14 @@ TEST_CASE("a batch outlives its native loader, and one too many is an error") {
 
 TEST_CASE("options without sense are refused by the native loader") {
   NumberImages images(3);
-  const auto refused = [&](NativeOptions options) {
+  const auto refused = [&](LoaderOptions options) {
     auto loader = makeNativeLoader(images, std::move(options));
     return loader ? std::string() : llvm::toString(loader.takeError());
   };
   auto endless = optionsOf(3, 4, 1);
-  endless.batches.epochs = 0;
-  endless.batches.drop_last = true;
+  endless.epochs = 0;
+  endless.drop_last = true;
   CHECK(refused(endless).find("3 items for this rank give no batch of 4") != std::string::npos);
-  auto pinned = optionsOf(3, 4, 1);
-  pinned.batches.pinned = true;
-  CHECK(refused(pinned).find("no page-locked memory") != std::string::npos);
   auto lazy = optionsOf(3, 4, 1);
   lazy.prefetch = 0;
   CHECK(refused(lazy).find("prefetch and held of at least 1") != std::string::npos);
@@ -219,17 +215,17 @@ TEST_CASE("the native loader delivers what the sampler gives, for random options
     sampler.shuffle = upTo(3) > 0;
     auto options = optionsOf(sampler.count, 1 + upTo(9), static_cast<unsigned>(upTo(4)));
     options.prefetch = static_cast<unsigned>(1 + upTo(3));
-    options.batches.held = static_cast<unsigned>(1 + upTo(2));
-    options.batches.order = [&](int64_t epoch) { return sampler.indices(epoch); };
-    options.batches.drop_last = upTo(1) == 1;
-    options.batches.first_epoch = upTo(5);
-    options.batches.epochs = 1 + upTo(2);
+    options.held = static_cast<unsigned>(1 + upTo(2));
+    options.order = [&](int64_t epoch) { return sampler.indices(epoch); };
+    options.drop_last = upTo(1) == 1;
+    options.first_epoch = upTo(5);
+    options.epochs = 1 + upTo(2);
     CAPTURE(round);
     NumberImages images(sampler.count);
     images.slow = upTo(3) == 0;
     auto loader = make(images, options);
     std::string problem;
-    CHECK(followed(*loader, options.batches, problem) >= 0);
+    CHECK(followed(*loader, options, problem) >= 0);
     CHECK(problem == "");
   }
 }

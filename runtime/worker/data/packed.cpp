@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/decode.h"
 
@@ -67,7 +68,7 @@ PackedFile::~PackedFile() {
 
 llvm::Error PackedFile::map(const std::string& path) {
   path_ = path;
-  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file < 0)
     return failure("{}: {}; `expc data pack` makes packed files", path,
                    errno == ENOENT ? "no such file" : llvm::sys::StrError(errno));
@@ -82,7 +83,6 @@ llvm::Error PackedFile::map(const std::string& path) {
     else
       bytes_ = static_cast<const uint8_t*>(memory);
   }
-  ::close(file);
   if (code != 0) return failure("{}: {}", path, llvm::sys::StrError(code));
   if (!regular) return failure("{}: not a file, expected a packed one (`expc data pack` makes it)", path);
   return llvm::Error::success();

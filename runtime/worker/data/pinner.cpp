@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
+
 namespace expc::data {
 
 void copyAcross(Done& done, Slots& from, Slots& to) {
@@ -28,7 +30,7 @@ llvm::Expected<std::unique_ptr<Pinner>> Pinner::start(Crew& crew, Slots& from, S
   try {
     pinner->thread_ = std::thread([raw = pinner.get()] { raw->work(); });
   } catch (const std::system_error& error) {
-    return llvm::createStringError(fmt::format("loader: the pinning thread does not start: {}", error.what()));
+    return base::failure("loader: the pinning thread does not start: {}", error.what());
   }
   return pinner;
 }

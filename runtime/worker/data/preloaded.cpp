@@ -1,12 +1,10 @@
 #include "runtime/worker/data/preloaded.h"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/parallel.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::data {
@@ -33,24 +31,9 @@ class Preloaded : public Images {
 
   /// Reads all of them on every core that the rank has.
   llvm::Error load(const Preparer& preparer) {
-    std::atomic<int64_t> next{0};
-    std::mutex mutex;
-    std::string failure;
-    const auto work = [&] {
-      std::vector<uint8_t> scratch;
-      for (int64_t i = next++; i < count(); i = next++) {
-        auto error = preparer.fill(*source_, i, place(i), scratch);
-        if (!error) continue;
-        next = count();
-        const std::lock_guard lock(mutex);
-        failure = llvm::toString(std::move(error));
-      }
-    };
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(work);
-    work();
-    threads.clear();
-    return failure.empty() ? llvm::Error::success() : llvm::createStringError(failure);
+    return base::forEach(count(), base::allCores(), [&](int64_t item, base::Scratch& scratch) {
+      return preparer.fill(*source_, item, place(item), scratch.decoded);
+    });
   }
 
  private:

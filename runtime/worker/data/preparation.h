@@ -18,7 +18,10 @@ enum class Layout { Nchw, Nhwc };
 /// Type of a prepared image's elements. UInt8 is never normalised.
 enum class Element { UInt8, Float16, BFloat16, Float32, Float64 };
 
-size_t bytesOf(Element element);
+constexpr size_t bytesOf(Element element) {
+  constexpr size_t kBytes[] = {1, 2, 2, 4, 8};
+  return kBytes[static_cast<size_t>(element)];
+}
 
 /// How a batch's images look in the host's memory.
 struct Preparation {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/row_kernels.h"
 #include "runtime/worker/data/stream_images.h"
 
@@ -328,10 +329,8 @@ llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::
   auto error = apply(*pixels, out);
   if (!error) return error;
   const std::string file = images.file(index);
-  return llvm::createStringError(
-      llvm::inconvertibleErrorCode(),
-      fmt::format("{}: {}", file.empty() ? fmt::format("{}: image {}", images.origin(), index) : file,
-                  llvm::toString(std::move(error))));
+  return base::failure("{}: {}", file.empty() ? fmt::format("{}: image {}", images.origin(), index) : file,
+                       llvm::toString(std::move(error)));
 }
 
 }  // namespace expc::data

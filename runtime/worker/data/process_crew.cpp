@@ -21,6 +21,8 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/crew.h"
 
 namespace expc::data {
@@ -50,6 +52,18 @@ constexpr std::chrono::seconds kPatience{5};
 /// In memory shared with the workers.
 struct Shared {
   std::atomic<bool> abandoned{false};
+};
+
+/// Packets from one end to the other; no ends and errno where the system has none.
+struct SocketPair {
+  base::Descriptor near, far;
+
+  bool open() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    near = base::Descriptor(ends[0]), far = base::Descriptor(ends[1]);
+    return true;
+  }
 };
 
 /// What a worker needs; all of it inherited by fork.
@@ -128,7 +142,7 @@ class ProcessCrew : public Crew {
  private:
   struct Worker {
     pid_t pid = -1;
-    int jobs = -1;
+    base::Descriptor jobs;
   };
 
   llvm::Error fork(unsigned number);
@@ -139,60 +153,53 @@ class ProcessCrew : public Crew {
   const CrewOptions options_;
   const Order order_;
   Shared* shared_ = nullptr;
-  int results_[2] = {-1, -1};  // ours, the workers'
-  int interrupt_ = -1;
+  SocketPair results_;  // ours, the workers'
+  base::Descriptor interrupt_;
   std::vector<Worker> workers_;
 
   std::mutex mutex_;  // guards what follows
   std::map<uint64_t, Job> under_way_;
 };
 
-llvm::Error systemError(const char* what) {
-  return llvm::createStringError(fmt::format("loader: {}: {}", what, std::strerror(errno)));
-}
+llvm::Error systemError(const char* what) { return base::failure("loader: {}: {}", what, std::strerror(errno)); }
 
 llvm::Error ProcessCrew::start() {
   void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return systemError("no shared memory for worker processes");
   shared_ = new (page) Shared;
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, results_) != 0) return systemError("no result queue");
-  interrupt_ = eventfd(0, EFD_CLOEXEC);
+  if (!results_.open()) return systemError("no result queue");
+  interrupt_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
   if (interrupt_ < 0) return systemError("no event for worker processes");
   for (unsigned i = 0; i < options_.workers; ++i)
     if (auto error = fork(i)) return error;
   // With the workers' end closed here, it closes with the last worker.
-  close(std::exchange(results_[1], -1));
+  results_.far.close();
   return llvm::Error::success();
 }
 
 llvm::Error ProcessCrew::fork(unsigned number) {
-  int jobs[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, jobs) != 0) return systemError("no index queue");
+  SocketPair jobs;
+  if (!jobs.open()) return systemError("no index queue");
   const pid_t parent = getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) {
-    const int reason = errno;
-    close(jobs[0]);
-    close(jobs[1]);
-    return llvm::createStringError(fmt::format("loader: worker process {} of {} does not start: {}", number + 1,
-                                               options_.workers, std::strerror(reason)));
-  }
+  if (pid < 0)
+    return base::failure("loader: worker process {} of {} does not start: {}", number + 1, options_.workers,
+                         std::strerror(errno));
   if (pid == 0) {
     resetSignals();
-    close(jobs[0]);
-    close(results_[0]);
-    for (const Worker& other : workers_) close(other.jobs);
-    work({number, parent, jobs[1], results_[1], options_, *order_, *shared_});
+    jobs.near.close();
+    results_.near.close();
+    for (Worker& other : workers_) other.jobs.close();
+    work({number, parent, jobs.far, results_.far, options_, *order_, *shared_});
     _exit(0);
   }
-  close(jobs[1]);
-  workers_.push_back({pid, jobs[0]});
+  workers_.push_back({pid, std::move(jobs.near)});
   return llvm::Error::success();
 }
 
 ProcessCrew::~ProcessCrew() {
   if (shared_ != nullptr) shared_->abandoned = true;
-  for (Worker& worker : workers_) close(worker.jobs);
+  for (Worker& worker : workers_) worker.jobs.close();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (Worker& worker : workers_) {
     if (worker.pid < 0) continue;  // died before
@@ -205,8 +212,6 @@ ProcessCrew::~ProcessCrew() {
       waitpid(worker.pid, nullptr, 0);
     }
   }
-  for (int fd : {results_[0], results_[1], interrupt_})
-    if (fd >= 0) close(fd);
   if (shared_ != nullptr) munmap(shared_, sizeof(Shared));
 }
 
@@ -227,7 +232,7 @@ llvm::Error ProcessCrew::send(unsigned worker, Job job) {
 
 std::optional<Done> ProcessCrew::takeResult() {
   ResultMessage message{};
-  const ssize_t got = recv(results_[0], &message, sizeof message, MSG_DONTWAIT);
+  const ssize_t got = recv(results_.near, &message, sizeof message, MSG_DONTWAIT);
   if (got < static_cast<ssize_t>(kResultHead)) return std::nullopt;
   Done done;
   done.skipped = message.skipped;
@@ -250,8 +255,8 @@ llvm::Error ProcessCrew::deathOf(unsigned number, int status) const {
   } else {
     how = fmt::format("ended with exit code {}", WEXITSTATUS(status));
   }
-  return llvm::createStringError(fmt::format("loader: worker process {} of {} (pid {}) {}", number + 1,
-                                             options_.workers, workers_[number].pid, how));
+  return base::failure("loader: worker process {} of {} (pid {}) {}", number + 1, options_.workers,
+                       workers_[number].pid, how);
 }
 
 /// An error when one of them has died.
@@ -268,7 +273,7 @@ llvm::Error ProcessCrew::lookAtWorkers() {
 }
 
 llvm::Expected<std::optional<Done>> ProcessCrew::receive() {
-  std::vector<pollfd> waiting{{interrupt_, POLLIN, 0}, {results_[0], POLLIN, 0}};
+  std::vector<pollfd> waiting{{interrupt_, POLLIN, 0}, {results_.near, POLLIN, 0}};
   for (const Worker& worker : workers_) waiting.push_back({worker.jobs, 0, 0});  // hang-ups only
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), kLook);

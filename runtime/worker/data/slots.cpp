@@ -5,44 +5,23 @@
 
 #include <algorithm>
 #include <cassert>
-#include <mutex>
-#include <unordered_map>
 #include <utility>
+
+#include "runtime/base/failure.h"
 
 namespace expc::data {
 namespace {
 
 constexpr size_t kLargePage = size_t{2} << 20;
 
-/// Mappings and their lengths, since munmap wants to know.
-class Mappings {
- public:
-  void* map(size_t bytes, int sharing) {
+Memory mapped(int sharing) {
+  return [sharing](size_t bytes) -> std::shared_ptr<void> {
     const size_t length = (bytes + kLargePage - 1) / kLargePage * kLargePage;
     void* memory = mmap(nullptr, length, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     madvise(memory, length, MADV_HUGEPAGE);  // a wish
-    const std::lock_guard lock(mutex_);
-    lengths_[memory] = length;
-    return memory;
-  }
-  void unmap(void* memory) {
-    const std::lock_guard lock(mutex_);
-    const auto found = lengths_.find(memory);
-    assert(found != lengths_.end());
-    munmap(memory, found->second);
-    lengths_.erase(found);
-  }
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<void*, size_t> lengths_;
-};
-
-Memory mapped(int sharing) {
-  auto mappings = std::make_shared<Mappings>();
-  return {[mappings, sharing](size_t bytes) { return mappings->map(bytes, sharing); },
-          [mappings](void* memory) { mappings->unmap(memory); }};
+    return {memory, [length](void* mapping) { munmap(mapping, length); }};
+  };
 }
 
 }  // namespace
@@ -50,26 +29,22 @@ Memory mapped(int sharing) {
 Memory ownMemory() { return mapped(MAP_PRIVATE); }
 Memory sharedMemory() { return mapped(MAP_SHARED); }
 
-llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items, size_t image_bytes, Memory memory) {
-  std::shared_ptr<Slots> slots(new Slots(std::move(memory)));
+llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items, size_t image_bytes,
+                                                     const Memory& memory) {
+  std::shared_ptr<Slots> slots(new Slots());
   constexpr size_t kAlignment = 64;
   slots->image_bytes_ = image_bytes;
   slots->labels_at_ = (static_cast<size_t>(items) * image_bytes + kAlignment - 1) / kAlignment * kAlignment;
   slots->bytes_ = slots->labels_at_ + static_cast<size_t>(items) * sizeof(int64_t);
   for (size_t i = 0; i < count; ++i) {
-    auto* place = static_cast<char*>(slots->memory_.allocate(slots->bytes_));
-    if (place == nullptr)
-      return llvm::createStringError(
-          fmt::format("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch", count,
-                      slots->bytes_));
-    slots->memory_of_.push_back(place);
+    auto place = memory(slots->bytes_);
+    if (!place)
+      return base::failure("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch",
+                           count, slots->bytes_);
+    slots->memory_of_.push_back(std::move(place));
     slots->free_.push_back(count - 1 - i);
   }
   return slots;
-}
-
-Slots::~Slots() {
-  for (char* place : memory_of_) memory_.release(place);
 }
 
 std::optional<size_t> Slots::take() {
@@ -106,7 +81,7 @@ std::shared_ptr<void> Slots::holder(size_t slot) {
     const std::lock_guard lock(mutex_);
     ++held_;
   }
-  return {memory_of_[slot], [slots = shared_from_this(), slot](void*) {
+  return {images(slot), [slots = shared_from_this(), slot](void*) {
             {
               const std::lock_guard lock(slots->mutex_);
               --slots->held_;

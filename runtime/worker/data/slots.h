@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "runtime/worker/data/batches.h"
@@ -25,8 +24,8 @@ Memory sharedMemory();
 class Slots : public std::enable_shared_from_this<Slots> {
  public:
   /// `count` slots for `items` images of `image_bytes` and as many labels. An error when memory is short.
-  static llvm::Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes, Memory memory);
-  ~Slots();
+  static llvm::Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes,
+                                                       const Memory& memory);
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
@@ -38,8 +37,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
   /// Slots that holders keep.
   unsigned held() const;
 
-  char* images(size_t slot) const { return memory_of_[slot]; }
-  int64_t* labels(size_t slot) const { return reinterpret_cast<int64_t*>(memory_of_[slot] + labels_at_); }
+  char* images(size_t slot) const { return static_cast<char*>(memory_of_[slot].get()); }
+  int64_t* labels(size_t slot) const { return reinterpret_cast<int64_t*>(images(slot) + labels_at_); }
   size_t count() const { return memory_of_.size(); }
   size_t imageBytes() const { return image_bytes_; }
   /// Bytes of one slot.
@@ -48,11 +47,10 @@ class Slots : public std::enable_shared_from_this<Slots> {
   std::shared_ptr<void> holder(size_t slot);
 
  private:
-  explicit Slots(Memory memory) : memory_(std::move(memory)) {}
+  Slots() = default;
 
-  Memory memory_;
   size_t image_bytes_ = 0, labels_at_ = 0, bytes_ = 0;
-  std::vector<char*> memory_of_;
+  std::vector<std::shared_ptr<void>> memory_of_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::vector<size_t> free_;

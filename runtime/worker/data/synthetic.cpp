@@ -4,7 +4,8 @@
 #include <array>
 #include <random>
 
-#include "runtime/worker/data/image_set.h"
+#include "runtime/base/failure.h"
+#include "runtime/worker/data/memory_images.h"
 
 namespace expc::data {
 namespace {
@@ -46,32 +47,24 @@ void paint(const Pattern& pattern, std::mt19937& random, uint8_t* image) {
   }
 }
 
-ImageSet make(int64_t count, uint32_t seed, const char* name) {
-  ImageSet set;
-  set.count = count;
-  set.rows = set.cols = kSide;
-  set.classes = kClasses;
-  set.origin = name;
-  set.pixels.resize(static_cast<size_t>(count) * kSide * kSide);
-  set.labels.resize(static_cast<size_t>(count));
+std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
+  std::vector<uint8_t> pixels(static_cast<size_t>(count) * kSide * kSide), labels(static_cast<size_t>(count));
   const auto shapes = patterns();
   std::mt19937 random(seed);
   for (int64_t i = 0; i < count; ++i) {
-    set.labels[i] = static_cast<uint8_t>(i % kClasses);
-    paint(shapes[i % kClasses], random, set.pixels.data() + i * kSide * kSide);
+    labels[i] = static_cast<uint8_t>(i % kClasses);
+    paint(shapes[i % kClasses], random, pixels.data() + i * kSide * kSide);
   }
-  return set;
+  return std::make_unique<MemoryImages>(name, kSide, kSide, std::move(pixels), std::move(labels), kClasses);
 }
 
 }  // namespace
 
-llvm::Expected<Dataset> synthetic(int64_t count, uint32_t seed) {
+llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
   constexpr int64_t kMost = 10'000'000;
-  if (count < 1 || count > kMost)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fmt::format("synthetic({}): expected 1 to {} images", count, kMost));
-  return Dataset{make(count, seed, "synthetic, training"),
-                 make(std::max<int64_t>(kClasses, count / 5), seed ^ 0x9e3779b9u, "synthetic, test")};
+  if (count < 1 || count > kMost) return base::failure("synthetic({}): expected 1 to {} images", count, kMost);
+  return ImageSets{make(count, seed, "synthetic, training"),
+                   make(std::max<int64_t>(kClasses, count / 5), seed ^ 0x9e3779b9u, "synthetic, test")};
 }
 
 }  // namespace expc::data

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/crew.h"
 
 namespace expc::data {
@@ -45,8 +46,8 @@ class ThreadCrew : public Crew {
     try {
       for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error& error) {
-      return llvm::createStringError(fmt::format("loader: worker {} of {} does not start: {}", threads_.size() + 1,
-                                                 options_.workers, error.what()));
+      return base::failure("loader: worker {} of {} does not start: {}", threads_.size() + 1, options_.workers,
+                           error.what());
     }
     return llvm::Error::success();
   }

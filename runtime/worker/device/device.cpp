@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "runtime/base/parallel.h"
 #include "runtime/worker/device/graph.h"
-#include "runtime/worker/device/host.h"
 
 namespace expc::device {
 
@@ -16,7 +16,7 @@ int slotThreads(const llvm::json::Value& slot) {
     const llvm::json::Array* cores = object->getArray("cores");
     if (cores && !cores->empty()) return static_cast<int>(cores->size());
   }
-  return static_cast<int>(allowedCores());
+  return static_cast<int>(base::allCores());
 }
 
 llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,

@@ -27,11 +27,9 @@ namespace expc::device {
 
 class Graph;
 
-/// Memory of the host that the device reads without the system copying it first.
-struct HostMemory {
-  std::function<void*(size_t bytes)> allocate;  // 64-byte aligned; null when there is none
-  std::function<void(void*)> release;
-};
+/// Memory of the host that the device reads without the system copying it first, 64-byte aligned; null when there is
+/// none.
+using HostMemory = std::function<std::shared_ptr<void>(size_t bytes)>;
 
 /// Copies from the host to the device, queued in line with what is computed or beside it. Used by one thread.
 class CopyQueue {
@@ -84,8 +82,8 @@ class Device {
   virtual void resetMemoryPeaks() {}
   /// Bytes of the largest cache between the device's memory and what computes; 0 where nobody asks.
   virtual size_t cacheBytes() const { return 0; }
-  /// Page-locked memory of the host; nothing where there is no accelerator.
-  virtual std::optional<HostMemory> pinnedMemory() { return std::nullopt; }
+  /// Page-locked memory of the host; empty where there is no accelerator.
+  virtual HostMemory pinnedMemory() { return {}; }
   /// A queue of copies, beside what is computed or in line with it; null where the device's memory is the host's. The
   /// device must live longer.
   virtual std::unique_ptr<CopyQueue> copyQueue(bool /*beside*/) { return nullptr; }

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -70,13 +68,6 @@ void describeAllocator(llvm::json::Object& environment) {
   if (freed_memory_is_kept) allocator += " mmap_max=0 trim_threshold=-1 top_pad=256MiB";
   if (reserved_for_huge_pages > 0) allocator += fmt::format(" huge_pages={}MiB", reserved_for_huge_pages >> 20);
   environment["allocator"] = allocator;
-}
-
-size_t allowedCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
 std::optional<double> residentPeak() {

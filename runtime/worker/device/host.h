@@ -1,11 +1,10 @@
 #pragma once
 
-// What the host gives a process: memory that is kept, a count of cores, the peak of resident memory, its age.
+// What the host gives a process: memory that is kept, the peak of resident memory, its age.
 
 #include <llvm/Support/JSON.h>
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 
 namespace expc::device {
@@ -15,9 +14,6 @@ namespace expc::device {
 /// is used and while one thread runs. Recorded by describeAllocator.
 void keepFreedMemory();
 void describeAllocator(llvm::json::Object& environment);
-
-/// Cores this process may run on.
-size_t allowedCores();
 
 /// Bytes that were resident at most (VmHWM); nothing if /proc does not say.
 std::optional<double> residentPeak();

@@ -1,38 +1,142 @@
 #include "runtime/worker/feed/feed.h"
 
-#include "runtime/worker/feed/device_feed.h"
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/worker/dali/dali_loader.h"
+#include "runtime/worker/data/dataloader.h"
+#include "runtime/worker/data/native.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::feed {
 namespace {
 
+using profile::Phase, profile::Range;
+
+constexpr std::pair<data::Element, c10::ScalarType> kTypes[] = {{data::Element::UInt8, at::kByte},
+                                                                {data::Element::Float16, at::kHalf},
+                                                                {data::Element::BFloat16, at::kBFloat16},
+                                                                {data::Element::Float64, at::kDouble},
+                                                                {data::Element::Float32, at::kFloat}};
+
+c10::ScalarType typeOf(data::Element element) {
+  return std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.first == element; })
+      ->second;
+}
+
 data::Element elementOf(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Byte:
-      return data::Element::UInt8;
-    case c10::ScalarType::Half:
-      return data::Element::Float16;
-    case c10::ScalarType::BFloat16:
-      return data::Element::BFloat16;
-    case c10::ScalarType::Double:
-      return data::Element::Float64;
-    default:
-      return data::Element::Float32;
-  }
+  return std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.second == type; })
+      ->first;
+}
+
+/// The loader's memory as a tensor of count x channels x rows x cols.
+at::Tensor wrapImages(const data::HostBatch& batch, const data::Preparation& p, c10::Device device) {
+  const int64_t image = p.channels * p.rows * p.cols;
+  const std::vector<int64_t> strides = p.layout == data::Layout::Nhwc
+                                           ? std::vector<int64_t>{image, 1, p.cols * p.channels, p.channels}
+                                           : std::vector<int64_t>{image, p.rows * p.cols, p.cols, 1};
+  return at::from_blob(const_cast<void*>(batch.images), {batch.count, p.channels, p.rows, p.cols}, strides,
+                       at::TensorOptions(typeOf(p.element)).device(batch.on_device ? device : c10::Device(c10::kCPU)));
+}
+
+at::Tensor wrapLabels(const data::HostBatch& batch) {
+  return at::from_blob(const_cast<int64_t*>(batch.labels), {batch.count}, at::TensorOptions(at::kLong));
+}
+
+c10::ScalarType resultType(const FeedOptions& options) {
+  return options.transfer == Transfer::Compute ? options.compute : options.input;
 }
 
 c10::ScalarType crossing(const FeedOptions& options) {
-  switch (options.transfer) {
-    case Transfer::UInt8:
-      return c10::ScalarType::Byte;
-    case Transfer::Compute:
-      return options.compute;
-    case Transfer::AsInput:
-      break;
-  }
-  return options.input;
+  return options.transfer == Transfer::UInt8 ? at::kByte : resultType(options);
+}
+
+/// `gpu`: where DALI leaves its batches.
+llvm::Expected<std::unique_ptr<data::Batches>> openLoader(LoaderKind kind, const data::Images& images,
+                                                          data::LoaderOptions options, dali::Gpu gpu) {
+  if (kind == LoaderKind::Dali) return dali::makeLoader(images, std::move(options), gpu);
+  if (kind == LoaderKind::Native) return data::makeNativeLoader(images, std::move(options));
+  return data::makeDataLoader(images, std::move(options));
 }
 
 }  // namespace
+
+Feed::Feed(std::unique_ptr<data::Batches> batches, FeedOptions options, data::Preparation preparation,
+           c10::Device device, std::unique_ptr<device::CopyQueue> queue, bool ahead)
+    : batches_(std::move(batches)),
+      options_(std::move(options)),
+      preparation_(preparation),
+      device_(device),
+      queue_(std::move(queue)),
+      stages_ahead_(ahead && queue_),
+      on_device_({options_.size, options_.channels_last, resultType(options_), device}) {
+  if (queue_) in_flight_.emplace(*queue_);
+}
+
+Feed::~Feed() {
+  if (next_ && !*next_) llvm::consumeError(next_->takeError());
+}
+
+Feed::Staging Feed::stage() {
+  // What the loader may keep for us is known; it must be able to hand out another batch.
+  if (in_flight_) in_flight_->reclaim(kHeldWithQueue - 1);
+  auto host = [&] {
+    const Range load(Phase::Load);
+    return batches_->next();
+  }();
+  if (!host) return host.takeError();
+  if (!*host) return std::nullopt;
+  Staged staged;
+  DeviceBatch& batch = staged.batch;
+  batch.images = wrapImages(**host, preparation_, device_);
+  batch.labels = wrapLabels(**host);
+  batch.epoch = (*host)->epoch;
+  batch.number = (*host)->number;
+  batch.last = (*host)->last;
+  if (!queue_) {
+    batch.holder = std::move((*host)->holder);
+    return staged;
+  }
+  queue_->within([&] {
+    const Range copy(Phase::Copy);
+    if (!(*host)->on_device) batch.images = queue_->copy(batch.images);
+    batch.labels = queue_->copy(batch.labels);
+  });
+  staged.mark = queue_->mark();
+  // What the loader left on the device is read by the step itself.
+  if ((*host)->on_device) batch.holder = (*host)->holder;
+  in_flight_->add(staged.mark, std::move((*host)->holder));
+  return staged;
+}
+
+llvm::Expected<std::optional<DeviceBatch>> Feed::next() {
+  Staging staged = next_ ? std::move(*next_) : stage();
+  next_.reset();
+  if (!staged) return staged.takeError();
+  if (!*staged) return std::nullopt;
+  DeviceBatch batch = std::move((*staged)->batch);
+  if (queue_) queue_->handOver((*staged)->mark, {batch.images, batch.labels});
+  if (options_.slices > 1) cut(batch);
+  if (options_.on_device) {
+    const Range copy(Phase::Copy);
+    batch.images = on_device_(batch.images);
+  }
+  batch.count = batch.images.size(0);
+  return batch;
+}
+
+void Feed::ahead() {
+  if (stages_ahead_ && !next_) next_.emplace(stage());
+}
+
+void Feed::cut(DeviceBatch& batch) const {
+  const int64_t count = batch.images.size(0), share = (count + options_.slices - 1) / options_.slices;
+  const int64_t from = std::min(count, options_.slice * share), length = std::min(share, count - from);
+  batch.images = batch.images.narrow(0, from, length);
+  batch.labels = batch.labels.narrow(0, from, length);
+}
 
 data::Preparation preparationOf(const FeedOptions& options, const std::optional<data::Shape>& shape) {
   data::Preparation result;
@@ -54,28 +158,25 @@ data::Preparation preparationOf(const FeedOptions& options, const std::optional<
 llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options,
                                                device::Device& device) {
   // Where there is a GPU, DALI does there what the other loaders do on the host.
-  const bool dali = options.loader.kind == LoaderChoice::Kind::Dali, stays = dali && device.torchDevice().is_cuda();
+  const bool dali = options.loader == LoaderKind::Dali, stays = dali && device.torchDevice().is_cuda();
+  dali::Gpu gpu;
   if (stays) {
-    options.loader.device = device.torchDevice().index();
-    options.loader.stream = device.stream();
+    gpu = {device.torchDevice().index(), device.stream()};
     options.on_device = false;
   }
-  const bool native = options.loader.kind == LoaderChoice::Kind::Native;
-  // The native loader always writes into page-locked memory, where there is an accelerator; DALI's memory is its own.
-  const auto pinned = native || (options.pinned && !dali) ? device.pinnedMemory() : std::nullopt;
-  data::Memory memory;
-  if (pinned) memory = {pinned->allocate, pinned->release};
+  const bool native = options.loader == LoaderKind::Native;
   auto queue = device.copyQueue(/*beside=*/native);
 
-  data::BatchOptions wanted = options.batches;
+  data::LoaderOptions wanted = options.batches;
   wanted.preparation = preparationOf(options, images.shape());
-  wanted.pinned = pinned.has_value();
+  // The native loader always writes into page-locked memory, where there is an accelerator; DALI's memory is its own.
+  if (native || (options.pinned && !dali)) wanted.memory = device.pinnedMemory();
   wanted.held = queue && !stays ? kHeldWithQueue : 1;
   const data::Preparation preparation = wanted.preparation;
-  auto batches = openLoader(options.loader, images, std::move(wanted), memory);
+  auto batches = openLoader(options.loader, images, std::move(wanted), gpu);
   if (!batches) return batches.takeError();
-  return std::make_unique<DeviceFeed>(std::move(*batches), std::move(options), preparation, device.torchDevice(),
-                                      std::move(queue), native);
+  return std::make_unique<Feed>(std::move(*batches), std::move(options), preparation, device.torchDevice(),
+                                std::move(queue), native);
 }
 
 }  // namespace expc::feed

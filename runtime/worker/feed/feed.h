@@ -12,7 +12,8 @@
 #include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/feed/loaders.h"
+#include "runtime/worker/device/in_flight.h"
+#include "runtime/worker/feed/on_device.h"
 
 namespace expc::feed {
 
@@ -26,27 +27,15 @@ struct DeviceBatch {
   std::shared_ptr<void> holder;  // host memory under a tensor on the CPU
 };
 
-class Feed {
- public:
-  virtual ~Feed() = default;
-  /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
-  virtual llvm::Expected<std::optional<DeviceBatch>> next() = 0;
-  /// Call it when a step has been queued: where copies have a stream of their own, the next batch is taken from the
-  /// loader and its copy queued, to run beside that step. What goes wrong is next()'s to say.
-  virtual void ahead() {}
-  /// Seconds that were spent waiting for the loader.
-  virtual double waitSeconds() const = 0;
-  /// Images that could not be decoded so far.
-  virtual int64_t skipped() const = 0;
-};
-
 /// What crosses to the device (transfer_dtype of stdlib/image.exp).
 enum class Transfer { UInt8, AsInput, Compute };
 
+/// Who prepares batches: data/dataloader.h, dali/dali_loader.h and data/native.h.
+enum class LoaderKind { DataLoader, Dali, Native };
+
 struct FeedOptions {
-  LoaderChoice loader;
-  /// order, batch, drop_last, epochs and on_corrupt are the caller's; the rest is computed here.
-  data::BatchOptions batches;
+  LoaderKind loader = LoaderKind::DataLoader;
+  data::LoaderOptions batches;  // preparation, memory and held are computed here, the rest is the caller's
   int64_t size = 224;
   bool channels_last = false;
   c10::ScalarType input = c10::ScalarType::Float;    // what the network takes: float or double
@@ -58,6 +47,53 @@ struct FeedOptions {
   /// divide gives the last slice fewer images, or none.
   int64_t slice = 0;
   int64_t slices = 1;
+};
+
+/// Batches that the caller of a feed may make the loader keep: one that is used, one whose copy is queued, and one
+/// whose copy may not be done.
+inline constexpr unsigned kHeldWithQueue = 3;
+
+class Feed {
+ public:
+  /// `queue` is null where device memory is the host's. `ahead`: the next batch's copy is queued by ahead(). Tests give
+  /// a queue that they control; others call makeFeed().
+  Feed(std::unique_ptr<data::Batches> batches, FeedOptions options, data::Preparation preparation, c10::Device device,
+       std::unique_ptr<device::CopyQueue> queue, bool ahead);
+  /// Waits for copies that are under way, unless the device has failed (InFlight).
+  ~Feed();
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+  /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
+  llvm::Expected<std::optional<DeviceBatch>> next();
+  /// Call it when a step has been queued: where copies have a stream of their own, the next batch is taken from the
+  /// loader and its copy queued, to run beside that step. What goes wrong is next()'s to say.
+  void ahead();
+  /// Seconds that were spent waiting for the loader.
+  double waitSeconds() const { return batches_->waitSeconds(); }
+  /// Images that could not be decoded so far.
+  int64_t skipped() const { return batches_->skipped(); }
+
+ private:
+  /// A batch whose copies were queued.
+  struct Staged {
+    DeviceBatch batch;
+    device::CopyQueue::Mark mark;
+  };
+  using Staging = llvm::Expected<std::optional<Staged>>;
+
+  Staging stage();
+  void cut(DeviceBatch& batch) const;
+
+  std::unique_ptr<data::Batches> batches_;
+  FeedOptions options_;
+  data::Preparation preparation_;
+  c10::Device device_;
+  std::unique_ptr<device::CopyQueue> queue_;
+  bool stages_ahead_;
+  DevicePreparer on_device_;
+  std::optional<device::InFlight> in_flight_;  // where there is a queue
+  std::optional<Staging> next_;                // staged ahead
 };
 
 /// How the loader prepares images of `shape` (nothing: of many shapes) for these options.

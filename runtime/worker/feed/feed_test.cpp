@@ -11,7 +11,6 @@
 #include <tuple>
 
 #include "runtime/worker/device/cpu_device.h"
-#include "runtime/worker/feed/device_feed.h"
 #include "runtime/worker/profile/phase_clock.h"
 
 using namespace expc;
@@ -269,8 +268,8 @@ TEST_CASE("with a queue the next copy is queued ahead, and memory is given back 
     auto* loader = batches.get();
     feed::FeedOptions options = optionsFor(2, 4);
     data::Preparation preparation = feed::preparationOf(options, std::nullopt);
-    feed::DeviceFeed feed(std::move(batches), options, preparation, c10::Device(c10::kCPU),
-                          std::make_unique<LazyQueue>(log), ahead);
+    feed::Feed feed(std::move(batches), options, preparation, c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log),
+                    ahead);
     for (int64_t number = 0; number < 8; ++number) {
       auto batch = feed.next();
       REQUIRE(static_cast<bool>(batch));
@@ -299,8 +298,8 @@ TEST_CASE("an error met ahead comes when its batch is asked for, and a feed may 
   const feed::FeedOptions options = optionsFor(2, 4);
   const data::Preparation preparation = feed::preparationOf(options, std::nullopt);
   {
-    feed::DeviceFeed feed(std::make_unique<ScribblingBatches>(1, held, "a.jpeg is cut short"), options, preparation,
-                          c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), true);
+    feed::Feed feed(std::make_unique<ScribblingBatches>(1, held, "a.jpeg is cut short"), options, preparation,
+                    c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), true);
     REQUIRE(static_cast<bool>(feed.next()));
     feed.ahead();
     auto failed = feed.next();
@@ -309,8 +308,8 @@ TEST_CASE("an error met ahead comes when its batch is asked for, and a feed may 
     feed.ahead();  // an error that nobody asks for
   }
   {
-    feed::DeviceFeed feed(std::make_unique<ScribblingBatches>(4, held), options, preparation, c10::Device(c10::kCPU),
-                          std::make_unique<LazyQueue>(log), true);
+    feed::Feed feed(std::make_unique<ScribblingBatches>(4, held), options, preparation, c10::Device(c10::kCPU),
+                    std::make_unique<LazyQueue>(log), true);
     REQUIRE(static_cast<bool>(feed.next()));
     feed.ahead();
   }
@@ -335,9 +334,8 @@ TEST_CASE("copies are timed in the queue that they are in") {
     LazyQueue::Log& log;
     std::vector<int> queued;
   } clock(*log);
-  feed::DeviceFeed feed(std::make_unique<ScribblingBatches>(1, held), options,
-                        feed::preparationOf(options, std::nullopt), c10::Device(c10::kCPU),
-                        std::make_unique<LazyQueue>(log), true);
+  feed::Feed feed(std::make_unique<ScribblingBatches>(1, held), options, feed::preparationOf(options, std::nullopt),
+                  c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), true);
   const profile::Measuring measuring(clock);
   REQUIRE(static_cast<bool>(feed.next()));
   CHECK(clock.queued == std::vector<int>{0, 2});  // images and labels are between

@@ -6,7 +6,6 @@
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -99,11 +98,6 @@ int64_t elementBytes(DType type) { return entry(type).bytes; }
 const char* dtypeName(DType type) { return entry(type).name; }
 
 int64_t TensorInfo::elements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(dtype); }
-
-SafeTensors::SafeTensors() = default;
-SafeTensors::SafeTensors(SafeTensors&&) noexcept = default;
-SafeTensors& SafeTensors::operator=(SafeTensors&&) noexcept = default;
-SafeTensors::~SafeTensors() = default;
 
 llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
   auto buffer = files::map(path);

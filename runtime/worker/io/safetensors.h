@@ -6,15 +6,12 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace llvm {
-class MemoryBuffer;
-}
 
 namespace expc::io {
 
@@ -42,10 +39,6 @@ class SafeTensors {
   /// The same for bytes in memory; `name` stands for the file in messages.
   static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name);
 
-  SafeTensors(SafeTensors&&) noexcept;
-  SafeTensors& operator=(SafeTensors&&) noexcept;
-  ~SafeTensors();
-
   /// In the order of their bytes.
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   /// Null if there is none of that name.
@@ -57,7 +50,7 @@ class SafeTensors {
   std::string digest() const;
 
  private:
-  SafeTensors();
+  SafeTensors() = default;
   std::string path_;
   std::unique_ptr<llvm::MemoryBuffer> buffer_;
   std::vector<TensorInfo> tensors_;

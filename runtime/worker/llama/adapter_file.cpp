@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/llama/config/config_file.h"
@@ -131,7 +132,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   const auto* object = json->getAsObject();
   if (object == nullptr) return llvm::createStringError(path + ": expected an object");
   const auto wrong = differences(*object, decoder);
-  if (!wrong.empty()) return llvm::createStringError(fmt::format("{}: {}", path, fmt::join(wrong, "; ")));
+  if (!wrong.empty()) return base::failure("{}: {}", path, fmt::join(wrong, "; "));
 
   auto file = io::SafeTensors::open(folder + kWeights);
   if (!file) return file.takeError();

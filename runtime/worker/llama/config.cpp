@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/failure.h"
+
 namespace expc::llama {
 namespace {
 
@@ -173,8 +175,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   }
   for (const char* key : kTokenIds)
     if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
-  if (!reader.wrong().empty())
-    return llvm::createStringError(fmt::format("no Llama 3: {}", fmt::join(reader.wrong(), "; ")));
+  if (!reader.wrong().empty()) return base::failure("no Llama 3: {}", fmt::join(reader.wrong(), "; "));
   return c;
 }
 

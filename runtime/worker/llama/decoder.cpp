@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -77,7 +78,7 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
                     "unquantised, so take a group_size that divides each",
                     options.qat->group, fmt::join(inputs, " and ")));
   if (wrong.empty()) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("this model cannot be tuned so: {}", fmt::join(wrong, "; ")));
+  return base::failure("this model cannot be tuned so: {}", fmt::join(wrong, "; "));
 }
 
 Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source)

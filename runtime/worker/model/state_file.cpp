@@ -62,12 +62,6 @@ at::Tensor tensorOf(const io::TensorInfo& info) {
   return tensor;
 }
 
-llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name) {
-  const io::TensorInfo* info = file.find(name);
-  if (info == nullptr) return failure("{}: no tensor {}", file.path(), name);
-  return tensorOf(*info);
-}
-
 namespace {
 
 /// `taken` says what of a tensor of the file is meant.

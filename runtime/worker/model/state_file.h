@@ -13,9 +13,6 @@
 
 namespace expc::model {
 
-/// A copy of one tensor of a file, on the CPU, in the file's type. An error if the file has none of that name.
-llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name);
-
 /// A copy of a tensor of a file, on the CPU, in the file's type.
 at::Tensor tensorOf(const io::TensorInfo& info);
 

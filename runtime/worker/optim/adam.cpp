@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cassert>
+#include <iterator>
 
 #include "runtime/worker/optim/optimizer.h"
 
@@ -14,15 +15,9 @@ namespace {
 
 class Adam : public Optimizer {
  public:
-  Adam(std::vector<at::Tensor> parameters, const AdamOptions& options)
-      : Optimizer(std::move(parameters), options.learning_rate),
-        options_(options),
-        first_moment_(parameters_.size()),
-        second_moment_(parameters_.size()),
-        steps_(parameters_.size()),
-        masters_(parameters_.size()) {
-    half_ = !parameters_.empty() && isHalf(parameters_.front());
-    for (const at::Tensor& parameter : parameters_) assert(isHalf(parameter) == half_ && "all are fp16, or none");
+  Adam(const std::vector<at::Tensor>& parameters, const AdamOptions& options)
+      : Optimizer(parameters, options.learning_rate, namesOf(parameters)), options_(options) {
+    for (const at::Tensor& parameter : parameters_) assert(isHalf(parameter) == half() && "all are fp16, or none");
   }
 
   void step(const at::Tensor& overflow) override {
@@ -30,22 +25,13 @@ class Adam : public Optimizer {
     for (List* list : {&tensors_, &gradients_, &first_used_, &second_used_, &steps_used_}) list->clear();
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
-      if (half_) {
-        if (!masters_[i].defined()) masters_[i] = plain_[i].to(at::kFloat);
-        tensors_.push_back(masters_[i]);
-        gradients_.push_back(alignedGradient(parameters_[i]).to(at::kFloat));
-      } else {
-        tensors_.push_back(plain_[i]);
-        gradients_.push_back(alignedGradient(parameters_[i]));
-      }
-      if (!steps_[i].defined()) {
-        first_moment_[i] = at::zeros_like(tensors_.back());
-        second_moment_[i] = at::zeros_like(tensors_.back());
-        steps_[i] = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(tensors_.back().device()));
-      }
-      first_used_.push_back(first_moment_[i]);
-      second_used_.push_back(second_moment_[i]);
-      steps_used_.push_back(steps_[i]);
+      remember(i);
+      const at::Tensor gradient = alignedGradient(parameters_[i]);
+      tensors_.push_back(half() ? memory_[kMaster].of[i] : plain_[i]);
+      gradients_.push_back(half() ? gradient.to(at::kFloat) : gradient);
+      first_used_.push_back(memory_[kFirst].of[i]);
+      second_used_.push_back(memory_[kSecond].of[i]);
+      steps_used_.push_back(memory_[kStep].of[i]);
     }
     if (tensors_.empty()) return;
     if (overflow.defined())
@@ -62,61 +48,37 @@ class Adam : public Optimizer {
                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
                        /*grad_scale=*/std::nullopt, ifDefined(overflow));
     gradients_.clear();  // else they would live on beside those of the next step
-    for (size_t i = 0; i < parameters_.size(); ++i)
-      if (masters_[i].defined()) plain_[i].copy_(masters_[i]);
-  }
-
-  State state() const override {
-    State result;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!steps_[i].defined()) continue;
-      const std::string index = std::to_string(i);
-      result.emplace_back(index + ".exp_avg", first_moment_[i]);
-      result.emplace_back(index + ".exp_avg_sq", second_moment_[i]);
-      result.emplace_back(index + ".step", steps_[i]);
-      if (half_) result.emplace_back(index + ".master", masters_[i]);
-    }
-    return result;
+    for (size_t i = 0; half() && i < parameters_.size(); ++i)
+      if (const at::Tensor& master = memory_[kMaster].of[i]; master.defined()) plain_[i].copy_(master);
   }
 
  protected:
-  std::vector<std::string> stateNames() const override {
-    std::vector<std::string> names = {"exp_avg", "exp_avg_sq", "step"};
-    if (half_) names.push_back("master");
-    return names;
-  }
-  at::Tensor stateLike(size_t parameter, const std::string& name) const override {
-    if (name != "step" && half_)
-      return at::zeros_like(parameters_[parameter].detach(), at::TensorOptions().dtype(at::kFloat));
-    if (name != "step") return Optimizer::stateLike(parameter, name);
-    return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(parameters_[parameter].device()));
-  }
-  void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) override {
-    first_moment_[parameter] = std::move(tensors[0]);
-    second_moment_[parameter] = std::move(tensors[1]);
-    steps_[parameter] = std::move(tensors[2]);
-    if (half_) masters_[parameter] = std::move(tensors[3]);
-  }
-  void reset() override {
-    for (List* list : {&first_moment_, &second_moment_, &steps_, &masters_}) list->assign(parameters_.size(), {});
+  at::Tensor fresh(size_t parameter, const std::string& name) const override {
+    const at::Tensor& plain = plain_[parameter];
+    if (name == kNames[kStep]) return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(plain.device()));
+    if (name == kNames[kMaster]) return plain.to(at::kFloat);
+    return half() ? at::zeros_like(plain, at::TensorOptions().dtype(at::kFloat)) : Optimizer::fresh(parameter, name);
   }
 
  private:
   using List = std::vector<at::Tensor>;
-
+  enum { kFirst, kSecond, kStep, kMaster };  // the last of fp16 parameters: fp32 copies of them
+  static constexpr const char* kNames[] = {"exp_avg", "exp_avg_sq", "step", "master"};
   static bool isHalf(const at::Tensor& tensor) { return tensor.scalar_type() == at::kHalf; }
+  static std::vector<std::string> namesOf(const List& parameters) {
+    const bool half = !parameters.empty() && isHalf(parameters.front());
+    return {std::begin(kNames), std::end(kNames) - (half ? 0 : 1)};
+  }
+  bool half() const { return memory_.size() > kMaster; }
 
   AdamOptions options_;
-  List first_moment_, second_moment_, steps_;
-  List masters_;  // fp32 copies of fp16 parameters
-  bool half_ = false;
   List tensors_, gradients_, first_used_, second_used_, steps_used_;  // kept so that a step allocates nothing
 };
 
 }  // namespace
 
 std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options) {
-  return std::make_unique<Adam>(std::move(parameters), options);
+  return std::make_unique<Adam>(parameters, options);
 }
 
 }  // namespace expc::optim

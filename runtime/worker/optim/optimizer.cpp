@@ -9,44 +9,54 @@
 
 namespace expc::optim {
 
-Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate)
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered)
     : parameters_(std::move(parameters)), learning_rate_(rate) {
   for (const at::Tensor& parameter : parameters_) plain_.push_back(parameter.detach());
+  for (const std::string& name : remembered) memory_.push_back({name, std::vector<at::Tensor>(parameters_.size())});
 }
 
 void Optimizer::zeroGrad() {
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
-at::Tensor Optimizer::stateLike(size_t parameter, const std::string&) const {
-  return at::empty_like(parameters_[parameter].detach());
+at::Tensor Optimizer::fresh(size_t parameter, const std::string&) const { return at::zeros_like(plain_[parameter]); }
+
+void Optimizer::remember(size_t parameter) {
+  for (Remembered& each : memory_)
+    if (!each.of[parameter].defined()) each.of[parameter] = fresh(parameter, each.name);
+}
+
+Optimizer::State Optimizer::state() const {
+  State result;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    for (const Remembered& each : memory_)
+      if (each.of[i].defined()) result.emplace_back(std::to_string(i) + "." + each.name, each.of[i]);
+  return result;
 }
 
 llvm::Error Optimizer::restore(const State& state) {
   at::NoGradGuard no_grad;
-  const std::vector<std::string> names = stateNames();
   std::map<std::string, at::Tensor> given(state.begin(), state.end());
-  std::map<size_t, std::vector<at::Tensor>> found;
+  std::vector<Remembered> restored = memory_;
+  for (Remembered& each : restored) each.of.assign(parameters_.size(), {});
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    std::vector<at::Tensor> tensors;
-    for (const std::string& name : names) {
+    size_t found = 0;
+    for (; found < restored.size(); ++found) {
+      auto& [name, of] = restored[found];
       const auto at = given.find(std::to_string(i) + "." + name);
       if (at == given.end()) break;
-      at::Tensor own = stateLike(i, name);
-      if (own.sizes() != at->second.sizes())
+      of[i] = fresh(i, name);
+      if (of[i].sizes() != at->second.sizes())
         return llvm::createStringError("the optimiser's state " + at->first + " has another shape than its parameter");
-      tensors.push_back(own.copy_(at->second));
+      of[i].copy_(at->second);
       given.erase(at);
     }
-    if (tensors.empty()) continue;
-    if (tensors.size() < names.size())
-      return llvm::createStringError("the optimiser's state has no " + std::to_string(i) + "." + names[tensors.size()]);
-    found[i] = std::move(tensors);
+    if (found > 0 && found < restored.size())
+      return llvm::createStringError("the optimiser's state has no " + std::to_string(i) + "." + restored[found].name);
   }
   if (!given.empty())
     return llvm::createStringError("the optimiser's state " + given.begin()->first + " belongs to no parameter of it");
-  reset();
-  for (auto& [parameter, tensors] : found) restoreOne(parameter, std::move(tensors));
+  memory_ = std::move(restored);
   return llvm::Error::success();
 }
 

@@ -27,27 +27,30 @@ class Optimizer {
   /// What the optimiser remembers of the steps so far, by parameter and by PyTorch's name for it
   /// ("12.momentum_buffer"). Parameters that never had a gradient have none. The tensors are the optimiser's own.
   using State = std::vector<std::pair<std::string, at::Tensor>>;
-  virtual State state() const = 0;
+  State state() const;
   /// Goes on from a copy of such a state. An error, with nothing changed, if a name or shape is not one of this
   /// optimiser's.
   llvm::Error restore(const State& state);
 
  protected:
-  Optimizer(std::vector<at::Tensor> parameters, double rate);
+  /// `remembered`: PyTorch's names of what is kept for each parameter.
+  Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered);
   static std::optional<at::Tensor> ifDefined(const at::Tensor& tensor) {
     return tensor.defined() ? std::optional(tensor) : std::nullopt;
   }
   /// The gradient in its parameter's memory order, as the fused kernels need it.
   static at::Tensor alignedGradient(const at::Tensor& parameter);
-  /// The names that state() uses, without the index. A parameter has all of them or none.
-  virtual std::vector<std::string> stateNames() const = 0;
-  /// Takes the tensors of one parameter, in the order of stateNames(), checked and its own to keep.
-  virtual void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) = 0;
-  /// Forgets everything.
-  virtual void reset() = 0;
-  /// Shape and type of what a parameter keeps under a name: those of the parameter, unless it is a counter.
-  virtual at::Tensor stateLike(size_t parameter, const std::string& name) const;
+  /// What is kept of a parameter under a name before its first step.
+  virtual at::Tensor fresh(size_t parameter, const std::string& name) const;
+  /// Makes what is not there yet of a parameter that has a gradient.
+  void remember(size_t parameter);
 
+  /// What is kept of each parameter under one name: all names of a parameter are defined, or none.
+  struct Remembered {
+    std::string name;
+    std::vector<at::Tensor> of;
+  };
+  std::vector<Remembered> memory_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> plain_;  // the same memory, outside of autograd
   double learning_rate_;

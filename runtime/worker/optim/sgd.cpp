@@ -10,7 +10,7 @@ namespace {
 class Sgd : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const SgdOptions& options)
-      : Optimizer(std::move(parameters), options.learning_rate), options_(options), buffers_(parameters_.size()) {}
+      : Optimizer(std::move(parameters), options.learning_rate, namesOf(options)), options_(options) {}
 
   void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
@@ -20,9 +20,8 @@ class Sgd : public Optimizer {
       tensors_.push_back(plain_[i]);
       gradients_.push_back(alignedGradient(parameters_[i]));
       if (options_.momentum == 0) continue;
-      // Zeros become the first gradient, as it is, and stay zeros where that step overflows.
-      if (!buffers_[i].defined()) buffers_[i] = at::zeros_like(plain_[i]);
-      used_.push_back(buffers_[i]);
+      remember(i);  // zeros become the first gradient, as it is, and stay zeros where that step overflows
+      used_.push_back(memory_[0].of[i]);
     }
     if (tensors_.empty()) return;
     at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
@@ -31,27 +30,13 @@ class Sgd : public Optimizer {
     gradients_.clear();  // else they would live on beside those of the next step
   }
 
-  State state() const override {
-    State result;
-    for (size_t i = 0; i < parameters_.size(); ++i)
-      if (buffers_[i].defined()) result.emplace_back(std::to_string(i) + ".momentum_buffer", buffers_[i]);
-    return result;
-  }
-
- protected:
-  std::vector<std::string> stateNames() const override {
-    return options_.momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
-  }
-  void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) override {
-    buffers_[parameter] = std::move(tensors[0]);
-  }
-  void reset() override { buffers_.assign(parameters_.size(), {}); }
-
  private:
   using List = std::vector<at::Tensor>;
+  static std::vector<std::string> namesOf(const SgdOptions& options) {
+    return options.momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
+  }
 
   SgdOptions options_;
-  List buffers_;
   List tensors_, gradients_, used_;  // kept so that a step allocates nothing
 };
 

@@ -7,29 +7,13 @@
 #include <set>
 #include <string>
 
-#include "runtime/worker/profile/attention_pairs.h"
+#include "runtime/worker/profile/operator_flops.h"
 
 namespace expc::profile {
 namespace {
 
-/// Besides what torch itself calls pointwise.
-constexpr std::string_view kWhole[] = {"mm",
-                                       "addmm",
-                                       "addmm_",
-                                       "_addmm_activation",
-                                       "bmm",
-                                       "baddbmm",
-                                       "baddbmm_",
-                                       "mv",
-                                       "addmv",
-                                       "addmv_",
-                                       "dot",
-                                       "_int_mm",
-                                       "_scaled_mm",
-                                       "convolution",
-                                       "_convolution",
-                                       "convolution_backward",
-                                       "sum",
+/// Besides what multiplies (operator_flops.h), and what torch itself calls pointwise.
+constexpr std::string_view kWhole[] = {"sum",
                                        "mean",
                                        "prod",
                                        "amax",
@@ -99,8 +83,8 @@ bool isOneOf(std::string_view name, const auto& names) { return std::ranges::fin
 
 /// Both of a foreach operator's ways: in one launch for all tensors, or one tensor after the other.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
-  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.starts_with(kForeach) ||
-         isAttention(call.name()) || call.handle().hasTag(at::Tag::pointwise);
+  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.starts_with(kForeach) || multiplies(call.name()) ||
+         call.handle().hasTag(at::Tag::pointwise);
 }
 
 /// An argument that this call has no use for.

@@ -30,6 +30,7 @@ constexpr Named kProducts[] = {
     {"aten::_addmm_activation", "mat1"},
     {"mkldnn::_linear_pointwise", "X"},
 };
+constexpr std::string_view kConvolutions[] = {"aten::convolution", "aten::_convolution", "aten::convolution_backward"};
 
 std::string typeOf(const at::Tensor& factor, bool tf32) {
   switch (factor.scalar_type()) {
@@ -94,15 +95,18 @@ std::optional<OperatorFlops> flopsOf(const OperatorCall& call) {
   std::optional<OperatorFlops> flops;
   if (const auto* found = std::ranges::find(kProducts, name, &Named::name); found != std::end(kProducts)) {
     if (const at::Tensor factor = call.tensor(found->factor); factor.defined()) flops = product(factor);
-  } else if (name == "aten::convolution" || name == "aten::_convolution") {
-    flops = convolution(call, /*backward=*/false);
-  } else if (name == "aten::convolution_backward") {
-    flops = convolution(call, /*backward=*/true);
+  } else if (const auto* of = std::ranges::find(kConvolutions, name); of != std::end(kConvolutions)) {
+    flops = convolution(call, /*backward=*/of == std::end(kConvolutions) - 1);
   } else {
     flops = attention(call);
   }
   if (flops && flops->type.empty()) return std::nullopt;
   return flops;
+}
+
+bool multiplies(std::string_view name) {
+  return std::ranges::find(kProducts, name, &Named::name) != std::end(kProducts) ||
+         std::ranges::find(kConvolutions, name) != std::end(kConvolutions) || isAttention(name);
 }
 
 }  // namespace expc::profile

@@ -20,5 +20,7 @@ struct OperatorFlops {
 /// (pairs that a causal mask leaves; the backward pass computes the scores again, as all these kernels do). Nothing for
 /// other operators, and where the arguments do not say how much is computed.
 std::optional<OperatorFlops> flopsOf(const OperatorCall& call);
+/// Whether the operator is one of these.
+bool multiplies(std::string_view name);
 
 }  // namespace expc::profile

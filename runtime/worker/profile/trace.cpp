@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
+
 namespace expc::profile {
 namespace {
 
@@ -19,13 +21,11 @@ std::atomic<bool> tracing{false};
 
 /// Kineto says nothing when it cannot write: so the system is asked, where the file still stands half written.
 std::string whyUnwritten(const std::string& file) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (descriptor < 0) return std::strerror(errno);
   const std::vector<char> block(1 << 16);
   const bool written = write(descriptor, block.data(), block.size()) == static_cast<ssize_t>(block.size());
-  const std::string why = written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
-  close(descriptor);
-  return why;
+  return written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
 }
 
 }  // namespace

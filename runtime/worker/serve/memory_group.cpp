@@ -34,11 +34,8 @@ std::string firstLine(const std::string& path) {
 }
 
 bool write(const std::string& path, const std::string& text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool done = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(fd);
-  return done;
+  const base::Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 bool hasWord(StringRef text, StringRef word, char separator) {
@@ -143,7 +140,7 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
   const bool inside = own.second_version && !handsOutMemory(own.folder)
                           ? letHandOut(own.folder, folder)
                           : write(folder + "/cgroup.procs", std::to_string(getpid()));
-  if (inside) events_fd_ = open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC);
+  if (inside) events_fd_ = base::Descriptor(open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC));
   if (events_fd_ >= 0) {
     parent_ = own.folder;
     folder_ = folder;
@@ -155,7 +152,7 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
 
 MemoryGroup::~MemoryGroup() {
   if (!made()) return;
-  close(events_fd_);
+  events_fd_.close();
   const std::string self = std::to_string(getpid());
   if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
   removeGroup(folder_);
@@ -172,14 +169,14 @@ RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit)
   if (mkdir(folder.c_str(), 0755) != 0) return;
   group->folder = folder;
   group->file = folder + "/" + server.events_;
-  group->events_fd = open(group->file.c_str(), O_RDONLY | O_CLOEXEC);
+  group->events_fd = base::Descriptor(open(group->file.c_str(), O_RDONLY | O_CLOEXEC));
   const bool second_version = StringRef(server.events_) == kSecondEvents;
   const std::string most = folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes");
   if (group->events_fd >= 0 && (limit == 0 || write(most, std::to_string(limit)))) group_ = std::move(group);
 }
 
 RankMemory::Group::~Group() {
-  if (events_fd >= 0) close(events_fd);
+  events_fd.close();
   if (!folder.empty()) removeGroup(folder);
 }
 
@@ -209,12 +206,8 @@ KernelLog::KernelLog() {
   char name[64];
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name);
   if (size < 0 || StringRef(name, size) != kFirstNamespace) return;
-  fd_ = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  fd_ = base::Descriptor(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   skip();
-}
-
-KernelLog::~KernelLog() {
-  if (fd_ >= 0) close(fd_);
 }
 
 void KernelLog::skip() {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/descriptor.h"
+
 namespace expc::serve {
 
 /// A control group below this process's, with this process in it, so that all that it starts is. The kernel counts
@@ -25,8 +27,6 @@ class MemoryGroup {
   explicit MemoryGroup(const Tables& tables);
   MemoryGroup() : MemoryGroup(Tables{}) {}
   ~MemoryGroup();
-  MemoryGroup(const MemoryGroup&) = delete;
-  MemoryGroup& operator=(const MemoryGroup&) = delete;
 
   bool made() const { return !folder_.empty(); }
   /// How many processes of the group the kernel has killed for memory.
@@ -39,7 +39,7 @@ class MemoryGroup {
 
   std::string parent_, folder_;  // "" without a group
   const char* events_ = "";
-  int events_fd_ = -1;  // kept open, since it is read after each trial
+  base::Descriptor events_fd_;  // kept open, since it is read after each trial
 };
 
 /// A group of one rank and all that it starts, beside the server's, so that the kernel counts and limits each for
@@ -63,7 +63,7 @@ class RankMemory {
  private:
   struct Group {
     std::string folder, file;
-    int events_fd = -1;  // kept open, since it is read after each trial
+    base::Descriptor events_fd;  // kept open, since it is read after each trial
     ~Group();
   };
   std::shared_ptr<const Group> group_;
@@ -83,9 +83,6 @@ OwnGroup ownMemoryGroup(const MemoryGroup::Tables& tables);
 class KernelLog {
  public:
   KernelLog();
-  ~KernelLog();
-  KernelLog(const KernelLog&) = delete;
-  KernelLog& operator=(const KernelLog&) = delete;
 
   /// Leaves out what it has logged so far.
   void skip();
@@ -93,7 +90,7 @@ class KernelLog {
   std::string killed(int pid);
 
  private:
-  int fd_ = -1;
+  base::Descriptor fd_;
 };
 
 /// Whether a record of /dev/kmsg says that process `pid` was killed for memory: then its text.

@@ -15,59 +15,6 @@ void countLearnt(TokenBatch& batch) {
   }
 }
 
-class Packer {
- public:
-  Packer(size_t size, bool split) : size_(size), split_(split) {}
-
-  llvm::Error add(const Sample& sample, size_t number) {
-    if (!split_ && sample.size() > size_)
-      return failure("sample {} has {} tokens, a pack holds {}; cut samples to that (max_length), or pack without",
-                     number, sample.size(), size_);
-    if (!split_ && pack_.tokens.size() + sample.size() > size_) emit();
-    for (size_t at = 0; at < sample.size();) {
-      if (pack_.tokens.size() == size_) emit();
-      const size_t count = std::min(sample.size() - at, size_ - pack_.tokens.size());
-      append(sample, at, count);
-      at += count;
-    }
-    return llvm::Error::success();
-  }
-
-  std::vector<Pack> take() {
-    if (!pack_.tokens.empty()) emit();
-    return std::move(packs_);
-  }
-
- private:
-  void append(const Sample& sample, size_t at, size_t count) {
-    const auto copy = [&](const std::vector<Token>& from, std::vector<Token>& to) {
-      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(at);
-      to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
-    };
-    copy(sample.tokens, pack_.tokens);
-    copy(sample.labels, pack_.labels);
-    for (size_t i = at; i < at + count; ++i) pack_.positions.push_back(static_cast<int32_t>(i % size_));
-    pack_.lengths.push_back(static_cast<int32_t>(count));
-  }
-
-  void emit() {
-    const size_t real = pack_.tokens.size(), padding = size_ - real;
-    pack_.real = static_cast<int32_t>(real);
-    pack_.tokens.resize(size_, 0);
-    pack_.labels.resize(size_, kMasked);
-    if (padding > 0) pack_.lengths.push_back(static_cast<int32_t>(padding));
-    while (pack_.positions.size() < size_)
-      pack_.positions.push_back(std::min(pack_.positions.back() + 1, static_cast<int32_t>(size_) - 1));
-    packs_.push_back(std::move(pack_));
-    pack_ = {};
-  }
-
-  const size_t size_;
-  const bool split_;
-  Pack pack_;
-  std::vector<Pack> packs_;
-};
-
 }  // namespace
 
 TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
@@ -95,12 +42,23 @@ TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<con
   return collate(all, pad);
 }
 
-llvm::Expected<std::vector<Pack>> packSamples(llvm::ArrayRef<Sample> samples, size_t size, bool split) {
-  assert(size > 0);
-  Packer packer(size, split);
-  for (size_t i = 0; i < samples.size(); ++i)
-    if (auto error = packer.add(samples[i], i + 1)) return error;
-  return packer.take();
+Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
+  Pack pack;
+  for (const Sample* sample : samples) {
+    pack.tokens.insert(pack.tokens.end(), sample->tokens.begin(), sample->tokens.end());
+    pack.labels.insert(pack.labels.end(), sample->labels.begin(), sample->labels.end());
+    for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(static_cast<int32_t>(i));
+    pack.lengths.push_back(static_cast<int32_t>(sample->size()));
+  }
+  const size_t real = pack.tokens.size();
+  assert(real > 0 && real <= size && "of packBounds");
+  pack.real = static_cast<int32_t>(real);
+  pack.tokens.resize(size, 0);
+  pack.labels.resize(size, kMasked);
+  if (size > real) pack.lengths.push_back(static_cast<int32_t>(size - real));
+  while (pack.positions.size() < size)
+    pack.positions.push_back(std::min(pack.positions.back() + 1, static_cast<int32_t>(size) - 1));
+  return pack;
 }
 
 std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {

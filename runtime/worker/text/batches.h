@@ -39,12 +39,10 @@ struct Pack {
   int32_t real = 0;  // tokens before the padding, which is of token 0
 };
 
-/// In their order; one that does not fit begins the next pack, or with `split` is continued there. An error: longer
-/// than a pack, without `split`. The last pack may be mostly padding.
-llvm::Expected<std::vector<Pack>> packSamples(llvm::ArrayRef<Sample> samples, size_t size, bool split);
-
-/// Where packs of samples of these lengths begin, as packSamples makes them without `split`, and behind the last the
-/// number of samples.
+/// Of samples that fit, at least one.
+Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size);
+/// Where packs of samples of these lengths begin, and behind the last the number of samples: in their order, one that
+/// does not fit begins the next pack. The last one may be mostly padding.
 std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size);
 
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs);

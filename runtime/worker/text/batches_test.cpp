@@ -2,6 +2,9 @@
 
 #include "runtime/worker/text/batches.h"
 
+#include <cstddef>
+#include <numeric>
+
 #include "tests/support/text/golden.h"
 
 namespace expc::text {
@@ -58,7 +61,17 @@ TEST_CASE("pairs are padded together, chosen answers first") {
   CHECK(batch.learnt == 7);
 }
 
-TEST_CASE("packs are torchtune's, with and without splitting samples") {
+std::vector<Pack> packsOf(const std::vector<Sample>& samples, size_t size) {
+  std::vector<int64_t> lengths;
+  for (const Sample& sample : samples) lengths.push_back(static_cast<int64_t>(sample.size()));
+  const auto bounds = packBounds(lengths, static_cast<int64_t>(size));
+  std::vector<Pack> packs;
+  for (size_t i = 0; i + 1 < bounds.size(); ++i)
+    packs.push_back(packOf(pointers(samples, bounds[i], bounds[i + 1]), size));
+  return packs;
+}
+
+TEST_CASE("packs are torchtune's") {
   const auto json = goldenJson("collate.json");
   const Object& fixture = *json.getAsObject()->getObject("packed");
   const auto size = static_cast<size_t>(*fixture.getInteger("max_seq_len"));
@@ -71,65 +84,44 @@ TEST_CASE("packs are torchtune's, with and without splitting samples") {
     sample.labels[0] = kMasked;
     samples.push_back(std::move(sample));
   }
-  for (const bool split : {false, true}) {
-    auto packs = packSamples(samples, size, split);
-    REQUIRE(packs);
-    const Array& wanted =
-        *fixture.getObject("packs")->getArray(split ? "split_across_pack=True" : "split_across_pack=False");
-    REQUIRE(packs->size() == wanted.size());
-    std::vector<const Pack*> all;
-    int64_t real = 0;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      const Object& pack = *wanted[i].getAsObject();
-      CHECK((*packs)[i].tokens == tokensOf(*pack.get("tokens")));
-      CHECK((*packs)[i].labels == tokensOf(*pack.get("labels")));
-      CHECK((*packs)[i].positions == tokensOf(*pack.get("input_pos")));
-      CHECK((*packs)[i].lengths == tokensOf(*pack.get("seq_lens")));
-      all.push_back(&(*packs)[i]);
-      real += (*packs)[i].real;
-    }
-    CHECK(real == 3 + 4 + 2 + 6 + 1 + 5 + 3);
-    const TokenBatch batch = collatePacks(all);
-    CHECK(batch.rows == static_cast<int64_t>(wanted.size()));
-    CHECK(batch.columns == static_cast<int64_t>(size));
-    CHECK(batch.padding() == batch.rows * batch.columns - real);
-    CHECK(batch.positions.size() == batch.tokens.size());
-    CHECK(batch.lengths.size() == wanted.size());
+  const auto packs = packsOf(samples, size);
+  const Array& wanted = *fixture.getObject("packs")->getArray("split_across_pack=False");
+  REQUIRE(packs.size() == wanted.size());
+  std::vector<const Pack*> all;
+  int64_t real = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Object& pack = *wanted[i].getAsObject();
+    CHECK(packs[i].tokens == tokensOf(*pack.get("tokens")));
+    CHECK(packs[i].labels == tokensOf(*pack.get("labels")));
+    CHECK(packs[i].positions == tokensOf(*pack.get("input_pos")));
+    CHECK(packs[i].lengths == tokensOf(*pack.get("seq_lens")));
+    all.push_back(&packs[i]);
+    real += packs[i].real;
   }
+  CHECK(real == 3 + 4 + 2 + 6 + 1 + 5 + 3);
+  const TokenBatch batch = collatePacks(all);
+  CHECK(batch.rows == static_cast<int64_t>(wanted.size()));
+  CHECK(batch.columns == static_cast<int64_t>(size));
+  CHECK(batch.padding() == batch.rows * batch.columns - real);
+  CHECK(batch.positions.size() == batch.tokens.size());
+  CHECK(batch.lengths.size() == wanted.size());
 }
 
-TEST_CASE("bounds are where packs begin") {
+TEST_CASE("a pack begins where a sample does not fit into the one before") {
   for (const int64_t size : {7, 20, 1000}) {
-    std::vector<Sample> samples;
     std::vector<int64_t> lengths;
-    for (int64_t i = 0; i < 40; ++i) {
-      lengths.push_back(1 + i * 5 % 7);
-      samples.push_back({std::vector<Token>(static_cast<size_t>(lengths.back()), static_cast<Token>(i)), {}, false});
-      samples.back().labels = samples.back().tokens;
-    }
-    auto packs = packSamples(samples, static_cast<size_t>(size), false);
-    REQUIRE(packs);
+    for (int64_t i = 0; i < 40; ++i) lengths.push_back(1 + i * 5 % 7);
     const auto bounds = packBounds(lengths, size);
-    REQUIRE(bounds.size() == packs->size() + 1);
-    for (size_t i = 0; i < packs->size(); ++i) {
-      auto own = packSamples(llvm::ArrayRef(samples).slice(bounds[i], bounds[i + 1] - bounds[i]),
-                             static_cast<size_t>(size), false);
-      REQUIRE(own);
-      REQUIRE(own->size() == 1);
-      CHECK(own->front().tokens == (*packs)[i].tokens);
-      CHECK(own->front().lengths == (*packs)[i].lengths);
+    REQUIRE(bounds.front() == 0);
+    REQUIRE(bounds.back() == lengths.size());
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+      const int64_t held = std::accumulate(lengths.begin() + static_cast<ptrdiff_t>(bounds[i]),
+                                           lengths.begin() + static_cast<ptrdiff_t>(bounds[i + 1]), int64_t{0});
+      CHECK(held <= size);
+      if (bounds[i + 1] < lengths.size()) CHECK(held + lengths[bounds[i + 1]] > size);
     }
   }
   CHECK(packBounds({}, 5) == std::vector<size_t>{0});
-}
-
-TEST_CASE("a sample longer than a pack is an error, or split") {
-  const std::vector<Sample> samples = {{{1, 2, 3, 4, 5}, {kMasked, 2, 3, 4, 5}}};
-  CHECK(messageOf(packSamples(samples, 4, false)) ==
-        "sample 1 has 5 tokens, a pack holds 4; cut samples to that (max_length), or pack without");
-  auto packs = packSamples(samples, 4, true);
-  REQUIRE(packs);
-  CHECK(packs->size() == 2);
   CHECK(collate({}, 0).tokens.empty());
 }
 

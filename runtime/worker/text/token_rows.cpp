@@ -4,16 +4,15 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/parallel.h"
 #include "runtime/worker/text/characters.h"
 
 namespace expc::text {
@@ -22,41 +21,18 @@ namespace {
 /// More bytes than a message has tokens beside its text: header, role, two line ends, end of turn.
 constexpr size_t kAroundMessage = 16;
 
-/// Calls `work` for 0 to count - 1, each once, from several threads. Gives the error of the lowest number that failed.
-llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Error(size_t)>& work) {
-  std::atomic<size_t> next = 0, failed = count;
-  std::vector<std::string> errors(count == 0 ? 0 : std::clamp<size_t>(threads, 1, count));
-  std::vector<size_t> at(errors.size(), count);
-  const auto run = [&](size_t thread) {
-    for (size_t i = next++; i < failed; i = next++) {
-      auto error = work(i);
-      if (!error) continue;
-      errors[thread] = llvm::toString(std::move(error));
-      at[thread] = i;
-      for (size_t before = failed; i < before && !failed.compare_exchange_weak(before, i);) continue;
-      return;
-    }
-  };
-  std::vector<std::thread> others;
-  for (size_t thread = 1; thread < errors.size(); ++thread) others.emplace_back(run, thread);
-  if (!errors.empty()) run(0);
-  for (std::thread& thread : others) thread.join();
-  const auto first = std::min_element(at.begin(), at.end());
-  if (first == at.end() || *first == count) return llvm::Error::success();
-  return failure("{}", errors[static_cast<size_t>(first - at.begin())]);
-}
-
 /// What `take` makes of each of these rows.
 template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
 llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
                                           Take take) {
   std::vector<Value> result(numbers.size());
-  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
-    auto made = rows.row(numbers[i]);
+  const auto work = [&](int64_t i, base::Scratch&) -> llvm::Error {
+    auto made = rows.row(numbers[static_cast<size_t>(i)]);
     if (!made) return made.takeError();
-    result[i] = take(std::move(*made));
+    result[static_cast<size_t>(i)] = take(std::move(*made));
     return llvm::Error::success();
-  });
+  };
+  auto error = base::forEach(static_cast<int64_t>(numbers.size()), threads, work);
   if (error) return error;
   return result;
 }

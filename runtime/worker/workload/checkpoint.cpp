@@ -133,11 +133,10 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
 /// The folder itself is locked, so that nothing more lies in it; the system lets go when the process ends, however it
 /// does.
 llvm::Error CheckpointFolder::lock() {
-  lock_.reset();
-  const int folder = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return llvm::Error::success();  // save() will say why it cannot be used
-  lock_ = std::shared_ptr<void>(nullptr, [folder](void*) { ::close(folder); });
-  if (::flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return llvm::Error::success();
+  lock_.close();
+  lock_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock_ < 0) return llvm::Error::success();  // save() will say why it cannot be used
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return llvm::Error::success();
   return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
                  path_);
 }

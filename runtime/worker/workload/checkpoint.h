@@ -13,11 +13,11 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
@@ -70,7 +70,7 @@ class CheckpointFolder {
 
   std::string path_;
   TrialIdentity identity_;
-  std::shared_ptr<void> lock_;
+  base::Descriptor lock_;
 };
 
 }  // namespace expc::workload

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/comm/alone.h"
 #include "runtime/worker/workload/checkpoint.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload {
 namespace {
@@ -177,7 +177,7 @@ llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, 
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> checkpoint;
   if (!checkpoints.empty()) {
-    folder.emplace(pathFrom(context.spec.root, checkpoints), identityOf(context));
+    folder.emplace(std::filesystem::path(context.spec.root) / checkpoints, identityOf(context));
     auto newest = newestOfAll(context, *folder);
     if (!newest) return newest.takeError();
     checkpoint = std::move(*newest);

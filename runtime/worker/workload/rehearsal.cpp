@@ -4,6 +4,7 @@
 #include <llvm/Support/FormatVariadic.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "runtime/plan/described.h"
@@ -12,7 +13,6 @@
 #include "runtime/worker/profile/null_counters.h"
 #include "runtime/worker/profile/operator_work.h"
 #include "runtime/worker/profile/over_ranks.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload {
 namespace {
@@ -133,7 +133,8 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
   if (!spec.rehearsal || !data || data->size() != 1) return "";
   const llvm::json::Array* arguments = data->begin()->second.getAsArray();
   const auto path = arguments && arguments->size() == 1 ? (*arguments)[0].getAsString() : std::nullopt;
-  if (!path || llvm::sys::fs::exists(pathFrom(spec.root, *path))) return "";
+  std::error_code ignored;
+  if (!path || std::filesystem::exists(std::filesystem::path(spec.root) / path->str(), ignored)) return "";
   std::string note = llvm::formatv("data: '{0}' does not exist, and made-up data stands in for it", *path);
   parameters["data"] = llvm::json::Object{{"synthetic", llvm::json::Array{kMadeUp}}};
   return note;

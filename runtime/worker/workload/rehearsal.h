@@ -22,4 +22,21 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
 /// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
 llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
+/// runTraining with parameters as the specification has them. `make` gives a MakeTraining for them and the settings,
+/// and is told whether made-up data stands in for what a rehearsal lacks.
+template <typename Parameters, typename Make>
+llvm::Expected<plan::Event> runTraining(TrialContext& context,
+                                        llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
+  llvm::json::Object given = context.spec.parameters;
+  const std::string stand_in = standInForData(context.spec, given);
+  auto parameters = read(given);
+  if (!parameters) return parameters.takeError();
+  auto settings = readSettings(context.spec);
+  if (!settings) return settings.takeError();
+  auto result = runTraining(context, *settings, parameters->checkpoints,
+                            make(*parameters, *settings, /*made_up=*/!stand_in.empty()));
+  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
+  return result;
+}
+
 }  // namespace expc::workload

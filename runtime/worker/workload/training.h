@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +15,10 @@
 
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
+#include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/grad_scaler.h"
 #include "runtime/worker/profile/over_ranks.h"
+#include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -60,9 +63,9 @@ class Training {
   virtual double loadWaitSeconds() const = 0;
   /// Losses of the steps since the last call, over all ranks. An error names the first step whose loss is not finite.
   /// Waits for the device; every rank calls it.
-  virtual llvm::Expected<std::vector<double>> takeLosses() = 0;
+  llvm::Expected<std::vector<double>> takeLosses();
   /// What a reader of the result should know.
-  virtual const std::vector<std::string>& notes() const = 0;
+  const std::vector<std::string>& notes() const { return notes_; }
   /// Adds how the steps are computed.
   virtual void describe(llvm::json::Object& environment) const = 0;
 
@@ -87,6 +90,30 @@ class Training {
   virtual llvm::Expected<Judged> judge(Course& course) = 0;
   /// Leaves what was trained in the folder of a trial that has ended, and says what lies where.
   virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
+
+ protected:
+  explicit Training(TrialContext& context) : context_(context) {}
+
+  /// Before anything is read: notes that `pin_memory` has no effect where it has none.
+  void begin(bool pin_memory);
+  /// One untimed all-reduce: communicators set their paths up at the first use.
+  void connect();
+  /// What the ranks' losses of a step are divided by, after they were added up.
+  virtual double partsOfLoss() const { return 1; }
+
+  /// The names of a snapshot's tensors beside the optimiser's.
+  static std::string optimizerName(const std::string& name) { return "optimizer." + name; }
+  /// Restores the optimiser from a snapshot's rest, each tensor as `read` makes it; the one called `own` is the
+  /// caller's.
+  static llvm::Expected<at::Tensor> restoreOptimizer(
+      optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
+      const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read);
+
+  TrialContext& context_;
+  std::vector<at::Tensor> losses_;  // of the steps since they were taken
+  int64_t steps_done_ = 0;
+  std::optional<profile::Range> epoch_range_;
+  std::vector<std::string> notes_;
 };
 
 /// What trials of each kind measure: what every training has, and a training's own, by tables in which nothing is

@@ -39,10 +39,9 @@ struct Wanted {
 
 feed::FeedOptions feedOptions(const Wanted& wanted, int64_t count) {
   feed::FeedOptions options;
-  options.loader.kind =
-      wanted.loader == "native" ? feed::LoaderChoice::Kind::Native : feed::LoaderChoice::Kind::DataLoader;
-  options.loader.processes = wanted.loader == "processes";
-  options.loader.workers = static_cast<unsigned>(wanted.settings.number("workers"));
+  options.loader = wanted.loader == "native" ? feed::LoaderKind::Native : feed::LoaderKind::DataLoader;
+  options.batches.processes = wanted.loader == "processes";
+  options.batches.workers = static_cast<unsigned>(wanted.settings.number("workers"));
   options.batches.order = [sampler = data::DistributedSampler{.count = count}](int64_t epoch) {
     return sampler.indices(epoch);
   };

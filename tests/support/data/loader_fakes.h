@@ -88,8 +88,8 @@ inline std::vector<int64_t> upAndDown(int64_t items, int64_t epoch) {
   return order;
 }
 
-inline BatchOptions batchesOf(int64_t items, int64_t batch) {
-  BatchOptions options;
+inline LoaderOptions batchesOf(int64_t items, int64_t batch) {
+  LoaderOptions options;
   options.order = [items](int64_t epoch) { return upAndDown(items, epoch); };
   options.batch = batch;
   options.epochs = 1;
@@ -99,18 +99,17 @@ inline BatchOptions batchesOf(int64_t items, int64_t batch) {
 
 /// Memory that counts what is out.
 inline Memory counted(std::atomic<int64_t>& out) {
-  return {[&out](size_t bytes) {
-            ++out;
-            return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-          },
-          [&out](void* memory) {
-            --out;
-            std::free(memory);
-          }};
+  return [&out](size_t bytes) -> std::shared_ptr<void> {
+    ++out;
+    return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), [&out](void* memory) {
+              --out;
+              std::free(memory);
+            }};
+  };
 }
 
 /// Takes batches to the end and compares each with the epochs' orders; returns their number, -1 at a difference.
-inline int64_t followed(Batches& batches, const BatchOptions& options, std::string& problem) {
+inline int64_t followed(Batches& batches, const LoaderOptions& options, std::string& problem) {
   int64_t delivered = 0;
   for (int64_t epoch = options.first_epoch; epoch < options.first_epoch + options.epochs; ++epoch) {
     const std::vector<int64_t> order = options.order(epoch);

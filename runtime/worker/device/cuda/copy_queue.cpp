@@ -9,9 +9,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
-#include <mutex>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 
 namespace expc::device {
@@ -61,38 +59,20 @@ class CudaCopyQueue final : public CopyQueue {
   c10::cuda::CUDAStream stream_;
 };
 
-/// What keeps each block, by its address.
-struct PinnedBlocks {
-  std::mutex mutex;
-  std::unordered_map<void*, at::DataPtr> blocks;
-};
-
 }  // namespace
 
 std::unique_ptr<CopyQueue> makeCudaCopyQueue(c10::DeviceIndex index, bool beside) {
   return std::make_unique<CudaCopyQueue>(index, beside);
 }
 
-HostMemory cudaPinnedMemory() {
-  auto kept = std::make_shared<PinnedBlocks>();
-  HostMemory memory;
-  memory.allocate = [kept](size_t bytes) -> void* {
-    // An allocation that fails is the loader's to explain.
-    try {
-      at::DataPtr block = at::getHostAllocator(at::kCUDA)->allocate(bytes);
-      void* address = block.get();  // page-aligned
-      std::lock_guard lock(kept->mutex);
-      kept->blocks.emplace(address, std::move(block));
-      return address;
-    } catch (const std::exception&) {
-      return nullptr;
-    }
-  };
-  memory.release = [kept](void* address) {
-    std::lock_guard lock(kept->mutex);
-    kept->blocks.erase(address);
-  };
-  return memory;
+std::shared_ptr<void> cudaPinnedMemory(size_t bytes) {
+  // An allocation that fails is the loader's to explain.
+  try {
+    auto block = std::make_shared<at::DataPtr>(at::getHostAllocator(at::kCUDA)->allocate(bytes));
+    return {block, block->get()};  // page-aligned
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 }  // namespace expc::device

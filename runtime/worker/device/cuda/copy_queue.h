@@ -9,7 +9,7 @@ namespace expc::device {
 /// `beside`: on a stream of its own; else on the one that computes.
 std::unique_ptr<CopyQueue> makeCudaCopyQueue(c10::DeviceIndex index, bool beside);
 
-/// From torch's caching allocator of pinned memory.
-HostMemory cudaPinnedMemory();
+/// HostMemory, from torch's caching allocator of pinned memory.
+std::shared_ptr<void> cudaPinnedMemory(size_t bytes);
 
 }  // namespace expc::device

@@ -71,7 +71,7 @@ class CudaDevice final : public Device {
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index_));
     return static_cast<size_t>(properties.l2CacheSize);
   }
-  std::optional<HostMemory> pinnedMemory() override { return cudaPinnedMemory(); }
+  HostMemory pinnedMemory() override { return cudaPinnedMemory; }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
   std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }

@@ -4,6 +4,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/files/form.h"
 #include "runtime/plan/json.h"
@@ -13,7 +14,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   auto file = files::read(path, files::kMostByHand);
   if (!file) return file.takeError();
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
-    return llvm::createStringError(fmt::format("{}: no JSON but {}", path, form));
+    return base::failure("{}: no JSON but {}", path, form);
   auto value = plan::parseJson((*file)->getBuffer());
   if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
   return value;

@@ -9,17 +9,9 @@ namespace expc::workload::image {
 namespace {
 
 llvm::Expected<plan::Event> run(TrialContext& context) {
-  llvm::json::Object given = context.spec.parameters;
-  const std::string stand_in = standInForData(context.spec, given);
-  auto parameters = readParameters(given);
-  if (!parameters) return parameters.takeError();
-  auto settings = readSettings(context.spec);
-  if (!settings) return settings.takeError();
-  auto result = runTraining(context, *settings, parameters->checkpoints, [&](int64_t epochs_done) {
-    return Training::create(context, *parameters, settings->epochs, epochs_done);
+  return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
+    return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
   });
-  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
-  return result;
 }
 
 }  // namespace

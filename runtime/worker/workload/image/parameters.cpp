@@ -69,14 +69,14 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("kernels", result.own_kernels, {{"fused", true}, {"plain", false}});
   table.flag("deterministic", result.deterministic);
   table.flag("cudnn_benchmark", result.cudnn_benchmark);
-  using Loader = feed::LoaderChoice::Kind;
-  table.word("loader", result.loader.kind,
+  using Loader = feed::LoaderKind;
+  table.word("loader", result.loader,
              {{"dataloader", Loader::DataLoader}, {"dali", Loader::Dali}, {"native", Loader::Native}});
   table.word("on_corrupt", result.skip_corrupt, {{"fail", false}, {"skip", true}});
-  table.whole("workers", result.loader.workers, 0, 1 << 12);
-  table.word("worker_kind", result.loader.processes, {{"threads", false}, {"processes", true}});
+  table.whole("workers", result.workers, 0, 1 << 12);
+  table.word("worker_kind", result.processes, {{"threads", false}, {"processes", true}});
   table.flag("preload", result.preload);
-  table.whole("prefetch", result.loader.prefetch, 1, 1 << 12);
+  table.whole("prefetch", result.prefetch, 1, 1 << 12);
   table.flag("pin_memory", result.pin_memory);
   using feed::Transfer;
   table.word("transfer_dtype", result.transfer,

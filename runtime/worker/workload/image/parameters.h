@@ -43,7 +43,9 @@ struct Parameters {
   bool cudnn_benchmark = false;
   double warmup_epochs = 0;  // of quality trials
   Strategy strategy = Strategy::DdpDs;
-  feed::LoaderChoice loader;  // workers, worker_kind, prefetch
+  feed::LoaderKind loader = feed::LoaderKind::DataLoader;
+  unsigned workers = 1, prefetch = 2;
+  bool processes = false;  // worker_kind
   bool skip_corrupt = false;
   bool preload = false;
   bool pin_memory = false;

@@ -75,7 +75,7 @@ TEST_CASE("a parameter that makes no sense is named with what it may be") {
 }
 
 TEST_CASE("every level has its meaning") {
-  using Loader = feed::LoaderChoice::Kind;
+  using Loader = feed::LoaderKind;
   const auto read = [](const char* name, llvm::json::Value value) {
     Object object = withData();
     object[name] = std::move(value);
@@ -83,9 +83,9 @@ TEST_CASE("every level has its meaning") {
     REQUIRE_MESSAGE(static_cast<bool>(result), llvm::toString(result.takeError()));
     return *result;
   };
-  CHECK((read("loader", "native").loader.kind == Loader::Native));
-  CHECK((read("loader", "dali").loader.kind == Loader::Dali));
-  CHECK(read("worker_kind", "processes").loader.processes);
+  CHECK((read("loader", "native").loader == Loader::Native));
+  CHECK((read("loader", "dali").loader == Loader::Dali));
+  CHECK(read("worker_kind", "processes").processes);
   CHECK((read("strategy", "dp").strategy == Strategy::Dp));
   CHECK((read("strategy", "ddp").strategy == Strategy::Ddp));
   CHECK((read("precision", "tf32").precision == precision::Precision::Tf32));

@@ -9,7 +9,7 @@
 
 namespace expc::workload::image {
 
-ReplicaThreads::ReplicaThreads(std::vector<Place> places) : failures_(places.size()) {
+ReplicaThreads::ReplicaThreads(const std::vector<ReplicaPlace>& places) : failures_(places.size()) {
   for (size_t i = 0; i < places.size(); ++i) threads_.emplace_back([this, i, place = places[i]] { work(i, place); });
 }
 
@@ -35,7 +35,7 @@ void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) 
   }
 }
 
-void ReplicaThreads::work(size_t index, const Place& place) {
+void ReplicaThreads::work(size_t index, const ReplicaPlace& place) {
   profile::markLaunchingThread();
   // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
   serve::bindCores(place.cores);

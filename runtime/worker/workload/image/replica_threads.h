@@ -10,15 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/worker/workload/image/parallel.h"
+
 namespace expc::workload::image {
 
 class ReplicaThreads {
  public:
-  struct Place {
-    std::vector<int> cores;
-    int threads = 1;  // that torch's operators use in it
-  };
-  explicit ReplicaThreads(std::vector<Place> places);
+  explicit ReplicaThreads(const std::vector<ReplicaPlace>& places);
   ~ReplicaThreads();
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
@@ -28,7 +26,7 @@ class ReplicaThreads {
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  void work(size_t index, const Place& place);
+  void work(size_t index, const ReplicaPlace& place);
 
   std::mutex mutex_;
   std::condition_variable begin_, end_;

@@ -42,7 +42,7 @@ class Replicas final : public Parallel {
  public:
   Replicas(model::MobileNetV2& first, const model::MobileNetV2Options& options, std::vector<ReplicaPlace> places,
            std::optional<c10::ScalarType> autocast, uint64_t seed)
-      : places_(std::move(places)), autocast_(autocast), threads_(threadPlaces(places_)) {
+      : places_(std::move(places)), autocast_(autocast), threads_(places_) {
     models_.push_back(&first);
     for (size_t i = 1; i < places_.size(); ++i) {
       model::MobileNetV2Options own = options;
@@ -102,12 +102,6 @@ class Replicas final : public Parallel {
     std::lock_guard lock(generator.mutex());
     generator.set_current_seed(seed);
     return generator;
-  }
-
-  static std::vector<ReplicaThreads::Place> threadPlaces(const std::vector<ReplicaPlace>& places) {
-    std::vector<ReplicaThreads::Place> result;
-    for (const auto& place : places) result.push_back({place.cores, place.threads});
-    return result;
   }
 
   /// Scatters, copies the first replica's state and computes: each replica's logits.

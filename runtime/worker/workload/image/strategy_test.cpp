@@ -202,7 +202,7 @@ TEST_CASE("replicas compute in autocast's type") {
 }
 
 TEST_CASE("what a replica throws arrives at the caller, and the threads go on") {
-  ReplicaThreads threads({{}, {}, {}});
+  ReplicaThreads threads(std::vector<ReplicaPlace>(3));
   std::atomic<int> calls = 0;
   CHECK_THROWS_WITH(threads.run(3,
                                 [&](size_t i) {

@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/portion.h"
-#include "runtime/worker/workload/losses.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::image {
 
@@ -45,7 +44,7 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
         "leave the level out with `exclude`");
   }
   const llvm::json::Object* slot = context.slots.front().getAsObject();
-  if (parameters.loader.kind == feed::LoaderChoice::Kind::Dali && slot && slot->getBoolean("null").value_or(false)) {
+  if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
     return llvm::createStringError(
         "loader dali needs a real GPU: DALI brings a CUDA runtime of its own, which finds no driver on null cards; "
         "leave the level out there, with -D 'loader={dataloader,native}'");
@@ -59,14 +58,12 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
                                                            int64_t epochs, int64_t first_epoch) {
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
-  if (parameters.pin_memory && !context.device.pinnedMemory())
-    training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
+  training->begin(parameters.pin_memory);
   if (parameters.cudnn_benchmark && context.device.torchDevice().is_cpu())
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
-  context.progress.report(0, 1, "load");
   Data place = parameters.data;
-  place.path = pathFrom(context.spec.root, place.path);
+  place.path = std::filesystem::path(context.spec.root) / place.path;
   auto sets = data::open(place);
   if (!sets) return sets.takeError();
   training->sets_ = std::move(*sets);
@@ -75,10 +72,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
   if (auto error = training->buildModel(first_epoch > 0)) return error;
   training->buildOptimizer(epochs);
-  // Communicators set their paths up at the first use.
-  auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context.device.torchDevice()));
-  context.communicator.allReduce(first, comm::Reduction::Sum);
-  context.device.synchronize();
+  training->connect();
   return training;
 }
 
@@ -86,6 +80,9 @@ feed::FeedOptions Training::feedOptions() const {
   feed::FeedOptions options;
   options.loader = parameters_.loader;
   options.batches.batch = parameters_.batch;
+  options.batches.workers = parameters_.workers;
+  options.batches.prefetch = parameters_.prefetch;
+  options.batches.processes = parameters_.processes;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
   options.input = precision::weightType(parameters_.precision);
@@ -267,13 +264,6 @@ llvm::Expected<bool> Training::step() {
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
   return true;
-}
-
-llvm::Expected<std::vector<double>> Training::takeLosses() {
-  auto losses = workload::takeLosses(context_.communicator, losses_, steps_done_);
-  if (!losses) return losses.takeError();
-  for (double& loss : *losses) loss /= context_.communicator.worldSize();
-  return losses;
 }
 
 llvm::Expected<double> Training::accuracy(const data::Images& images) {

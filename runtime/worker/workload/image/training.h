@@ -42,9 +42,6 @@ class Training : public workload::Training {
   llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const override { return steps_per_epoch_; }
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
-  /// Means over the ranks.
-  llvm::Expected<std::vector<double>> takeLosses() override;
-  const std::vector<std::string>& notes() const override { return notes_; }
   void describe(llvm::json::Object& environment) const override;
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
@@ -58,9 +55,10 @@ class Training : public workload::Training {
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
-      : context_(context),
+      : workload::Training(context),
         parameters_(parameters),
         tensor_float_32_(parameters.precision == precision::Precision::Tf32) {}
+  double partsOfLoss() const override { return context_.communicator.worldSize(); }
   void openGraph();
   llvm::Error buildModel(bool resumed);
   llvm::Error loadInitialWeights();
@@ -82,7 +80,6 @@ class Training : public workload::Training {
   /// The same, and the time that it takes on this rank.
   llvm::Expected<double> evaluate(const data::Images& images, Course& course);
 
-  TrialContext& context_;
   Parameters parameters_;
   precision::TensorFloat32 tensor_float_32_;
   std::unique_ptr<StepGraph> graph_;  // before the others, which are made on its stream; null: none
@@ -94,15 +91,11 @@ class Training : public workload::Training {
   std::unique_ptr<optim::Optimizer> optimizer_;
   optim::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
-  std::vector<at::Tensor> losses_;
-  std::optional<profile::Range> epoch_range_;
   std::optional<double> waited_;  // at the end of the last epoch, until the next one has a batch
   /// The longest that this rank waited for the first batch of an epoch behind another; nothing before a second one.
   std::optional<double> epoch_pause_;
   std::optional<double> evaluation_pause_;  // the longest from an evaluation's beginning to its first batch
-  std::vector<std::string> notes_;
   int64_t steps_per_epoch_ = 0;
-  int64_t steps_done_ = 0;
 };
 
 }  // namespace expc::workload::image

@@ -2,15 +2,15 @@
 
 #include <ATen/ATen.h>
 
+#include <filesystem>
+
 #include "runtime/base/failure.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/image/training.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::image {
 namespace {
 
-constexpr char kOptimizer[] = "optimizer.";
 constexpr char kGenerators[] = "generators";
 
 using base::failure;
@@ -18,7 +18,7 @@ using base::failure;
 }  // namespace
 
 llvm::Error Training::loadInitialWeights() {
-  auto file = io::SafeTensors::open(pathFrom(context_.spec.root, parameters_.initial_weights));
+  auto file = io::SafeTensors::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
   if (!file) return failure("initial_weights: {}", llvm::toString(file.takeError()));
   const io::TensorInfo* classifier = file->find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
@@ -36,7 +36,7 @@ llvm::Error Training::loadInitialWeights() {
 Snapshot Training::snapshot() {
   Snapshot result;
   result.model = model_->stateDict();
-  for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({kOptimizer + name, tensor});
+  for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({optimizerName(name), tensor});
   std::vector<at::Tensor> states;
   for (const at::Generator& generator : parallel_->generators()) states.push_back(generator.get_state());
   result.rest.push_back({kGenerators, at::stack(context_.communicator.allGather(at::cat(states)))});
@@ -72,21 +72,9 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   rehearse();
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
-  optim::Optimizer::State state;
-  at::Tensor generators_of_all;
-  for (const io::TensorInfo& info : rest.tensors()) {
-    auto tensor = model::readTensor(rest, info.name);
-    if (!tensor) return tensor.takeError();
-    llvm::StringRef name = info.name;
-    if (name == kGenerators)
-      generators_of_all = *tensor;
-    else if (name.consume_front(kOptimizer))
-      state.emplace_back(name.str(), *tensor);
-    else
-      return failure("{}: tensor {} means nothing to this build", rest.path(), info.name);
-  }
-  if (auto error = optimizer_->restore(state)) return failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
-
+  auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,
+                                            [](const io::TensorInfo& info) { return model::tensorOf(info); });
+  if (!generators_of_all) return generators_of_all.takeError();
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
   std::vector<at::Generator> own = parallel_->generators();
   std::vector<int64_t> sizes;
@@ -95,10 +83,10 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
     sizes.push_back(generator.get_state().numel());
     bytes += sizes.back();
   }
-  if (!generators_of_all.defined() || generators_of_all.sizes() != at::IntArrayRef({world, bytes}) ||
-      generators_of_all.scalar_type() != at::kByte)
+  if (!generators_of_all->defined() || generators_of_all->sizes() != at::IntArrayRef({world, bytes}) ||
+      generators_of_all->scalar_type() != at::kByte)
     return failure("{}: the state of random numbers is not this build's", rest.path());
-  const auto states = generators_of_all[rank].split_with_sizes(sizes);
+  const auto states = (*generators_of_all)[rank].split_with_sizes(sizes);
   for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
 
   scaler_->restore(done.scaler);

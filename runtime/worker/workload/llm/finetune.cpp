@@ -10,23 +10,16 @@ namespace expc::workload::llm {
 namespace {
 
 llvm::Expected<plan::Event> run(TrialContext& context) {
-  llvm::json::Object given = context.spec.parameters;
-  const std::string stand_in = standInForData(context.spec, given);
-  auto parameters = readParameters(given);
-  if (!parameters) return parameters.takeError();
-  auto settings = readSettings(context.spec);
-  if (!settings) return settings.takeError();
-  if (!stand_in.empty()) {
-    // Nobody knows how long the rows are, and the longest that there can be take most. Each step has its own, since dpo
-    // asks the reference of a row once.
-    parameters->data.longest = true;
-    parameters->data.synthetic = parameters->batch * parameters->accumulation * parameters->gpus *
-                                 (settings->warmup + settings->steps + kTracedSteps);
-  }
-  auto result = runTraining(context, *settings, parameters->checkpoints,
-                            [&](int64_t) { return Training::create(context, *parameters, *settings); });
-  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
-  return result;
+  return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
+    if (made_up) {
+      // Nobody knows how long the rows are, and the longest that there can be take most. Each step has its own, since
+      // dpo asks the reference of a row once.
+      parameters.data.longest = true;
+      parameters.data.synthetic = parameters.batch * parameters.accumulation * parameters.gpus *
+                                  (settings.warmup + settings.steps + kTracedSteps);
+    }
+    return [&](int64_t) { return Training::create(context, parameters, settings); };
+  });
 }
 
 }  // namespace

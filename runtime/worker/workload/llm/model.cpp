@@ -2,8 +2,9 @@
 
 #include <ATen/ops/empty.h>
 
+#include <filesystem>
+
 #include "runtime/worker/llama/random_weights.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::llm {
 
@@ -13,7 +14,7 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   if (choice.folder.empty()) {
     model.config_ = llama::namedConfig(choice.name).value();
   } else {
-    model.path_ = pathFrom(root, choice.folder);
+    model.path_ = std::filesystem::path(root) / choice.folder;
     auto folder = llama::Folder::open(model.path_);
     if (!folder) return llvm::createStringError("model: " + llvm::toString(folder.takeError()));
     model.config_ = folder->config();

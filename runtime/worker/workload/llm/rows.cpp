@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
+#include <filesystem>
 #include <numeric>
 
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/sampler.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -21,7 +20,7 @@ unsigned threads() { return static_cast<unsigned>(at::get_num_threads()); }
 text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                    const std::string& model_folder, uint64_t seed) {
   text::TokenRowsOptions options;
-  options.data.path = parameters.data.path.empty() ? "" : pathFrom(root, parameters.data.path);
+  if (!parameters.data.path.empty()) options.data.path = std::filesystem::path(root) / parameters.data.path;
   options.data.kind = parameters.kind;
   options.data.pairs = parameters.method == Method::Dpo;
   options.data.row_limit = parameters.row_limit;
@@ -191,12 +190,9 @@ double Items::seen(int64_t item) const {
 }
 
 text::Pack Items::pack(int64_t item) const {
-  std::vector<text::Sample> samples;
-  for (const int64_t number : rowsOf(item)) samples.push_back(rows_->row(number).chosen);
-  // Rows are cut at a pack's length, and bounds are those of packs.
-  auto packs = llvm::cantFail(text::packSamples(samples, static_cast<size_t>(pack_size_), /*split=*/false));
-  assert(packs.size() == 1);
-  return std::move(packs.front());
+  std::vector<const text::Sample*> samples;
+  for (const int64_t number : rowsOf(item)) samples.push_back(&rows_->row(number).chosen);
+  return text::packOf(samples, static_cast<size_t>(pack_size_));
 }
 
 text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
@@ -218,7 +214,7 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
 }
 
 std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
-  return parameters.tokenizer.empty() ? "" : pathFrom(root, parameters.tokenizer);
+  return parameters.tokenizer.empty() ? "" : (std::filesystem::path(root) / parameters.tokenizer).string();
 }
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }

@@ -41,11 +41,10 @@ at::Tensor TokenFeed::toDevice(at::Tensor host, std::vector<at::Tensor>& kept) {
   if (!queue_) return host;
   host = host.contiguous();
   if (pinned_) {
-    void* memory = pinned_->allocate(host.nbytes());
+    const std::shared_ptr<void> memory = pinned_(host.nbytes());
     if (!memory) throw std::bad_alloc();
-    const auto release = pinned_->release;
-    at::Tensor locked = at::from_blob(memory, host.sizes(), [release](void* at) { release(at); }, host.options());
-    std::memcpy(memory, host.const_data_ptr(), host.nbytes());
+    at::Tensor locked = at::from_blob(memory.get(), host.sizes(), [memory](void*) {}, host.options());
+    std::memcpy(memory.get(), host.const_data_ptr(), host.nbytes());
     host = std::move(locked);
   }
   at::Tensor copy = queue_->copy(host);

@@ -37,7 +37,7 @@ class TokenFeed {
 
   device::Device& device_;
   std::unique_ptr<device::CopyQueue> queue_;  // null: the device's memory is the host's
-  std::optional<device::HostMemory> pinned_;
+  device::HostMemory pinned_;
   std::optional<device::InFlight> in_flight_;  // where there is a queue
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 
 #include "runtime/base/failure.h"
@@ -13,8 +14,6 @@
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/fit.h"
 #include "runtime/worker/workload/llm/model.h"
-#include "runtime/worker/workload/losses.h"
-#include "runtime/worker/workload/paths.h"
 #include "runtime/worker/workload/profile.h"
 
 namespace expc::workload::llm {
@@ -31,14 +30,9 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (parameters.gpus != context.spec.world_size)
     return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   std::unique_ptr<Training> training(new Training(context, parameters));
-  if (parameters.pin_memory && !context.device.pinnedMemory())
-    training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
-  context.progress.report(0, 1, "load");
+  training->begin(parameters.pin_memory);
   if (auto error = training->build(settings)) return error;
-  // Communicators set their paths up at the first use.
-  auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context.device.torchDevice()));
-  context.communicator.allReduce(first, comm::Reduction::Sum);
-  context.device.synchronize();
+  training->connect();
   return training;
 }
 
@@ -68,7 +62,7 @@ llvm::Error Training::build(const Settings& settings) {
   decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
                             /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
-    if (auto error = llama::loadAdapter(pathFrom(spec.root, parameters_.adapters), *decoder_))
+    if (auto error = llama::loadAdapter(std::filesystem::path(spec.root) / parameters_.adapters, *decoder_))
       return failure("adapters: {}", llvm::toString(std::move(error)));
   if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
     notes_.push_back(
@@ -248,10 +242,6 @@ llvm::Expected<bool> Training::step() {
   if (reducer_) reducer_->settle();  // makes the host wait, once
   if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
   return true;
-}
-
-llvm::Expected<std::vector<double>> Training::takeLosses() {
-  return workload::takeLosses(context_.communicator, losses_, steps_done_);
 }
 
 llvm::Expected<Evaluation> Training::evaluate() {

@@ -57,9 +57,6 @@ class Training : public workload::Training {
   llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
   double loadWaitSeconds() const override { return load_wait_; }
-  /// Means over the tokens (dpo: pairs) of all ranks.
-  llvm::Expected<std::vector<double>> takeLosses() override;
-  const std::vector<std::string>& notes() const override { return notes_; }
   void describe(llvm::json::Object& environment) const override;
   void beginTimed() override { work_ = {}; }
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
@@ -70,7 +67,8 @@ class Training : public workload::Training {
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
-  Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
+  Training(TrialContext& context, const Parameters& parameters)
+      : workload::Training(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
   llvm::Error rehearse();
   llvm::Error checkLengths() const;
@@ -95,7 +93,6 @@ class Training : public workload::Training {
   /// with products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
   std::optional<double> utilisation(double flops, double wall);
 
-  TrialContext& context_;
   Parameters parameters_;
   Origin origin_;
   std::unique_ptr<llama::Decoder> decoder_;
@@ -106,12 +103,8 @@ class Training : public workload::Training {
   std::optional<llama::ReferenceLogProbs> references_;
   std::optional<llama::Steps> steps_;
   std::optional<NeededFlops> flops_;
-  std::optional<profile::Range> epoch_range_;
-  std::vector<at::Tensor> losses_;
-  std::vector<std::string> notes_;
   Work work_;
   double load_wait_ = 0;
-  int64_t steps_done_ = 0;
   Ranks ranks_;
   int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps
 };

@@ -11,7 +11,6 @@
 namespace expc::workload::llm {
 namespace {
 
-constexpr char kOptimizer[] = "optimizer.";
 constexpr char kReferences[] = "references";
 
 using base::failure;
@@ -26,7 +25,7 @@ Snapshot Training::snapshot() {
     if (keeps) to.push_back({name, tensor});
   };
   for (const auto& [name, tensor] : decoder_->trainable()) add(result.model, name, tensor, parts);
-  for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, kOptimizer + name, tensor, parts);
+  for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, optimizerName(name), tensor, parts);
   // Each rank knows those of the rows that it saw.
   if (references_) add(result.rest, kReferences, references_->values(), true);
   result.done = {steps_done_, static_cast<int64_t>(decoder_->passes()), steps_->scalerState()};
@@ -62,24 +61,15 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   for (const auto& [name, tensor] : decoder_->trainable()) own.push_back({name, tensor.detach()});
   if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
 
-  optim::Optimizer::State state;
-  at::Tensor references;
-  for (const io::TensorInfo& info : rest.tensors()) {
-    llvm::StringRef name = info.name;
-    const bool of_all = parts || name == kReferences;
+  const auto read = [&](const io::TensorInfo& info) -> llvm::Expected<at::Tensor> {
+    const bool of_all = parts || info.name == kReferences;
     if (of_all && (info.shape.empty() || info.shape[0] != ranks))
       return failure("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks);
-    const at::Tensor of_rank = model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
-    if (name == kReferences)
-      references = of_rank;
-    else if (name.consume_front(kOptimizer))
-      state.emplace_back(name.str(), of_rank);
-    else
-      return failure("{}: tensor {} means nothing to this build", rest.path(), info.name);
-  }
-  if (auto error = steps_->optimizer().restore(state))
-    return failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
-  if (references_ && (!references.defined() || !references_->restore(references)))
+    return model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
+  };
+  auto references = restoreOptimizer(steps_->optimizer(), rest, kReferences, read);
+  if (!references) return references.takeError();
+  if (references_ && (!references->defined() || !references_->restore(*references)))
     return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
   steps_->restore(done.scaler, done.steps);
   decoder_->setPasses(static_cast<uint64_t>(done.passes));

@@ -1,4 +1,4 @@
-#include "runtime/worker/null/idle.h"
+#include "tests/support/worker/idle.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-#include "runtime/worker/null/idle.h"
 #include "runtime/worker/serve/serve.h"
+#include "tests/support/worker/idle.h"
 
 int main(int argc, char** argv) {
   return expc::serve::runWorker(argc, argv,

@@ -1,6 +1,5 @@
-#include "runtime/dataset/parallel.h"
+#include "runtime/base/parallel.h"
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,7 +11,9 @@
 #include <system_error>
 #include <thread>
 
-namespace expc::dataset {
+#include "runtime/base/failure.h"
+
+namespace expc::base {
 namespace {
 
 class Work {
@@ -21,8 +22,10 @@ class Work {
 
   void run(const Tick& tick) {
     Scratch scratch;
-    // Items are taken in order: all before one that failed have been taken, and are finished.
-    for (int64_t item = next_++; item < count_ && !stopped_; item = next_++) {
+    // Items are taken in order, and one that is taken is finished: so are all before one that failed.
+    while (!stopped_) {
+      const int64_t item = next_++;
+      if (item >= count_) return;
       if (auto error = one(item, scratch)) fail(item, llvm::toString(std::move(error)));
       const int64_t done = ++done_;
       if (!tick) continue;
@@ -30,17 +33,14 @@ class Work {
     }
   }
 
-  llvm::Error result() const {
-    return stopped_ ? llvm::createStringError(llvm::inconvertibleErrorCode(), message_) : llvm::Error::success();
-  }
+  llvm::Error result() const { return stopped_ ? llvm::createStringError(message_) : llvm::Error::success(); }
 
  private:
   llvm::Error one(int64_t item, Scratch& scratch) const {
     try {
       return work_(item, scratch);
     } catch (const std::exception& exception) {
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     fmt::format("image {}: {}", item, exception.what()));
+      return failure("item {}: {}", item, exception.what());
     }
   }
   void fail(int64_t item, std::string message) {
@@ -86,4 +86,4 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
   return shared.result();
 }
 
-}  // namespace expc::dataset
+}  // namespace expc::base

@@ -8,12 +8,12 @@
 #include <functional>
 #include <vector>
 
-namespace expc::dataset {
+namespace expc::base {
 
 /// Called between items by the calling thread with how many are done; its error ends the work.
 using Tick = std::function<llvm::Error(int64_t done, int64_t total)>;
 
-/// Memory that a thread keeps from item to item.
+/// Memory that a thread keeps from item to item, of images say.
 struct Scratch {
   std::vector<uint8_t> decoded, prepared;
 };
@@ -26,4 +26,4 @@ unsigned allCores();
 llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t, Scratch&)>& work,
                     const Tick& tick = nullptr);
 
-}  // namespace expc::dataset
+}  // namespace expc::base
