@@ -44,7 +44,7 @@ unsigned termDepth(const Formula& formula) {
 }
 
 /// What every metric says of itself.
-Metric named(const ast::MetricDecl& declaration) {
+Metric introduced(const ast::MetricDecl& declaration) {
   Metric metric;
   metric.name = declaration.name.name;
   metric.doc = declaration.doc;
@@ -114,7 +114,7 @@ void DerivedMetrics::declare(size_t index) {
 }
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
-  Metric metric = named(declaration);
+  Metric metric = introduced(declaration);
   metric.text = context_.expressions.written(declaration.derived->range);
   FormulaPtr value = context_.expressions.build(*declaration.derived, place_);
   if (value->type.isError()) return std::nullopt;
@@ -166,7 +166,7 @@ bool DerivedMetrics::use(const Metric& metric, source::Range range) {
 }
 
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration) {
-  Metric metric = named(declaration);
+  Metric metric = introduced(declaration);
   metric.series = declaration.series;
   auto incomplete = [&](std::string_view why) {
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);

@@ -243,10 +243,10 @@ int verifyData(const DataOptions& options, const Console& console) {
   if (options.json) {
     llvm::json::Array damaged;
     for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
-    return console.finish(objectText({{"schema", "expc.data.verify/1"},
-                                      {"path", llvm::json::fixUTF8(options.path)},
-                                      {"images", verified->images},
-                                      {"damaged", std::move(damaged)}}),
+    return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
+                                                        {"path", llvm::json::fixUTF8(options.path)},
+                                                        {"images", verified->images},
+                                                        {"damaged", std::move(damaged)}}),
                           code);
   }
   std::string text;
