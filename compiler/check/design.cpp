@@ -34,7 +34,6 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
 constexpr std::string_view kTimeout = "timeout";
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
-
 /// What it is a number of.
 Type typeOf(const plan::LimitRule& limit) {
   if (limit.unit == "share") return Type::number(Dimension::share());
@@ -74,8 +73,7 @@ class DesignChecker {
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
     if (name.name == "budget") return duration(name, value, design_.settings);
-    if (const SettingRule* rule = named(kOfAll, name.name))
-      return add(name, whole(*rule, value), design_.settings);
+    if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design_.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
     if (!named(kTimed, name.name) && name.name != kTimeout)
       return void(unknownName(emitter_, "setting", name, language::texts(language::Role::Setting, language::Design),
