@@ -5,17 +5,11 @@
 
 namespace expc::check {
 
-const Study* Program::findStudy(std::string_view name) const {
-  const int index = findNamed(studies, name);
-  return index < 0 ? nullptr : studies[static_cast<size_t>(index)].get();
-}
+const Study* Program::findStudy(std::string_view name) const { return named(studies, name); }
 
 ModuleScope& rootScope(const Program& program) { return *program.scopes.back(); }
 
-const System* Program::findSystem(std::string_view name) const {
-  const int index = findNamed(systems, name);
-  return index < 0 ? nullptr : systems[static_cast<size_t>(index)].get();
-}
+const System* Program::findSystem(std::string_view name) const { return named(systems, name); }
 
 bool declaresAnything(const Program& program) {
   const ast::Module& module = *program.scopes.back()->ast;

@@ -81,9 +81,9 @@ struct StudyScope {
   }
   void note(const ast::Identifier& word, source::Range declared) { expressions().note(word.range, declared); }
   /// Says that a metric or comparison is not known, unless its declaration was refused.
-  void unknownSubject(const ast::Identifier& name, std::string_view what);
-  /// Index of a factor, or -1 after a report that says what the name is instead.
-  int factor(const ast::Identifier& name);
+  diag::Refusal unknownSubject(const ast::Identifier& name, std::string_view what);
+  /// Index of a factor; nothing after a report that says what the name is instead.
+  std::optional<unsigned> factor(const ast::Identifier& name);
   /// What a name means where something is judged or shown; nothing after a report.
   std::optional<Subject> subject(const ast::Identifier& word);
 };

@@ -20,8 +20,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   const ast::Identifier& last = callee.parts.back();
   const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
   if (index >= 0) return static_cast<Function>(index);
-  unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
-  return std::nullopt;
+  return unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
 }
 
 bool canBeNonPositive(const Metric& metric) {
@@ -66,10 +65,10 @@ class Comparisons {
     if (!isFresh(emitter_, "comparison", comparison, study_.comparisons)) return;
     auto function = findFunction(context_, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context_.subject(*argument(declaration)) : std::nullopt;
-    const int over = context_.factor(declaration.over);
+    const auto over = context_.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
-    if (over < 0) return;
-    comparison.over = static_cast<unsigned>(over);
+    if (!over) return;
+    comparison.over = *over;
     const Factor& factor = study_.factors[comparison.over];
     if (factor.levels.empty()) return;  // reported there
     if (!against(declaration, factor, comparison) || !function || !subject) return;
@@ -99,21 +98,17 @@ class Comparisons {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
     const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
-    if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration)))) {
-      diag::unknownName(emitter_, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
-                        language::texts(language::Role::Scaling));
-      return false;
-    }
-    if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name) {
-      emitter_.emit(declaration.call_range, errors::WrongArguments, name, "one metric",
-                    call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
-      return false;
-    }
+    if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration))))
+      return diag::unknownName(emitter_, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
+                               language::texts(language::Role::Scaling));
+    if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name)
+      return emitter_.refuse(
+          declaration.call_range, errors::WrongArguments, name, "one metric",
+          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
     if (argument(declaration)) return true;
-    emitter_.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
+    return emitter_.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
-        .emit();
-    return false;
+        .refuse();
   }
 
   void allow(const ast::Identifier& code, Comparison& comparison) {
@@ -131,15 +126,14 @@ class Comparisons {
     if (!declaration.against) {
       // A baseline that is declared and not there was refused.
       const std::vector<ast::FactorDecl>& factors = context_.declaration->factors;
-      const int declared = findNamed(factors, factor.name);
-      if (declared >= 0 && factors[static_cast<size_t>(declared)].baseline) return context_.expressions().refuse();
+      const ast::FactorDecl* declared = named(factors, factor.name);
+      if (declared && declared->baseline) return context_.expressions().refuse();
       auto builder = emitter_.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study_.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
-      builder.emit();
-      return false;
+      return builder.refuse();
     }
     const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study_.workload->parameters[factor.parameters[0]].type;
@@ -166,19 +160,15 @@ class Comparisons {
       return false;
     }
     if (comparison.function == Function::MaxGap) return true;
-    if (comparison.function == Function::Speedup && !metric.better) {
-      emitter_.build(range, errors::NoDirection, metric.name)
+    if (comparison.function == Function::Speedup && !metric.better)
+      return emitter_.build(range, errors::NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
-          .emit();
-      return false;
-    }
+          .refuse();
     if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
-    if (comparison.function != Function::Difference && canBeNonPositive(metric)) {
-      emitter_.build(range, RatioOfNonPositive, metric.name)
+    if (comparison.function != Function::Difference && canBeNonPositive(metric))
+      return emitter_.build(range, RatioOfNonPositive, metric.name)
           .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
-          .emit();
-      return false;
-    }
+          .refuse();
     return true;
   }
 
@@ -186,29 +176,24 @@ class Comparisons {
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study_.comparisons[*comparison.inner];
     for (const Comparison* at = &inner;; at = &study_.comparisons[*at->inner]) {
-      if (at->over == comparison.over) {
-        emitter_.build(range, ComparedTwice, at->name, factor.name)
+      if (at->over == comparison.over)
+        return emitter_.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
-            .emit();
-        return false;
-      }
+            .refuse();
       if (!at->inner) break;
     }
     bool positive = inner.function != Function::Difference && inner.function != Function::MaxGap;
-    if (comparison.function == Function::Ratio && !positive) {
-      emitter_.build(range, RatioOfNonPositive, inner.name)
+    if (comparison.function == Function::Ratio && !positive)
+      return emitter_.build(range, RatioOfNonPositive, inner.name)
           .note(inner.range, "it is a difference; 'difference' compares such values")
-          .emit();
-      return false;
-    }
+          .refuse();
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
-    emitter_
+    return emitter_
         .build(range, errors::WrongArguments,
                language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
                "a comparison")
         .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
-        .emit();
-    return false;
+        .refuse();
   }
 
   bool suitsEfficiency(const ast::CompareDecl& declaration, const Metric& metric, const Factor& factor) {
@@ -230,12 +215,11 @@ class Comparisons {
     for (const Level& level : factor.levels) {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
-      emitter_
+      return emitter_
           .build(declaration.over.range, EfficiencyOverNonNumber,
                  fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
           .note(factor.range, "the factor is declared here")
-          .emit();
-      return false;
+          .refuse();
     }
     return good;
   }

@@ -17,18 +17,13 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
   ast::NameExpr first{{{parts[0]}, parts[0].range}};
   FormulaPtr record = this->name(first, parts[0].range, place, nullptr);
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (record->type.isError()) return error(range);
-    if (record->type.kind != Type::Kind::Record) {
-      emitter_.emit(parts[i].range, errors::TypeMismatch, "what stands before '.'", "a module or a record",
-                    record->type.name());
-      return error(range);
-    }
+    if (record->type.isError()) return error();
+    if (record->type.kind != Type::Kind::Record)
+      return error(emitter_.refuse(parts[i].range, errors::TypeMismatch, "what stands before '.'",
+                                   "a module or a record", record->type.name()));
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
-    if (found < 0) {
-      unknownName(emitter_, "field", parts[i], namesOf(type.fields));
-      return error(range);
-    }
+    if (found < 0) return error(unknownName(emitter_, "field", parts[i], namesOf(type.fields)));
     const auto part = static_cast<unsigned>(found);
     record = make(Formula::Op::Field, type.parts[part], range, {record}, part);
   }
@@ -49,48 +44,36 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
     if (!fits && !tuple && !types.empty()) wanted = &types[0];
     FormulaPtr element = build(*elements[i], place, wanted);
     std::string_view what = tuple ? "this part of the tuple" : "an element of the list";
-    if (element->type.isError() || (wanted && !this->fits(*element, *wanted, what))) return error(range);
+    if (element->type.isError() || (wanted && !this->fits(*element, *wanted, what))) return error();
     types.push_back(wanted ? *wanted : element->type);
     formula.operands.push_back(std::move(element));
   }
-  if (!tuple && types.empty() && !fits) {
-    emitter_.emit(range, errors::NotAValue, "an empty list of unknown type");
-    return error(range);
-  }
+  if (!tuple && types.empty() && !fits)
+    return error(emitter_.refuse(range, errors::NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
   return make(std::move(formula));
 }
 
 FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
                                const Type* expected) {
-  if (!expected || expected->kind != Type::Kind::Record) {
-    emitter_.emit(range, errors::NotAValue, "a record");
-    return error(range);
-  }
+  if (!expected || expected->kind != Type::Kind::Record)
+    return error(emitter_.refuse(range, errors::NotAValue, "a record"));
   const CompositeType& type = *expected->composite;
   Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
   formula.constant = {CompositeValue{Type::Kind::Record, type.fields, {}}};
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
-    if (found < 0) {
-      unknownName(emitter_, "field", *field.name, namesOf(type.fields));
-      return error(range);
-    }
+    if (found < 0) return error(unknownName(emitter_, "field", *field.name, namesOf(type.fields)));
     const auto index = static_cast<size_t>(found);
-    if (formula.operands[index]) {
-      duplicateName(emitter_, "field", *field.name, formula.operands[index]->range);
-      return error(range);
-    }
+    if (formula.operands[index])
+      return error(duplicateName(emitter_, "field", *field.name, formula.operands[index]->range));
     FormulaPtr value = build(*field.value, place, &type.parts[index]);
     if (value->type.isError() || !fits(*value, type.parts[index], fmt::format("'{}'", field.name->name)))
-      return error(range);
+      return error();
     formula.operands[index] = std::move(value);
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)
-    if (!formula.operands[i]) {
-      emitter_.emit(range, WrongArguments, type.fields[i]);
-      return error(range);
-    }
+    if (!formula.operands[i]) return error(emitter_.refuse(range, WrongArguments, type.fields[i]));
   return make(std::move(formula));
 }
 

@@ -26,23 +26,19 @@ bool Refinement::allows(const Value& value) const {
 bool Expressions::allows(const Value& value, source::Range range, const Type& type,
                          const std::optional<Refinement>& refinement, std::string_view what) {
   const Rational* number = value.asNumber();
-  if (type.kind == Type::Kind::Number && type.whole && number && !number->isInteger()) {
-    emitter_.emit(range, errors::TypeMismatch, what, "a whole number", number->toString());
-    return false;
-  }
+  if (type.kind == Type::Kind::Number && type.whole && number && !number->isInteger())
+    return emitter_.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
-  emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
+  return emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
       .note(refinement->range, "the values allowed are declared here")
-      .emit();
-  return false;
+      .refuse();
 }
 
 bool Expressions::positive(const Value& value, source::Range range, std::string_view what) {
   const auto* number = std::get_if<Value::Number>(&value.node);
   if (!number || number->value.sign() > 0) return true;
   const std::string least = Value::number(0, number->dimension).toString();
-  emitter_.emit(range, errors::OutOfRange, what, value.toString(), "above " + least);
-  return false;
+  return emitter_.refuse(range, errors::OutOfRange, what, value.toString(), "above " + least);
 }
 
 FormulaPtr Expressions::asNumber(FormulaPtr formula, const Type& wanted) {
@@ -61,8 +57,7 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
 
 std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_view what) {
   if (formula.isConstant()) return formula.constant;
-  emitter_.emit(formula.range, NotConstant, what);
-  return std::nullopt;
+  return emitter_.refuse(formula.range, NotConstant, what);
 }
 
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
@@ -101,11 +96,9 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     Type step_type = range->geometric ? Type::number() : expected;
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
-    if (!lower->asNumber()) {
-      emitter_.emit(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
-                    "a range of numbers");
-      return std::nullopt;
-    }
+    if (!lower->asNumber())
+      return emitter_.refuse(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
+                             "a range of numbers");
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter_);
     if (!values) return std::nullopt;

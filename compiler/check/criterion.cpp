@@ -70,12 +70,10 @@ class CriterionChecker {
     auto* index = std::get_if<ast::IndexExpr>(&expr->node);
     if (index) expr = index->base.get();
     const ast::Identifier* word = wordOf(*expr);
-    if (!word) {
-      emitter_.build(expr->range, CriterionShape, criterion_.name, "must judge a metric or a comparison")
+    if (!word)
+      return emitter_.build(expr->range, CriterionShape, criterion_.name, "must judge a metric or a comparison")
           .note({}, "write its name, and '[factor = level]' to look at one level")
-          .emit();
-      return false;
-    }
+          .refuse();
     const auto subject = context_.subject(*word);
     if (subject) {
       criterion_.comparison = subject->comparison;
@@ -84,16 +82,15 @@ class CriterionChecker {
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     if (!subject || comparison() || !metric().series) return subject.has_value();
-    errors::seriesValue(emitter_, word->range, word->name, metric().range);
-    return false;
+    return errors::seriesValue(emitter_, word->range, word->name, metric().range);
   }
 
   void pin(const ast::CallArgument& selector) {
     if (!selector.name)
       return emitter_.emit(selector.value->range, CriterionShape, criterion_.name,
                            "has a selector that is not 'factor = level'");
-    int index = context_.factor(*selector.name);
-    if (index >= 0) return pinAt(static_cast<unsigned>(index), selector.name->range, *selector.value);
+    if (const auto factor = context_.factor(*selector.name))
+      return pinAt(*factor, selector.name->range, *selector.value);
     unknown_ = true;
   }
 
@@ -112,12 +109,10 @@ class CriterionChecker {
 
   /// Marks a factor as bound at `range`; false after reporting that it was.
   bool bind(unsigned factor, source::Range range) {
-    if (bound_[factor].isValid()) {
-      emitter_.build(range, QuantifiedTwice, study_.factors[factor].name)
+    if (bound_[factor].isValid())
+      return emitter_.build(range, QuantifiedTwice, study_.factors[factor].name)
           .note(bound_[factor], "it is bound here")
-          .emit();
-      return false;
-    }
+          .refuse();
     bound_[factor] = range;
     return true;
   }
@@ -134,10 +129,9 @@ class CriterionChecker {
       Quantifier& quantifier = criterion_.quantifiers.emplace_back();
       quantifier.kind = declared.kind;
       for (const ast::Identifier& name : declared.factors) {
-        const int index = context_.factor(name);
-        unknown_ |= index < 0;
-        if (index >= 0 && bind(static_cast<unsigned>(index), name.range))
-          quantifier.factors.push_back(static_cast<unsigned>(index));
+        const auto factor = context_.factor(name);
+        unknown_ |= !factor;
+        if (factor && bind(*factor, name.range)) quantifier.factors.push_back(*factor);
       }
     }
     for (size_t i = 0; i < declaration_.quantifiers.size(); ++i) {
@@ -250,7 +244,8 @@ class CriterionChecker {
       const auto refused = context_.declared_references.find(wanted);
       if (refused != context_.declared_references.end())
         return context_.expressions().note(declaration_.like->parts.back().range, refused->second);
-      return diag::unknownName(emitter_, declaration_.like->range, "reference", wanted, namesOf(study_.references));
+      return void(
+          diag::unknownName(emitter_, declaration_.like->range, "reference", wanted, namesOf(study_.references)));
     }
     criterion_.like = static_cast<unsigned>(index);
     const Published& published = study_.references[*criterion_.like];
@@ -272,8 +267,8 @@ class CriterionChecker {
     auto value = context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), what);
     if (!value) return std::nullopt;
     if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-    emitter_.emit(expr.range, errors::OutOfRange, std::string(what), value->toString(), "above 0% and below 100%");
-    return std::nullopt;
+    return emitter_.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
+                           "above 0% and below 100%");
   }
 
   /// Whether the subject is `published` itself or derived from it.
@@ -294,8 +289,7 @@ class CriterionChecker {
                                   name(dimension()), what, name(number.dimension));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
-    builder.emit();
-    return std::nullopt;
+    return builder.refuse();
   }
 
   void bound() {
@@ -402,8 +396,7 @@ std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr
   if (!value) return std::nullopt;
   const Rational& share = *value->asNumber();
   if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();
-  context.emitter.emit(expr.range, ConfidenceRange, value->toString());
-  return std::nullopt;
+  return context.emitter.refuse(expr.range, ConfidenceRange, value->toString());
 }
 
 std::optional<Criterion> checkCriterion(StudyScope& context, const ast::CriterionDecl& declaration) {

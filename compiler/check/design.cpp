@@ -34,12 +34,6 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
 constexpr std::string_view kTimeout = "timeout";
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
-/// A limit of what may disturb a trial; null where it is none.
-const plan::LimitRule* limitOf(std::string_view name) {
-  const int index = findNamed(plan::kLimits, name);
-  return index < 0 ? nullptr : &plan::kLimits[static_cast<size_t>(index)];
-}
-
 /// What it is a number of.
 Type typeOf(const plan::LimitRule& limit) {
   if (limit.unit == "share") return Type::number(Dimension::share());
@@ -57,7 +51,7 @@ class DesignChecker {
     auto kind = kindOf(block.kind);
     if (!kind) return;
     auto [at, fresh] = design_.kinds.try_emplace(*kind);
-    if (!fresh) return duplicateName(emitter_, "block", block.kind, at->second.range);
+    if (!fresh) return void(duplicateName(emitter_, "block", block.kind, at->second.range));
     at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
@@ -79,12 +73,11 @@ class DesignChecker {
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
     if (name.name == "budget") return duration(name, value, design_.settings);
-    if (const int rule = findNamed(kOfAll, name.name); rule >= 0)
-      return add(name, whole(kOfAll[static_cast<size_t>(rule)], value), design_.settings);
-    if (const plan::LimitRule* limit = limitOf(name.name)) return most(name, value, *limit);
-    if (findNamed(kTimed, name.name) < 0 && name.name != kTimeout)
-      return unknownName(emitter_, "setting", name, language::texts(language::Role::Setting, language::Design),
-                         " of a design");
+    if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design_.settings);
+    if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
+    if (!named(kTimed, name.name) && name.name != kTimeout)
+      return void(unknownName(emitter_, "setting", name, language::texts(language::Role::Setting, language::Design),
+                              " of a design"));
     auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
     if (fresh) at->second.range = name.range;
     inKind(TrialKind::Timed, name, value);
@@ -93,20 +86,19 @@ class DesignChecker {
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == kTimeout) return duration(name, value, design_.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
-    const int index = findNamed(rules, name.name);
-    if (index < 0) {
+    const SettingRule* rule = named(rules, name.name);
+    if (!rule) {
       std::vector<std::string> names = namesOf(rules)();
       names.emplace_back(kTimeout);
-      return unknownName(emitter_, "setting", name, names, fmt::format(" of {} trials", toString(kind)));
+      return void(unknownName(emitter_, "setting", name, names, fmt::format(" of {} trials", toString(kind))));
     }
-    const SettingRule& rule = rules[static_cast<size_t>(index)];
     Settings& settings = design_.kinds[kind].settings;
     auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
-    if (!range) return add(name, whole(rule, value), settings);
+    if (!range) return add(name, whole(*rule, value), settings);
     // `repeat 10..20`, which `until` ends.
     if (!range->upper || range->step)
       return emitter_.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
-    const auto least = whole(rule, *range->lower), most = whole(rule, *range->upper);
+    const auto least = whole(*rule, *range->lower), most = whole(*rule, *range->upper);
     if (least && most && *most <= *least)
       emitter_.emit(value.range, BadUntil, toString(kind), "must end above where they begin");
     else if (most)
@@ -116,8 +108,7 @@ class DesignChecker {
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     const int kind = language::indexOf(language::Role::Kind, word.name);
     if (kind >= 0) return static_cast<TrialKind>(kind);
-    unknownName(emitter_, "kind of trial", word, language::texts(language::Role::Kind));
-    return std::nullopt;
+    return unknownName(emitter_, "kind of trial", word, language::texts(language::Role::Kind));
   }
 
  private:
@@ -138,9 +129,8 @@ class DesignChecker {
     if (!value) return std::nullopt;
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
-    emitter_.emit(expr.range, errors::OutOfRange, what, number.toString(),
-                  fmt::format("in {}..{}", rule.least, rule.most));
-    return std::nullopt;
+    return emitter_.refuse(expr.range, errors::OutOfRange, what, number.toString(),
+                           fmt::format("in {}..{}", rule.least, rule.most));
   }
 
   /// `looks at 8, 14`: they rise, and stay below the repetitions.
@@ -211,10 +201,10 @@ class DesignChecker {
                             : !named->comparison && measured.series ? "is a series and has no interval"
                                                                     : "";
     if (why.empty()) return true;
-    emitter_.build(word.range, BadUntil, toString(kind), fmt::format("cannot end at '{}', which {}", word.name, why))
+    return emitter_
+        .build(word.range, BadUntil, toString(kind), fmt::format("cannot end at '{}', which {}", word.name, why))
         .note(measured.range, "the metric is declared here")
-        .emit();
-    return false;
+        .refuse();
   }
 
   /// A Share is of the estimate; anything else is in the subject's unit.
@@ -227,11 +217,10 @@ class DesignChecker {
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
     if (until.relative || written == of) return expressions().positive(*value, expr.range, "the half-width");
-    emitter_
+    return emitter_
         .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
         .note({}, "a share such as 1% is of the estimate")
-        .emit();
-    return false;
+        .refuse();
   }
 
   void duration(const ast::Identifier& name, const ast::Expr& expr, Settings& settings) {
@@ -315,10 +304,8 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
     const ast::Identifier& block = path.parts[1];
     const auto kind = checker.kindOf(block);
     if (!kind) return false;
-    if (const auto kinds = designed(context.study); known_kind && findNamed(kinds, block.name) < 0) {
-      unknownName(context.emitter, "block", block, kinds, " of the design");
-      return false;
-    }
+    if (const auto kinds = designed(context.study); known_kind && !named(kinds, block.name))
+      return unknownName(context.emitter, "block", block, kinds, " of the design");
     design.kinds[*kind].range = block.range;
     checker.inKind(*kind, path.parts[2], value);
   } else {

@@ -24,6 +24,6 @@ EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
 std::string arguments(size_t count);
 
 /// Emits SeriesValue: a series where one value is wanted.
-void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);
+diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);
 
 }  // namespace expc::check::errors

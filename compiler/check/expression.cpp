@@ -33,7 +33,7 @@ Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<Fo
   return formula;
 }
 
-FormulaPtr Expressions::error(source::Range range) { return constantOf({}, Type::error(), range); }
+FormulaPtr Expressions::error(diag::Refusal) { return constantOf({}, Type::error(), {}); }
 
 FormulaPtr constantOf(Value value, Type type, source::Range range) {
   Formula formula = formulaOf(Formula::Op::Constant, std::move(type), range);
@@ -56,24 +56,22 @@ FormulaPtr Expressions::make(Formula formula) {
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
     if (!operand) continue;
-    if (operand->type.isError()) return error(formula.range);
+    if (operand->type.isError()) return error();
     constant &= operand->isConstant();
     formula.uses_system |= operand->uses_system;
     formula.looks_up |= operand->looks_up;
     size += operand->size;
   }
-  if (size > kMaxFormulaSize) {
-    emitter_.build(formula.range, ExpressionTooLarge)
-        .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize)
-        .emit();
-    return error(formula.range);
-  }
+  if (size > kMaxFormulaSize)
+    return error(emitter_.build(formula.range, ExpressionTooLarge)
+                     .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize)
+                     .refuse());
   formula.size = static_cast<uint32_t>(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
   Outcome outcome = evaluate(formula, {});
   if (const Failure* failure = std::get_if<Failure>(&outcome)) {
     reportFailure(*failure, "", "", emitter_);
-    return error(formula.range);
+    return error();
   }
   return constantOf(std::get<Value>(std::move(outcome)), formula.type, formula.range);
 }
@@ -97,8 +95,7 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
                                                                               : "a selection with '[…]'";
-  emitter_.emit(expr.range, errors::NotAValue, std::string(what));
-  return error(expr.range);
+  return error(emitter_.refuse(expr.range, errors::NotAValue, std::string(what)));
 }
 
 std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope, bool* refused) {
@@ -130,24 +127,21 @@ FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const Place& place) {
 FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range, const Place& place) {
   bool refused = false;
   auto unit = this->unit(literal.unit, *place.module, &refused);
-  if (refused) return error(range);
+  if (refused) return error();
   if (!unit) {
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     builder.suggest(
         written, literal.unit, [&] { return namesOf(language::unitNames(), place.module->units)(); },
         [](const auto& names) { return "the units are " + diag::list(names); });
-    builder.emit();
-    return error(range);
+    return error(builder.refuse());
   }
   auto value = Rational::parse(literal.digits);
   if (value) value = *value * unit->scale;
-  if (!value) {
-    emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
-        .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
-        .emit();
-    return error(range);
-  }
+  if (!value)
+    return error(emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
+                     .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
+                     .refuse());
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), range);
 }
 
@@ -195,16 +189,14 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   if (place.lets)
     if (FormulaPtr named = letOf(*place.lets, word, range, place)) return named;
   if (FormulaPtr named = letOf(place.module->lets, word, range, {place.module})) return named;
-  if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path)) {
-    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "a string stands in quotes")
-        .guess(word.range, fmt::format("\"{}\"", word.name))
-        .emit();
-    return error(range);
-  }
+  if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path))
+    return error(emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+                     .note({}, "a string stands in quotes")
+                     .guess(word.range, fmt::format("\"{}\"", word.name))
+                     .refuse());
   // Where nobody knows what belongs, a name that means nothing is no mistake.
   if (!expected || !expected->isError()) unknown(word, place);
-  return error(range);
+  return error();
 }
 
 FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const Place& place) {
@@ -212,27 +204,23 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (parts[0].name == "system") return systemProperty(name.name, range, place);
   if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
   ModuleScope* module = scopeOf(name.name, *place.module);
-  if (!module) return error(range);
+  if (!module) return error();
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
   if (named) return named;
-  unknownName(emitter_, "value", parts[1], namesOf(module->lets));
-  return error(range);
+  return error(unknownName(emitter_, "value", parts[1], namesOf(module->lets)));
 }
 
 FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place) {
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
-  if (index < 0) {
-    diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range), "property of the system",
-                      property, language::texts(language::Role::Property));
-    return error(range);
-  }
-  if (!place.system) {
-    emitter_.build(range, MisplacedSystem)
-        .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
-        .emit();
-    return error(range);
-  }
+  if (index < 0)
+    return error(diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range),
+                                   "property of the system", property, language::texts(language::Role::Property)));
+  if (!place.system)
+    return error(
+        emitter_.build(range, MisplacedSystem)
+            .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
+            .refuse());
   return make(Formula::Op::System, systemProperties()[index].type, range, {}, static_cast<unsigned>(index));
 }
 
@@ -309,16 +297,13 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
-    builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
-    return error(word.range);
+    return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).refuse());
   }
   note(word.range, type.levels[index].range);
-  if (size_t fields = type.levels[index].fields.size(); fields > 0) {
-    emitter_.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
-        .note(type.levels[index].range, "'{}' is declared here", word.name)
-        .emit();
-    return error(word.range);
-  }
+  if (size_t fields = type.levels[index].fields.size(); fields > 0)
+    return error(emitter_.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
+                     .note(type.levels[index].range, "'{}' is declared here", word.name)
+                     .refuse());
   return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
 }
 
@@ -333,45 +318,43 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   if (bare && place.columns && callee == "column") return column(call, range, place, expected);
   if (bare && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
-  if (place.metrics && !wants_level) {
-    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
-                      {"epochs_to", "max", "min"});
-    return refused(call, range, place);
-  }
+  if (place.metrics && !wants_level)
+    return refused(call, place,
+                   diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
+                                     {"epochs_to", "max", "min"}));
   if (!wants_level || !bare) {
     if (!expected || !expected->isError())
       emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
-    return refused(call, range, place);
+    return refused(call, place);
   }
   const EnumType& type = *expected->enumeration;
   const ast::Identifier& word = call.callee.parts[0];
   int index = type.find(word.name);
   if (index < 0) {
     level(word, type);
-    return refused(call, range, place);
+    return refused(call, place);
   }
   const EnumType::Level& declared = type.levels[index];
   note(word.range, declared.range);
-  if (declared.fields.size() != call.arguments.size()) {
-    emitter_
-        .build(range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
-               errors::arguments(call.arguments.size()))
-        .note(declared.range, "'{}' is declared here", word.name)
-        .emit();
-    return refused(call, range, place);
-  }
+  if (declared.fields.size() != call.arguments.size())
+    return refused(call, place,
+                   emitter_
+                       .build(range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
+                              errors::arguments(call.arguments.size()))
+                       .note(declared.range, "'{}' is declared here", word.name)
+                       .refuse());
   Formula formula = formulaOf(Formula::Op::Variant, *expected, range);
   formula.constant = Value::level(type, static_cast<unsigned>(index));
   for (size_t i = 0; i < declared.fields.size(); ++i) {
     const EnumType::Field& field = declared.fields[i];
     const ast::CallArgument& argument = call.arguments[i];
-    if (argument.name && argument.name->name != field.name) {
-      unknownName(emitter_, "argument", *argument.name,
-                  field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
-      return refused(call, range, place);
-    }
+    if (argument.name && argument.name->name != field.name)
+      return refused(
+          call, place,
+          unknownName(emitter_, "argument", *argument.name,
+                      field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name}));
     auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
-    formula.operands.push_back(value ? constantOf(std::move(*value), field.type, argument.value->range) : error(range));
+    formula.operands.push_back(value ? constantOf(std::move(*value), field.type, argument.value->range) : error());
   }
   return make(std::move(formula));
 }
@@ -385,11 +368,11 @@ bool Expressions::tooDeep(source::Range range) {
 }
 
 FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, bool series) {
-  if (tooDeep(word.range)) return error(word.range);
+  if (tooDeep(word.range)) return error();
   ++let_depth_;
   const auto index = place.metrics->find(word.name);
   --let_depth_;
-  if (!index) return refused(word, place, {SymbolKind::Metric}) ? error(word.range) : nullptr;
+  if (!index) return refused(word, place, {SymbolKind::Metric}) ? error() : nullptr;
   const Metric& metric = place.metrics->at(*index);
   note(word.range, metric.range);
   if (metric.series != series) {
@@ -401,9 +384,9 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
                 "it has one value in each trial; a series is declared 'metric {} : Series' or with the trait 'series'",
                 metric.name)
           .emit();
-    return error(word.range);
+    return error();
   }
-  if (!place.metrics->use(metric, word.range)) return error(word.range);
+  if (!place.metrics->use(metric, word.range)) return error();
   const Type type = Type::number(metric.dimension);
   if (!metric.derived) return make(Formula::Op::Metric, type, word.range, {}, *index);
   Formula formula = *metric.derived;
@@ -415,24 +398,22 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
-  if (!word) {
-    emitter_.emit(range, errors::TypeMismatch, "what 'epochs_to' takes",
-                  "a series and a bound, as in 'accuracy >= 97%'", written(range));
-    return error(range);
-  }
+  if (!word)
+    return error(emitter_.refuse(range, errors::TypeMismatch, "what 'epochs_to' takes",
+                                 "a series and a bound, as in 'accuracy >= 97%'", written(range)));
   FormulaPtr series = metric(*word, place, true);
   if (!series) unknownName(emitter_, "metric", *word, [&] { return place.metrics->names(); });
-  if (!series || series->type.isError()) return error(range);
+  if (!series || series->type.isError()) return error();
   auto limit = constant(*condition->right, place, series->type, "the bound");
-  if (!limit) return error(range);
+  if (!limit) return error();
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
   return make(Formula::Op::EpochsTo, Type::number(), range, {std::move(bound)});
 }
 
-FormulaPtr Expressions::refused(const ast::CallExpr& call, source::Range range, const Place& place) {
+FormulaPtr Expressions::refused(const ast::CallExpr& call, const Place& place, diag::Refusal refusal) {
   for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, place);
-  return error(range);
+  return error(refusal);
 }
 
 void Expressions::lookUp(const ast::Expr& expr, const Place& place) {
@@ -455,10 +436,9 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (entry.state == LetEntry::State::Active) {
     const auto unit = place.module->units.find(word.name);
     const bool is_unit = unit != place.module->units.end() && &unit->second == &entry;
-    emitter_.emit(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name);
-    return error(word.range);
+    return error(emitter_.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
   }
-  if (tooDeep(word.range)) return error(word.range);
+  if (tooDeep(word.range)) return error();
   entry.state = LetEntry::State::Active;
   ++let_depth_;
   Place inside = place;

@@ -82,10 +82,10 @@ class Expressions {
   /// refused there, which was reported. Then its use is noted and counted.
   bool refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds);
   size_t refusals() const { return refusals_; }
-  /// Counts a refusal whose cause was reported elsewhere; false.
-  bool refuse() {
+  /// Counts a refusal whose cause was reported elsewhere.
+  diag::Refusal refuse() {
     ++refusals_;
-    return false;
+    return {};
   }
 
   /// Notes that the name at `range` means what is declared at `declared`.
@@ -143,7 +143,7 @@ class Expressions {
   bool namesValue(const ast::Expr& expr, const Place& place) const;
   void unknown(const ast::Identifier& word, const Place& place);
   /// Looks up the names in the arguments of what was refused.
-  FormulaPtr refused(const ast::CallExpr& call, source::Range range, const Place& place);
+  FormulaPtr refused(const ast::CallExpr& call, const Place& place, diag::Refusal refusal = {});
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
   /// The value of what must be constant.
   std::optional<Value> valueOf(const Formula& formula, std::string_view what);
@@ -161,7 +161,8 @@ class Expressions {
                   unsigned parameter = 0) {
     return make(formulaOf(op, type, range, std::move(operands), parameter));
   }
-  FormulaPtr error(source::Range range);
+  /// What is refused, which was reported, has no value.
+  FormulaPtr error(diag::Refusal refusal = {});
   static FormulaPtr at(FormulaPtr formula, source::Range range);
 
   const source::SourceManager& sources_;

@@ -193,10 +193,8 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
     return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
   }
   auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
-  if (!tuple || tuple->elements.size() != factor.parameters.size()) {
-    emitter.emit(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
-    return std::nullopt;
-  }
+  if (!tuple || tuple->elements.size() != factor.parameters.size())
+    return emitter.refuse(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
   std::vector<Value> values;
   for (size_t i = 0; i < tuple->elements.size(); ++i) {
     const Parameter& parameter = parameters[factor.parameters[i]];
@@ -245,10 +243,9 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
   EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'");
-  emitter.build(range, UnknownLevel, label, factor.name)
+  return emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
-      .emit();
-  return std::nullopt;
+      .refuse();
 }
 
 bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what) {
@@ -260,29 +257,22 @@ bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range r
   });
 }
 
-int StudyScope::factor(const ast::Identifier& name) {
-  if (int index = study.findFactor(name.name); index >= 0) {
+std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
+  if (const int index = study.findFactor(name.name); index >= 0) {
     note(name, study.factors[index].range);
-    return index;
+    return static_cast<unsigned>(index);
   }
-  if (refused(name, {SymbolKind::Factor})) return -1;
-  int parameter = study.workload->findParameter(name.name);
-  if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
-  if (parameter < 0) {
-    unknownName(emitter, "factor", name, namesOf(study.factors));
-    return -1;
-  }
-  if (not_varied.contains(name.name)) {
-    expressions().refuse();
-    return -1;
-  }
+  if (refused(name, {SymbolKind::Factor})) return {};
+  const int parameter = study.workload->findParameter(name.name);
+  if (parameter < 0) return unknownName(emitter, "factor", name, namesOf(study.factors));
+  note(name, study.workload->parameters[parameter].range);
+  if (not_varied.contains(name.name)) return expressions().refuse();
   auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
   if (const int at = study.factor_of[parameter]; at >= 0)
     builder.note(study.factors[at].range, "it is varied in lockstep: write '{}'", study.factors[at].name);
   else
     builder.note({}, "it is a parameter that this study does not vary");
-  builder.emit();
-  return -1;
+  return builder.refuse();
 }
 
 void checkFactors(StudyContext& context) {

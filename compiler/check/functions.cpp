@@ -21,8 +21,7 @@ bool Expressions::takes(const ast::CallExpr& call, source::Range range, bool fit
   for (const ast::CallArgument& argument : call.arguments)
     if (fits && argument.name) {
       const std::string found = fmt::format("'{} = …'", argument.name->name);
-      emitter_.emit(argument.name->range, errors::WrongArguments, word, each, found);
-      return false;
+      return emitter_.refuse(argument.name->range, errors::WrongArguments, word, each, found);
     }
   return fits;
 }
@@ -31,14 +30,12 @@ bool Expressions::alike(const Formula& value, const Formula*& first, Type& type,
   if (value.type.isError()) return false;
   if (!first) type = value.type;
   if (!first) first = &value;
-  if (!value.type.agreesWith(type)) {
-    emitter_
+  if (!value.type.agreesWith(type))
+    return emitter_
         .build(value.range, errors::UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
                value.type.name())
         .note(first->range, "the first value")
-        .emit();
-    return false;
-  }
+        .refuse();
   type.whole = type.whole && value.type.whole;
   return true;
 }
@@ -48,7 +45,7 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
   const size_t count = call.arguments.size();
   if (!takes(call, range, count >= 3 && count % 2 == 1,
              "a condition and a value, more of these, and a value at the end", "conditions and values in their order"))
-    return error(range);
+    return error();
   std::vector<FormulaPtr> parts;
   const Formula* first = nullptr;
   Type type;
@@ -60,28 +57,27 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
                          : build(part, place, first ? &type : expected));
     good &= test ? parts.back() != nullptr : alike(*parts.back(), first, type, "choose");
   }
-  return good ? make(Formula::Op::Choose, type, range, std::move(parts)) : error(range);
+  return good ? make(Formula::Op::Choose, type, range, std::move(parts)) : error();
 }
 
 FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const Place& place) {
   const std::string& word = call.callee.parts[0].name;
-  if (!takes(call, range, call.arguments.size() > 1, "two numbers or more", "numbers")) return error(range);
+  if (!takes(call, range, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
   std::vector<FormulaPtr> values;
   const Formula* first = nullptr;
   Type type;
   for (const ast::CallArgument& argument : call.arguments) {
     const Formula& value = *values.emplace_back(build(*argument.value, place));
     if (!want(value, Type::Kind::Number, fmt::format("what '{}' compares", word)) || !alike(value, first, type, word))
-      return error(range);
+      return error();
   }
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, range, std::move(values));
 }
 
 FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
-  emitter_.build(range, MisplacedLookup, name)
-      .note({}, "points and what is asked of them are the same on every machine, whatever files are there")
-      .emit();
-  return error(range);
+  return error(emitter_.build(range, MisplacedLookup, name)
+                   .note({}, "points and what is asked of them are the same on every machine, whatever files are there")
+                   .refuse());
 }
 
 FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, const Place& place) {
@@ -89,13 +85,13 @@ FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, c
   const LookupFunction& function = lookupFunctions()[index];
   if (!place.lookups) return misplacedLookup(function.name, range);
   const size_t count = function.arguments.size();
-  if (!takes(call, range, call.arguments.size() == count, function.takes, function.takes)) return error(range);
+  if (!takes(call, range, call.arguments.size() == count, function.takes, function.takes)) return error();
   std::vector<FormulaPtr> arguments;
   for (size_t i = 0; i < count; ++i) {
     const Type::Kind kind = function.arguments[i];
     const Formula& value = *arguments.emplace_back(build(*call.arguments[i].value, place));
     if (kind != Type::Kind::Error && !want(value, kind, fmt::format("argument {} of '{}'", i + 1, function.name)))
-      return error(range);
+      return error();
   }
   return make(Formula::Op::Lookup, function.type, range, std::move(arguments), index);
 }

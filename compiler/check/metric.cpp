@@ -44,7 +44,7 @@ unsigned termDepth(const Formula& formula) {
 }
 
 /// What every metric says of itself.
-Metric named(const ast::MetricDecl& declaration) {
+Metric introduced(const ast::MetricDecl& declaration) {
   Metric metric;
   metric.name = declaration.name.name;
   metric.doc = declaration.doc;
@@ -60,11 +60,9 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return false;
   bool pure = metric.dimension.isPure() && type.kind == Type::Kind::Number && type.dimension.isPure();
-  if (!pure && !(type.kind == Type::Kind::Number && type.dimension == metric.dimension)) {
-    context.emitter.emit(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name), type.name(),
-                         "its value", metric.dimension.typeName());
-    return false;
-  }
+  if (!pure && !(type.kind == Type::Kind::Number && type.dimension == metric.dimension))
+    return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
+                                  type.name(), "its value", metric.dimension.typeName());
   metric.dimension = type.dimension;
   metric.refinement = std::move(allowed);
   return true;
@@ -116,36 +114,29 @@ void DerivedMetrics::declare(size_t index) {
 }
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
-  Metric metric = named(declaration);
+  Metric metric = introduced(declaration);
   metric.text = context_.expressions.written(declaration.derived->range);
   FormulaPtr value = context_.expressions.build(*declaration.derived, place_);
   if (value->type.isError()) return std::nullopt;
   const Formula* foreign = foreignPart(*value);
-  if (foreign || value->type.kind != Type::Kind::Number) {
-    context_.emitter.emit(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
-                          "made with + - * /, max, min and epochs_to",
-                          context_.expressions.written((foreign ? foreign : value.get())->range));
-    return std::nullopt;
-  }
-  if (!kind_) {
-    context_.emitter.emit(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
-    return std::nullopt;
-  }
-  if (termDepth(*value) > kDeepestTerm) {
-    context_.emitter.emit(declaration.derived->range, IncompleteMetric, metric.name,
-                          fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
-                                      "another",
-                                      kDeepestTerm));
-    return std::nullopt;
-  }
+  if (foreign || value->type.kind != Type::Kind::Number)
+    return context_.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
+                                   "made with + - * /, max, min and epochs_to",
+                                   context_.expressions.written((foreign ? foreign : value.get())->range));
+  if (!kind_)
+    return context_.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
+  if (termDepth(*value) > kDeepestTerm)
+    return context_.emitter.refuse(
+        declaration.derived->range, IncompleteMetric, metric.name,
+        fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
+                    "another",
+                    kDeepestTerm));
   metric.dimension = value->type.dimension;
   metric.derived = std::move(value);
   metric.kind = *kind_;
-  if (declaration.kind && declaration.kind->name != toString(metric.kind)) {
-    context_.emitter.emit(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
-                          toString(metric.kind));
-    return std::nullopt;
-  }
+  if (declaration.kind && declaration.kind->name != toString(metric.kind))
+    return context_.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
+                                   toString(metric.kind));
   if (declaration.type && !relabel(context_, declaration, *place_.module, metric)) return std::nullopt;
   return metric;
 }
@@ -165,22 +156,20 @@ bool DerivedMetrics::declares(std::string_view name) const {
 std::vector<std::string> DerivedMetrics::names() const { return namesOf(metrics_)(); }
 
 bool DerivedMetrics::use(const Metric& metric, source::Range range) {
-  if (kind_ && *kind_ != metric.kind) {
-    context_.emitter.build(range, MixedKinds, declared_[current_].name.name, toString(*kind_), toString(metric.kind))
+  if (kind_ && *kind_ != metric.kind)
+    return context_.emitter
+        .build(range, MixedKinds, declared_[current_].name.name, toString(*kind_), toString(metric.kind))
         .note(metric.range, "'{}' comes from {} trials", metric.name, toString(metric.kind))
-        .emit();
-    return false;
-  }
+        .refuse();
   kind_ = metric.kind;
   return true;
 }
 
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration) {
-  Metric metric = named(declaration);
+  Metric metric = introduced(declaration);
   metric.series = declaration.series;
   auto incomplete = [&](std::string_view why) {
-    context.emitter.emit(declaration.name.range, IncompleteMetric, metric.name, why);
-    return std::nullopt;
+    return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);
   };
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
   if (!declaration.direction) return incomplete("must say which is better: 'lower' or 'higher'");

@@ -23,13 +23,12 @@ struct Wanted {
   const ast::Expr* outputs = nullptr;  // has the file that is not said
 };
 
-std::nullopt_t refuse(Context& context, source::Range range, std::string_view why) {
-  context.emitter.build(range, MetricSourceShape, why)
+diag::Refusal refuse(Context& context, source::Range range, std::string_view why) {
+  return context.emitter.build(range, MetricSourceShape, why)
       .note({},
             "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
             "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")' or 'stdout'")
-      .emit();
-  return std::nullopt;
+      .refuse();
 }
 
 /// A text, or the file that a stream of the program's goes to.
@@ -99,12 +98,11 @@ class SourceChecker {
   }
 
  private:
-  std::nullopt_t unknown(source::Range range, const std::string& word) {
+  diag::Refusal unknown(source::Range range, const std::string& word) {
     std::vector<std::string> names = language::texts(language::Role::Source);
     if (wanted_.expected) names.push_back("same");
     for (std::string& take : language::texts(language::Role::Taken)) names.push_back(std::move(take));
-    diag::unknownName(context_.emitter, range, "way to read a number", word, names);
-    return std::nullopt;
+    return diag::unknownName(context_.emitter, range, "way to read a number", word, names);
   }
 
   /// `median(json("out.json", "/times"))`
@@ -125,18 +123,15 @@ class SourceChecker {
   bool collect(const ast::CallExpr& call, const Reader& reader) {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
-      if (argument.name && std::ranges::count(reader.named, name) == 0) {
-        diag::unknownName(context_.emitter, argument.name->range, "argument", name, reader.named);
-        return false;
-      }
+      if (argument.name && std::ranges::count(reader.named, name) == 0)
+        return diag::unknownName(context_.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
         if (!unit(*argument.value)) return false;
         continue;
       }
       auto text = fileOf(*argument.value);
       if (!text) {
-        refuse(context_, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
-        return false;
+        return refuse(context_, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
       if (name.empty())
         texts_.push_back(std::move(*text));
@@ -163,8 +158,7 @@ class SourceChecker {
       auto file = outputsFile(wanted_.outputs, reader.word);
       if (file) texts_.insert(texts_.begin(), std::move(*file));
       if (json && texts_.size() == 1) {
-        refuse(context_, range, "'json' takes a file, and 'outputs' names none");
-        return false;
+        return refuse(context_, range, "'json' takes a file, and 'outputs' names none");
       }
     }
     if (texts_.size() == 1 && !named_.empty()) texts_.push_back(named_);
@@ -189,11 +183,10 @@ class SourceChecker {
   bool standsAsItIs(source::Range range, const std::string& text) {
     const size_t at = text.find("${");
     if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
-    refuse(context_, range,
-           fmt::format("'{}' stands as it is, without values in it: let the command write the same names at all "
-                       "points, since each trial has a folder of its own, or let a pattern match any value",
-                       text));
-    return false;
+    return refuse(context_, range,
+                  fmt::format("'{}' stands as it is, without values in it: let the command write the same names at all "
+                              "points, since each trial has a folder of its own, or let a pattern match any value",
+                              text));
   }
 
   Context& context_;
@@ -222,8 +215,7 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
-      refuse(context, argument.name->range, "each metric has a unit of its own: say it in the metric's 'from'");
-      return false;
+      return refuse(context, argument.name->range, "each metric has a unit of its own: say it in the metric's 'from'");
     }
   }
   return SourceChecker(context, scope, std::move(wanted)).read(*workload.outputs).has_value();

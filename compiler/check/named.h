@@ -41,13 +41,24 @@ auto namesOf(const Lists&... lists) {
 
 /// Of a word, or anything else with a name at a place.
 template <typename Named>
-void unknownName(diag::Emitter& emitter, std::string_view what, const Named& thing, const diag::Candidates& candidates,
-                 std::string_view of = "", std::optional<std::string>* meant = nullptr) {
-  diag::unknownName(emitter, thing.range, what, thing.name, candidates, of, meant);
+diag::Refusal unknownName(diag::Emitter& emitter, std::string_view what, const Named& thing,
+                          const diag::Candidates& candidates, std::string_view of = "",
+                          std::optional<std::string>* meant = nullptr) {
+  return diag::unknownName(emitter, thing.range, what, thing.name, candidates, of, meant);
 }
 template <typename Named>
-void duplicateName(diag::Emitter& emitter, std::string_view what, const Named& thing, source::Range first) {
-  diag::duplicateName(emitter, thing.range, what, thing.name, first);
+diag::Refusal duplicateName(diag::Emitter& emitter, std::string_view what, const Named& thing, source::Range first) {
+  return diag::duplicateName(emitter, thing.range, what, thing.name, first);
+}
+
+/// The first that is called `name`, or what it points to; null where there is none.
+template <typename List>
+auto* named(const List& list, std::string_view name) {
+  const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
+  if constexpr (requires { found->get(); })
+    return found == std::end(list) ? nullptr : found->get();
+  else
+    return found == std::end(list) ? nullptr : &*found;
 }
 
 /// Index of the first that is called `name`, or -1.
@@ -60,9 +71,9 @@ int findNamed(const List& list, std::string_view name) {
 /// Whether nothing of a list is called as `thing` is; else reports the first one that is.
 template <typename Named, typename List>
 bool isFresh(diag::Emitter& emitter, std::string_view what, const Named& thing, const List& list) {
-  const int first = findNamed(list, thing.name);
-  if (first >= 0) duplicateName(emitter, what, thing, list[static_cast<size_t>(first)].range);
-  return first < 0;
+  const auto* first = named(list, thing.name);
+  if (first) duplicateName(emitter, what, thing, first->range);
+  return !first;
 }
 
 /// The names of one block so far.

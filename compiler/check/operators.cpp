@@ -53,19 +53,17 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
 
 bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view what) {
   if (formula.type.isError() || formula.type.kind == kind) return true;
-  emitter_.emit(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
-  return false;
+  return emitter_.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
 }
 
 bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
   left = asNumber(std::move(left), right->type);
   right = asNumber(std::move(right), left->type);
   if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
-  emitter_
+  return emitter_
       .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
              "the right side", describe(right->type))
-      .emit();
-  return false;
+      .refuse();
 }
 
 FormulaPtr Expressions::condition(const ast::Expr& expr, const Place& place, std::string_view what) {
@@ -80,7 +78,7 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, 
   FormulaPtr operand = build(*unary.operand, place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
             negate ? "what '-' negates" : "what 'not' negates"))
-    return error(range);
+    return error();
   return make(negate ? Op::Negate : Op::Not, operand->type, range, {operand});
 }
 
@@ -95,13 +93,13 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
   FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
   bool good = want(*left, Type::Kind::Bool, what);
   good &= want(*right, Type::Kind::Bool, what);
-  return good ? make(opOf(op), Type::boolean(), range, {left, right}) : error(range);
+  return good ? make(opOf(op), Type::boolean(), range, {left, right}) : error();
 }
 
 FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
   FormulaPtr left = build(*binary.left, place);
   FormulaPtr right = build(*binary.right, place, &left->type);
-  if (left->type.isError() || right->type.isError() || !agree(left, right)) return error(range);
+  if (left->type.isError() || right->type.isError() || !agree(left, right)) return error();
   if (left->isConstant()) {
     emitter_.build(binary.left->range, UselessCoalesce, written(binary.left->range))
         .note(binary.right->range, "what stands after '\?\?' is never used")
@@ -124,16 +122,14 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
     right = build(*binary.right, place);
     left = build(*binary.left, place, &right->type);
   }
-  if (left->type.isError() || right->type.isError()) return error(range);
-  if (!agree(left, right)) return error(range);
+  if (left->type.isError() || right->type.isError()) return error();
+  if (!agree(left, right)) return error();
   if (op != Op::Equal && op != Op::NotEqual) {
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
-    if (!ordered) {
-      emitter_.emit(range, errors::TypeMismatch, "what is put in order", "a number or a level of an ordered enum",
-                    describe(type));
-      return error(range);
-    }
+    if (!ordered)
+      return error(emitter_.refuse(range, errors::TypeMismatch, "what is put in order",
+                                   "a number or a level of an ordered enum", describe(type)));
   }
   return make(op, Type::boolean(), range, {left, right});
 }
@@ -144,12 +140,12 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   FormulaPtr list = written ? nullptr : build(*binary.right, place);
   bool is_list = list && list->type.kind == Type::Kind::List;
   FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
-  if (list && list->type.isError()) return error(range);
+  if (list && list->type.isError()) return error();
   FormulaPtr result;
   if (is_list) {
     if (!value->type.isError() && !value->type.agreesWith(list->type.composite->parts[0])) {
       mismatch(binary.left->range, "what may be in the list", list->type.composite->parts[0], value->type);
-      return error(range);
+      return error();
     }
     result = make(Op::InList, Type::boolean(), range, {value, list});
   } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
@@ -162,11 +158,10 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
       good &= agree(value, built);
       operands.push_back(std::move(built));
     }
-    result = good ? make(Op::InSet, Type::boolean(), range, std::move(operands)) : error(range);
+    result = good ? make(Op::InSet, Type::boolean(), range, std::move(operands)) : error();
   } else {
-    emitter_.emit(binary.right->range, errors::TypeMismatch, "what follows 'in'", "a set { … }, a range or a list",
-                  describe(list->type));
-    return error(range);
+    return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "what follows 'in'",
+                                 "a set { … }, a range or a list", describe(list->type)));
   }
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
   return make(Op::Not, Type::boolean(), range, {result});
@@ -182,29 +177,27 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
     if (built && good) good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
     formula.operands.push_back(std::move(built));
   }
-  return good ? make(std::move(formula)) : error(where);
+  return good ? make(std::move(formula)) : error();
 }
 
 FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
   const Op op = opOf(binary.op);
   FormulaPtr left = build(*binary.left, place), right = op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
   if (!right) right = build(*binary.right, place);
-  if (left->type.isError() || right->type.isError()) return error(range);
+  if (left->type.isError() || right->type.isError()) return error();
   if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
-    return error(range);
+    return error();
   if (op == Op::Add || op == Op::Subtract)
-    return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error(range);
+    return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error();
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
                                       : left->type.dimension.over(right->type.dimension);
-  if (!dimension) {
-    emitter_.emit(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
-                  describe(right->type));
-    return error(range);
-  }
+  if (!dimension)
+    return error(emitter_.refuse(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
+                                 describe(right->type)));
   if (const Rational* divisor = right->constant.asNumber();
       op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
     reportFailure({Failure::Kind::DivisionByZero, range}, "", "", emitter_);
-    return error(range);
+    return error();
   }
   return make(op, Type::number(*dimension), range, {left, right});
 }

@@ -33,9 +33,9 @@ bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names
                 Once& seen) {
   bool good = true;
   for (const ast::Identifier& name : names) {
-    const int index = context.factor(name);
-    good &= seen.add(context.emitter, "factor", name) && index >= 0;
-    if (index >= 0) by.push_back(name.name);
+    const bool known = context.factor(name).has_value();
+    good &= seen.add(context.emitter, "factor", name) && known;
+    if (known) by.push_back(name.name);
   }
   return good;
 }
@@ -43,15 +43,14 @@ bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names
 /// A metric that is described; where it is ordered by what is better, that must be said.
 bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ordered) {
   const int index = context.study.findMetric(word.name);
-  if (index < 0) return context.unknownSubject(word, "metric"), false;
+  if (index < 0) return context.unknownSubject(word, "metric");
   const Metric& metric = context.study.metrics[index];
   context.note(word, metric.range);
-  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric.name, metric.range), false;
+  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric.name, metric.range);
   if (!ordered || metric.better) return true;
-  context.emitter.build(word.range, errors::NoDirection, metric.name)
+  return context.emitter.build(word.range, errors::NoDirection, metric.name)
       .note(metric.range, "write 'lower' or 'higher' after it")
-      .emit();
-  return false;
+      .refuse();
 }
 
 /// `table effects of step_time`
@@ -59,7 +58,7 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
   using language::Role;
   const int described = language::indexOf(Role::Description, table.subject.name);
   if (described < 0)
-    return unknownName(context.emitter, "description", table.subject, language::texts(Role::Description));
+    return void(unknownName(context.emitter, "description", table.subject, language::texts(Role::Description)));
   using Shows = plan::Table::Shows;
   const auto shows = static_cast<Shows>(described + 1);
   const size_t wanted = shows == Shows::Front ? 2 : 1;
@@ -106,7 +105,7 @@ class PlotChecker {
     if (const int metric = context_.study.findMetric(word.name); metric >= 0 && subject >= 0)
       return overMetric(context_.study.metrics[metric]);
     if (places && context_.study.findFactor(word.name) < 0) return noSeries(subject);
-    const bool known = context_.factor(word) >= 0;
+    const bool known = context_.factor(word).has_value();
     return seen_.add(context_.emitter, "factor", word) && known;
   }
 
@@ -128,8 +127,7 @@ class PlotChecker {
                    plot_.over.name);
     else
       builder.note({}, "a comparison is plotted over a factor");
-    builder.emit();
-    return false;
+    return builder.refuse();
   }
 
   StudyContext& context_;

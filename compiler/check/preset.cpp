@@ -64,9 +64,9 @@ class PresetChecker {
       return;
     }
     if (factor < 0 && index < 0)
-      return diag::unknownName(context_.emitter, target.range, "parameter",
-                               context_.expressions().written(target.range), namesOf(study_.workload->parameters),
-                               " of " + study_.workload->name);
+      return void(diag::unknownName(context_.emitter, target.range, "parameter",
+                                    context_.expressions().written(target.range), namesOf(study_.workload->parameters),
+                                    " of " + study_.workload->name));
     if (!assigned_.add(context_.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Type& type = study_.workload->parameters[index].type;
@@ -95,11 +95,9 @@ class PresetChecker {
   }
 
   void only(const ast::OnlyClause& clause) {
-    int factor = context_.factor(clause.factor);
-    if (factor < 0) return;
-    if (!only_.add(context_.emitter, "'only' for", clause.factor)) return;
-    if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels))
-      change_.only.push_back(std::move(*picked));
+    const auto factor = context_.factor(clause.factor);
+    if (!factor || !only_.add(context_.emitter, "'only' for", clause.factor)) return;
+    if (auto picked = pick(context_, *factor, *clause.levels)) change_.only.push_back(std::move(*picked));
   }
 
   /// What may be kept or removed: criteria of the study, and those that any preset adds.
@@ -117,9 +115,9 @@ class PresetChecker {
   }
 
   void choose(const ast::Identifier& name, bool keep) {
-    const int found = findNamed(all_, name.name);
-    if (found < 0) return unknownName(context_.emitter, "criterion", name, namesOf(all_));
-    context_.note(name, all_[static_cast<size_t>(found)].range);
+    const ast::Identifier* found = named(all_, name.name);
+    if (!found) return void(unknownName(context_.emitter, "criterion", name, namesOf(all_)));
+    context_.note(name, found->range);
     if (!chosen_.add(context_.emitter, "choice of", name)) return;
     (keep ? change_.kept : change_.removed).push_back(name.name);
   }

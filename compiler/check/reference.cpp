@@ -72,14 +72,14 @@ class ReferenceReader {
   }
 
  private:
-  std::nullopt_t refuse(source::Range range, std::string why) {
+  diag::Refusal refuse(source::Range range, std::string why) {
     // Once for all the studies that read it.
     if (context_.context.reported_references.insert(published_.name).second)
       context_.emitter.build(range, BadReference, published_.name, std::move(why)).emit();
-    return std::nullopt;
+    return {};
   }
 
-  bool refuseFile(std::string why) { return refuse(declaration_.path.range, std::move(why)), false; }
+  diag::Refusal refuseFile(std::string why) { return refuse(declaration_.path.range, std::move(why)); }
 
   /// The rows of the file; none after a report.
   Cells read() {
@@ -110,11 +110,9 @@ class ReferenceReader {
       if (column.parameter < 0) column.metric = study_.findMetric(declared.name.name);
       column.type = column.parameter >= 0 ? study_.workload->parameters[column.parameter].type
                                           : Type::number(study_.metrics[column.metric].dimension);
-      if (column.metric >= 0 && study_.metrics[column.metric].series) {
-        errors::seriesValue(context_.emitter, declared.name.range, declared.name.name,
-                            study_.metrics[column.metric].range);
-        return false;
-      }
+      if (column.metric >= 0 && study_.metrics[column.metric].series)
+        return errors::seriesValue(context_.emitter, declared.name.range, declared.name.name,
+                                   study_.metrics[column.metric].range);
       if (!declareLet(context_.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
       column.value = context_.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
@@ -137,8 +135,7 @@ class ReferenceReader {
     const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
     if (!unit.empty())
       builder.note({}, "the cells are plain numbers: write what one is, as in 'column(…) * 1{}'", unit);
-    builder.emit();
-    return false;
+    return builder.refuse();
   }
 
   bool row(const std::vector<std::string>& cells, size_t line) {
@@ -156,8 +153,7 @@ class ReferenceReader {
       Outcome outcome = evaluate(*column.value, {row.data(), row.size()});
       if (const auto* failure = std::get_if<Failure>(&outcome)) {
         if (failure->kind == Failure::Kind::Inactive) continue;  // nothing is published there
-        refuse(failure->range, fmt::format("has no value in line {} for this", line));
-        return false;
+        return refuse(failure->range, fmt::format("has no value in line {} for this", line));
       }
       Value& value = std::get<Value>(outcome);
       if (column.type.whole && !value.asNumber()->isInteger())
@@ -284,11 +280,9 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
   auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
-  if (!text && !word) {
-    emitter_.emit(range, errors::WrongArguments, "column", "the name of one column",
-                  argument ? written(argument->range) : "none");
-    return error(range);
-  }
+  if (!text && !word)
+    return error(emitter_.refuse(range, errors::WrongArguments, "column", "the name of one column",
+                                 argument ? written(argument->range) : "none"));
   // What is no number has no arithmetic: its cells are values of the type that is wanted.
   const bool number = !expected || expected->isError() || expected->kind == Type::Kind::Number;
   const Type type = number ? Type::number() : *expected;
@@ -300,10 +294,9 @@ FormulaPtr Expressions::cell(const std::string& column, source::Range range, boo
                              const Type& type) {
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
-  if (index < 0) {
-    diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); });
-    return error(range);
-  }
+  if (index < 0)
+    return error(
+        diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
   auto& cells = place.columns->cells;
   cells.push_back({static_cast<size_t>(index), type});
   return make(Formula::Op::Parameter, type, range, {}, static_cast<unsigned>(cells.size() - 1));

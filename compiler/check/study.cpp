@@ -40,12 +40,12 @@ void checkControls(StudyContext& context) {
     bool good = true;
     for (const ast::CallArgument& selector : declaration.selectors) {
       assert(selector.name && "the parser wants a name in each selector");
-      const int factor = context.factor(*selector.name);
+      const auto factor = context.factor(*selector.name);
       std::optional<unsigned> level;
-      if (bound.add(context.emitter, "level of", *selector.name) && factor >= 0)
-        level = context.level(*selector.value, static_cast<unsigned>(factor), "the level");
+      if (bound.add(context.emitter, "level of", *selector.name) && factor)
+        level = context.level(*selector.value, *factor, "the level");
       good &= level.has_value();
-      if (level) control.pins.push_back({static_cast<unsigned>(factor), *level});
+      if (level) control.pins.push_back({*factor, *level});
     }
     if (good) context.study.controls.push_back(std::move(control));
   }
@@ -81,19 +81,19 @@ void checkCriteria(StudyContext& context) {
 
 }  // namespace
 
-void StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
+diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
   // A comparison where a metric is wanted is there, and was not refused.
-  if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return;
+  if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return {};
   for (const Use& use : study.uses) {
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;
     return emitter.build(name.range, diag::UnknownName, what, name.name, "")
         .note(use.workload->metrics[metric].range,
               "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
-        .emit();
+        .refuse();
   }
-  unknownName(emitter, what, name, namesOf(study.comparisons, study.metrics),
-              fmt::format(" of the study '{}'", study.name));
+  return unknownName(emitter, what, name, namesOf(study.comparisons, study.metrics),
+                     fmt::format(" of the study '{}'", study.name));
 }
 
 std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
@@ -105,8 +105,7 @@ std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
     note(word, study.metrics[found].range);
     return Subject{static_cast<unsigned>(found), std::nullopt};
   }
-  unknownSubject(word, "metric or comparison");
-  return std::nullopt;
+  return unknownSubject(word, "metric or comparison");
 }
 
 void StudyScope::declareLets() {
@@ -168,10 +167,7 @@ int Study::findFactor(std::string_view wanted) const { return findNamed(factors,
 int Study::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
 int Study::findComparison(std::string_view wanted) const { return findNamed(comparisons, wanted); }
 
-const Change* Study::findPreset(std::string_view wanted) const {
-  const int index = findNamed(presets, wanted);
-  return index < 0 ? nullptr : &presets[static_cast<size_t>(index)];
-}
+const Change* Study::findPreset(std::string_view wanted) const { return named(presets, wanted); }
 
 namespace {
 

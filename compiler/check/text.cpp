@@ -1,3 +1,4 @@
+#include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
 
 namespace expc::check {
@@ -18,4 +19,17 @@ void replaceAll(std::string& text, std::string_view what, std::string_view with)
     text.replace(at, what.size(), with);
 }
 
+namespace errors {
+
+std::string arguments(size_t count) {
+  return count > 1 ? fmt::format("{} arguments", count) : count == 1 ? "one argument" : "no argument";
+}
+
+diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {
+  return emitter.build(range, SeriesValue, name)
+      .note(declared, "read it with 'epochs_to({} >= …)', or compare it with 'max_gap({})'", name, name)
+      .refuse();
+}
+
+}  // namespace errors
 }  // namespace expc::check

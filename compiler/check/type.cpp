@@ -58,10 +58,8 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
   };
   if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
-    if (type.kind != Type::Kind::Number) {
-      context.emitter.emit(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
-      return std::nullopt;
-    }
+    if (type.kind != Type::Kind::Number)
+      return context.emitter.refuse(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
     result.lower = bound(range->lower, type);
     result.upper = bound(range->upper, type);
     result.step = bound(range->step, range->geometric ? Type::number() : type);

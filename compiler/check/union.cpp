@@ -100,11 +100,9 @@ class Uniter {
 
   bool agrees(const Use& use, const Parameter& parameter) {
     Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
-    if (known.name == "workload") {
-      emitter_.emit(parameter.range, errors::NotSupported,
-                    "a parameter called 'workload' in a study with several workloads");
-      return false;
-    }
+    if (known.name == "workload")
+      return emitter_.refuse(parameter.range, errors::NotSupported,
+                             "a parameter called 'workload' in a study with several workloads");
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
       // Here it is as wide as the widest; each workload judges by its own.
       if (!parameter.type.whole) known.type.whole = false;
@@ -112,11 +110,10 @@ class Uniter {
     }
     const auto first = std::ranges::find_if(
         study_.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
-    emitter_.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
+    return emitter_.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
         .note(known.range, "it is declared here, as {}", known.type.name())
         .note(parameter.range, "and here, as {}", parameter.type.name())
-        .emit();
-    return false;
+        .refuse();
   }
 
   /// Whether a point runs a workload, or with NotEqual another one.
@@ -191,11 +188,10 @@ class Uniter {
   bool same(const Metric& left, const Metric& right, const Use& use) {
     const std::string_view difference = differenceOf(left, right, *use.workload);
     if (difference.empty()) return true;
-    emitter_.build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
+    return emitter_.build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
         .note(left.range, "it is declared here")
         .note(right.range, "and here, {}", difference)
-        .emit();
-    return false;
+        .refuse();
   }
 
   std::string_view differenceOf(const Metric& left, const Metric& right, const Workload& workload) const {

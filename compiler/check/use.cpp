@@ -38,11 +38,9 @@ constexpr size_t kMaxWorkloads = 256;
 /// Fills study.uses, without arguments; false after a report.
 bool findUses(StudyContext& context) {
   const auto& declared = context.declaration->workloads;
-  if (declared.size() > kMaxWorkloads) {
-    context.emitter.emit(declared[kMaxWorkloads].name.range, errors::NotSupported,
-                         fmt::format("a study with more than {} workloads", kMaxWorkloads));
-    return false;
-  }
+  if (declared.size() > kMaxWorkloads)
+    return context.emitter.refuse(declared[kMaxWorkloads].name.range, errors::NotSupported,
+                                  fmt::format("a study with more than {} workloads", kMaxWorkloads));
   Once labels;
   bool good = true;
   for (const ast::WorkloadUse& declaration : declared) {
@@ -121,12 +119,10 @@ bool joinUses(StudyContext& context) {
 
 bool checkUses(StudyContext& context) {
   Study& study = context.study;
-  if (context.declaration->workloads.empty()) {
-    context.emitter.build(context.declaration->name.range, NoWorkload, study.name)
+  if (context.declaration->workloads.empty())
+    return context.emitter.build(context.declaration->name.range, NoWorkload, study.name)
         .note({}, "write 'workload image.mobilenet_v2(…)' in it")
-        .emit();
-    return false;
-  }
+        .refuse();
   return findUses(context) && joinUses(context);
 }
 

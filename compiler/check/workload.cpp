@@ -133,8 +133,8 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
-    return unknownName(context.emitter, "metric", name, namesOf(workload.metrics),
-                       fmt::format(" of the workload '{}'", workload.name));
+    return void(unknownName(context.emitter, "metric", name, namesOf(workload.metrics),
+                            fmt::format(" of the workload '{}'", workload.name)));
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -98,6 +99,18 @@ struct Candidates : std::function<std::vector<std::string>()> {
   Candidates(std::initializer_list<std::string> names) : Candidates(std::vector(names)) {}
 };
 
+/// What a report leaves of what was asked for: it is false, or nothing.
+struct Refusal {
+  template <std::same_as<bool> T>
+  operator T() const {
+    return false;
+  }
+  template <typename T>
+  operator std::optional<T>() const {
+    return std::nullopt;
+  }
+};
+
 /// A diagnostic that is made; one that is not told gets no notes, and nothing is looked for in its name.
 class Builder {
  public:
@@ -127,6 +140,11 @@ class Builder {
   void emit() {
     if (told_) collector_.add(std::move(diagnostic_));
   }
+  /// Emits it, for who gives up then.
+  Refusal refuse() {
+    emit();
+    return {};
+  }
 
  private:
   Collector& collector_;
@@ -148,6 +166,10 @@ class Emitter {
   template <typename Definition, typename... Args>
   void emit(source::Range range, Definition definition, const Args&... args) {
     build(range, definition, args...).emit();
+  }
+  template <typename Definition, typename... Args>
+  Refusal refuse(source::Range range, Definition definition, const Args&... args) {
+    return build(range, definition, args...).refuse();
   }
   size_t errors() const { return errors_; }
 

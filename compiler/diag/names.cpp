@@ -18,20 +18,20 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
   return names.size() <= kMost ? text : fmt::format("{} {} {} more", text, last, names.size() - kMost);
 }
 
-void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
+Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                    const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
   const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
     if (names.empty()) return fmt::format("there is no {} to choose from", what);
     return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));
   });
   if (meant) *meant = near;
-  builder.emit();
+  return builder.refuse();
 }
 
-void duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                   source::Range first) {
-  emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").emit();
+Refusal duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                      source::Range first) {
+  return emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").refuse();
 }
 
 }  // namespace expc::diag

@@ -16,11 +16,12 @@ EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice");
 
 /// Emits UnknownName with the nearest candidate as a guess, or else the list of candidates if it is short. `range`
 /// holds the name and nothing else; `of` says whose name it is: " of the design". `meant` gets the guess.
-void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const Candidates& candidates, std::string_view of = "", std::optional<std::string>* meant = nullptr);
+Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                    const Candidates& candidates, std::string_view of = "",
+                    std::optional<std::string>* meant = nullptr);
 /// Emits DuplicateName with a note at the first one.
-void duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                   source::Range first);
+Refusal duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                      source::Range first);
 
 /// "a, b and c", or "" for none.
 std::string list(const std::vector<std::string>& names, std::string_view last = "and");

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <set>
+#include <type_traits>
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
@@ -178,4 +180,18 @@ TEST_CASE("UTF-8 is judged strictly") {
   CHECK(printable("\xED\xA0\x80") == "\uFFFD\uFFFD\uFFFD");
   CHECK(printable("\xF4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");
   CHECK(printable("\xE6\x97") == "\uFFFD\uFFFD");
+}
+
+TEST_CASE("a refusal is false, and nothing of any type") {
+  Collector collector;
+  Emitter emitter(collector);
+  const auto flag = [&]() -> bool { return emitter.refuse({}, DuplicateName, "factor", "a"); };
+  const auto number = [&]() -> std::optional<double> {
+    return emitter.build({}, DuplicateName, "factor", "b").refuse();
+  };
+  CHECK_FALSE(flag());
+  CHECK_FALSE(number().has_value());
+  CHECK(emitter.errors() == 2);
+  CHECK(collector.diagnostics.size() == 2);
+  static_assert(!std::is_convertible_v<Refusal, double>);
 }

@@ -15,8 +15,8 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/driver/study_words.h"
 #include "compiler/format/format.h"
+#include "compiler/parse/cst.h"
 #include "compiler/parse/load.h"
 #include "runtime/engine/glob.h"
 #include "runtime/files/files.h"
@@ -77,7 +77,7 @@ class Bench {
  private:
   std::string parameter(const std::string& text) {
     const auto [name, list] = llvm::StringRef(text).split('=');
-    if (list.empty() || !isName(name.str()))
+    if (list.empty() || !parse::isName(name.str()))
       return fmt::format("-P {}: write a name and its values, as in -P n=1,2,4", text);
     // As numbers only where the program gets them as they were typed.
     const bool numbers = std::regex_match(list.str(), std::regex("(0|-?[1-9][0-9]{0,17})(,(0|-?[1-9][0-9]{0,17}))*"));
@@ -99,7 +99,7 @@ class Bench {
         return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
     std::string name = std::regex_replace(text.substr(0, 40), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
     name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
-    if (!isName(name)) name.insert(0, "run_");
+    if (!parse::isName(name)) name.insert(0, "run_");
     while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
     names_.push_back(name);
     // Said before anything is written; what a shell starts it says itself.

@@ -13,9 +13,9 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lock.h"
 #include "compiler/driver/subcommand.h"
+#include "compiler/driver/verdicts.h"
 #include "compiler/driver/version.h"
 #include "compiler/language/words.h"
 #include "runtime/analysis/judgement.h"
@@ -170,9 +170,7 @@ class Making {
   }
 
   llvm::Error writeResults() {
-    std::vector<std::string> messages;
-    auto store = store::Store::openForReading(options_.results, messages);
-    for (const std::string& message : messages) console_.message(message);
+    auto store = openStore(options_.results, &console_);
     if (!store) return store.takeError();
     const store::Run* run = store->latestRun(plan_.study, false);
     if (!run) run = store->latestRun(plan_.study, true);
@@ -190,8 +188,7 @@ class Making {
 
   /// From what is in the bundle, so that it says the same.
   llvm::Error writePage(const std::string& folder) {
-    std::vector<std::string> messages;
-    auto store = store::Store::openForReading(folder, messages);
+    auto store = openStore(folder);
     if (!store) return store.takeError();
     const store::Results results = store->load(plan_);
     const analysis::Judgement judgement = analysis::judge(plan_, results);
@@ -237,17 +234,15 @@ class Making {
 };
 
 int make(const BundleOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
+  const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
   if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
   const plan::Plan& plan = plans->front().plan;
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
-  const bool printed =
-      console.print(fmt::format("{}: {} trials of {}, with all that its report rests on{}\n", target, making.trials(),
-                                plan.study, options.anonymous ? ", without names" : ""));
-  return printed ? kSuccess : kError;
+  return console.finish(fmt::format("{}: {} trials of {}, with all that its report rests on{}\n", target,
+                                    making.trials(), plan.study, options.anonymous ? ", without names" : ""));
 }
 
 // What a stranger's bundle says is looked at before anything of it is used.
@@ -285,8 +280,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   auto journal = store::verify(folder + "/results");
   if (!journal) return journal.takeError();
   if (!journal->damage.empty()) return llvm::createStringError(journal->damage.front());
-  std::vector<std::string> messages;
-  auto store = store::Store::openForReading(folder + "/results", messages);
+  auto store = openStore(folder + "/results");
   if (!store) return store.takeError();
   const store::Results results = store->load(*plan);
   const analysis::Judgement judgement = analysis::judge(*plan, results);
@@ -341,10 +335,10 @@ int look(const BundleOptions& options, const Console& console) {
   if (!verdicts)
     return console.error(
         fmt::format("{} is no bundle to rely on: {}", options.study.file, llvm::toString(verdicts.takeError())));
-  if (options.to.empty()) return console.print(*verdicts + "\n") ? kSuccess : kError;
+  if (options.to.empty()) return console.finish(*verdicts + "\n");
   fs::rename(folder, target, failed);
   if (failed) return console.error(fmt::format("{} cannot be made: {}", options.to, failed.message()));
-  return console.print(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to)) ? kSuccess : kError;
+  return console.finish(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to));
 }
 
 }  // namespace

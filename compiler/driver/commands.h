@@ -28,6 +28,13 @@ struct MachineOptions {
   std::string agents;             // the line of sh that starts an agent on one of them; "": srun
 };
 
+/// What whoever reads stored results takes: the study, as its machine could run it, and where its results lie.
+struct MeasuredOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string results = "results";
+};
+
 enum class CheckFormat { Text, Json, Sarif };
 struct CheckOptions {
   StudyOptions study;
@@ -54,8 +61,7 @@ struct NewOptions {
 };
 
 enum class PlanFormat { Text, Json, JsonLines };
-struct PlanOptions {
-  StudyOptions study;
+struct PlanOptions : MeasuredOptions {
   PlanFormat format = PlanFormat::Text;
   bool all_points = false;             // text: also where there are many
   std::optional<std::string> where;    // only points that satisfy this condition
@@ -63,8 +69,6 @@ struct PlanOptions {
   bool lock = false;                   // write FILE.lock
   std::string diff;                    // compare with this lock
   std::optional<std::string> explain;  // say why this point is there, or is not
-  MachineOptions machine;
-  std::string results = "results";
 };
 
 struct DoctorOptions {
@@ -75,10 +79,7 @@ struct DoctorOptions {
 
 /// What `report` prints: the judgement, or one chart as a picture.
 enum class ReportFormat { Text, Json, Svg, Png, Pdf };
-struct ReportOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
+struct ReportOptions : MeasuredOptions {
   std::string html;  // "": in the results folder
   bool all = false;  // text: everything that there is to say, not only what decides
   ReportFormat format = ReportFormat::Text;
@@ -88,10 +89,7 @@ struct ReportOptions {
 };
 
 enum class ExportFormat { Csv, Parquet, Json, Junit, Markdown };
-struct ExportOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
+struct ExportOptions : MeasuredOptions {
   ExportFormat format = ExportFormat::Csv;
   bool series = false;   // of csv and parquet: the table of series instead of that of measurements
   std::string to = "-";  // the file to write; "-": standard output
@@ -148,10 +146,7 @@ struct RehearseOptions {
   bool quiet = false;  // as RunOptions has it
 };
 
-struct DiagnoseOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
+struct DiagnoseOptions : MeasuredOptions {
   std::vector<std::string> noise, effects;  // "2%" or "METRIC=2%"; "CRITERION=1.3x"
   std::string lost;                         // "2%"; "": as stored
   unsigned studies = 1000;
@@ -188,10 +183,10 @@ struct DataOptions {
   bool json = false;
 };
 
-struct ExtractOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
+struct PrepareOptions {
+  std::string what;  // "reference"
+  std::string from = ".";
+  std::string to = "data";
 };
 
 struct StoreOptions {
@@ -199,10 +194,7 @@ struct StoreOptions {
   std::string other;  // of merge: another results folder; of export: the file to write
 };
 
-struct BundleOptions {
-  StudyOptions study;  // its file, or a bundle
-  MachineOptions machine;
-  std::string results = "results";
+struct BundleOptions : MeasuredOptions {  // of a study's file, or of a bundle
   std::string to;  // "": STUDY.bundle.tar.zst; of a bundle the folder to take it out into, or "" to look only
   std::vector<std::string> authors;
   bool anonymous = false;
@@ -220,6 +212,10 @@ int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int bench(const BenchOptions& options, const Console& console);
+/// Hands the run to a cluster, or prints the script that would be handed over; follows it unless it is detached.
+int submitRun(const RunOptions& options, const Console& console);
+/// Runs it in a process that outlives the terminal, with its output in the folder of jobs.
+int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&));
 int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
@@ -232,10 +228,11 @@ int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);
+int prepareData(const PrepareOptions& options, const Console& console);
 int packData(const PackOptions& options, const Console& console);
 int dataInfo(const DataOptions& options, const Console& console);
 int verifyData(const DataOptions& options, const Console& console);
-int extract(const ExtractOptions& options, const Console& console);
+int extract(const MeasuredOptions& options, const Console& console);
 int bundle(const BundleOptions& options, const Console& console);
 int verifyStore(const StoreOptions& options, const Console& console);
 int compactStore(const StoreOptions& options, const Console& console);

@@ -161,13 +161,11 @@ int compare(const CompareOptions& options, const Console& console) {
     auto side = readSide(name);
     if (!side) return console.usage(llvm::toString(side.takeError()));
     folder = side->first;
-    std::vector<std::string> messages;
-    auto store = store::Store::openForReading(folder, messages);
+    auto store = openStore(folder, &console);
     if (!store) return console.error(store.takeError());
-    for (const std::string& message : messages) console.message(message);
     sides.push_back({name, std::move(side->second), std::move(*store)});
   }
-  const auto plans = loadMeasured(options.study, options.machine, folder, console);
+  const auto plans = loadMeasured({options.study, options.machine, folder}, console);
   if (!plans) return plans.code;
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {

@@ -9,7 +9,6 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
-#include "compiler/driver/where.h"
 #include "compiler/parse/load.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
@@ -49,28 +48,17 @@ void finish(Compilation& compilation) {
   diag::sortByPlace(compilation.diagnostics.diagnostics);
 }
 
-/// For this machine's slots.
-LoadedPlans compileFor(const StudyOptions& options, const MachineOptions& machine,
-                       const std::optional<std::string>& where, const Console& console) {
-  Compilation compilation;
-  if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
-  const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
-  if (!system) return {std::nullopt, kError};
-  std::vector<ChosenPlan> plans;
-  for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &*system, compilation.emitter)) {
-    auto plan = lower::planOf(*prepared, compilation.emitter);
-    if (!plan) continue;
-    if (auto unreadable = plan::validate(*plan)) {
-      console.error(fmt::format("study {} makes a plan that no expc could read: {}", plan->study,
-                                llvm::toString(std::move(unreadable))));
-      compilation.failed = true;
-      continue;
-    }
-    plans.push_back({std::move(*plan), std::nullopt});
-    if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
-  }
-  if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
-  return {std::move(plans), kSuccess};
+/// The ids of a study's points at which a condition holds (`--where 'gpus > 1'`); nothing after a report.
+std::optional<std::set<std::string>> pointsWhere(lower::Prepared& prepared, const std::string& condition,
+                                                 diag::Emitter& emitter) {
+  const auto holds = prepared.condition(condition, emitter);
+  if (!holds) return std::nullopt;
+  std::set<std::string> ids;
+  prepared.space().forEach([&](expand::Levels point) {
+    if (holds->holds(point)) ids.insert(std::string(prepared.writer().id(point)));
+    return true;
+  });
+  return ids;
 }
 
 }  // namespace
@@ -89,20 +77,20 @@ int Compilation::code() const {
   return any ? kUsage : failed ? kError : kSuccess;
 }
 
-void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
-          Compilation& compilation) {
-  llvm::Expected<std::string> text = files.read(options.file);
-  if (!text) {
-    console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
-    compilation.failed = true;
-    return;
-  }
-  const std::optional<source::FileId> root =
-      parse::load(compilation.sources, options.file, std::move(*text), compilation.emitter);
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation) {
+  const auto root = parse::load(compilation.sources, name, std::move(text), compilation.emitter);
   if (!root) return;
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
-                   compilation.emitter, fileLookups(options.file, compilation.notes));
+                   compilation.emitter, fileLookups(name, compilation.notes));
+}
+
+void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
+          Compilation& compilation) {
+  llvm::Expected<std::string> text = files.read(options.file);
+  if (text) return compile(options.file, std::move(*text), files, compilation);
+  console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
+  compilation.failed = true;
 }
 
 bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
@@ -117,8 +105,12 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
   open(options, files, console, compilation);
   std::optional<check::System> system;
   if (compilation.program && options.system) {
-    system = findSystem(*compilation.program, *options.system, {}, console);
-    compilation.failed |= !system;
+    auto found = findSystem(*compilation.program, *options.system, {});
+    compilation.failed |= !found;
+    if (found)
+      system = std::move(*found);
+    else
+      console.error(found.takeError());
   }
   if (compilation.program)
     lower::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
@@ -147,18 +139,42 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
-LoadedPlans loadMeasured(const StudyOptions& options, const MachineOptions& machine, const std::string& results,
-                         const Console& console) {
-  MachineOptions measured = machine;
-  if (machine.devices.empty() && machine.null_gpus.empty()) measured.measured_in = results;
-  return loadPlans(options, measured, std::nullopt, console);
+LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
+                     Compilation& compilation, const Console& console) {
+  std::vector<ChosenPlan> plans;
+  for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &system, compilation.emitter)) {
+    auto plan = lower::planOf(*prepared, compilation.emitter);
+    if (!plan) continue;
+    if (auto unreadable = plan::validate(*plan)) {
+      console.error(fmt::format("study {} makes a plan that no expc could read: {}", plan->study,
+                                llvm::toString(std::move(unreadable))));
+      compilation.failed = true;
+      continue;
+    }
+    plans.push_back({std::move(*plan), std::nullopt});
+    if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
+  }
+  if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
+  return {std::move(plans), kSuccess};
+}
+
+LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console) {
+  MachineOptions machine = options.machine;
+  if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured_in = options.results;
+  return loadPlans(options.study, machine, std::nullopt, console);
 }
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
   auto buffer = files::read(options.file);
   if (!buffer) llvm::consumeError(buffer.takeError());  // it is said where it is read as a study
-  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, where, console);
+  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
+    Compilation compilation;
+    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
+    auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
+    if (!system) return {std::nullopt, console.error(system.takeError())};
+    return plansFor(*system, options, where, compilation, console);
+  }
 
   if (options.study || !options.plain())
     return {std::nullopt,

@@ -26,6 +26,9 @@ struct Compilation {
   int code() const;
 };
 
+/// Checks a text as a file of that name.
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation);
+
 /// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
 /// program.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
@@ -58,6 +61,9 @@ struct LoadedPlans {
   const std::vector<ChosenPlan>* operator->() const { return &*plans; }
 };
 
+/// The plans of the studies that `options` selects, for a system; nothing after showing what is wrong.
+LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
+                     Compilation& compilation, const Console& console);
 /// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
 /// holds; nothing after saying why.
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
@@ -65,7 +71,6 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
 
 /// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
 /// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
-LoadedPlans loadMeasured(const StudyOptions& options, const MachineOptions& machine, const std::string& results,
-                         const Console& console);
+LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console);
 
 }  // namespace expc::driver

@@ -70,6 +70,8 @@ bool Console::printRaw(std::string_view text) const {
   return isatty(STDOUT_FILENO) == 1 ? put(shown(text, false), gone_, *this) : put(text, gone_, *this);
 }
 
+int Console::finish(std::string_view text, int code) const { return print(text) ? code : kError; }
+
 void Console::message(std::string_view text) const { rendered(oneMessage(text)); }
 
 void Console::rendered(const std::string& text) const {

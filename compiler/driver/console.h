@@ -21,6 +21,8 @@ class Console {
   bool print(std::string_view text) const;
   /// For programs, byte by byte.
   bool printRaw(std::string_view text) const;
+  /// The exit code of a command that ends with what it prints: `code`, or kError where that could not be written.
+  int finish(std::string_view text, int code = 0) const;
   /// Lines that may hold what is not ours.
   void message(std::string_view text) const;
   /// Lines with colours of ours.

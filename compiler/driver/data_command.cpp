@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
-#include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
 
@@ -151,8 +150,8 @@ llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, 
   return out;
 }
 
-int printJson(llvm::json::Object object, const Console& console) {
-  return console.print(plan::prettyJson(llvm::json::Value(std::move(object))) + "\n") ? kSuccess : kError;
+std::string objectText(llvm::json::Object object) {
+  return plan::prettyJson(llvm::json::Value(std::move(object))) + "\n";
 }
 
 /// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
@@ -186,13 +185,12 @@ int makeData(const MakeOptions& options, const Console& console) {
   Work work("drawing");
   if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
     return work.failed(std::move(error), console);
-  return console.print(fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
-                                   "  in a study: data = folder(\"{}\")\n"
-                                   "  expc data pack {} --to {}.pack\n",
-                                   shapes.count, dataset::shapeTests(shapes), shapes.size, shapes.size, shapes.classes,
-                                   options.to, options.to, options.to, llvm::StringRef(options.to).rtrim('/').str()))
-             ? kSuccess
-             : kError;
+  return console.finish(
+      fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
+                  "  in a study: data = folder(\"{}\")\n"
+                  "  expc data pack {} --to {}.pack\n",
+                  shapes.count, dataset::shapeTests(shapes), shapes.size, shapes.size, shapes.classes, options.to,
+                  options.to, options.to, llvm::StringRef(options.to).rtrim('/').str()));
 }
 
 int packData(const PackOptions& options, const Console& console) {
@@ -214,15 +212,13 @@ int packData(const PackOptions& options, const Console& console) {
   if (!packed) return work.failed(packed.takeError(), console);
   for (const std::string& why : packed->left_out) console.message("left out: " + why);
   const data::PackedHeader& header = packed->header;
-  return console.print(fmt::format(
-             "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
-             "  in a study: data = packed(\"{}\")\n",
-             header.train, header.test, header.cols, header.rows, header.channels, options.to,
-             bytesText(header.file_bytes), header.header_sum,
-             packed->left_out.empty() ? "" : fmt::format("; {} damaged images left out", packed->left_out.size()),
-             options.to))
-             ? kSuccess
-             : kError;
+  return console.finish(
+      fmt::format("packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
+                  "  in a study: data = packed(\"{}\")\n",
+                  header.train, header.test, header.cols, header.rows, header.channels, options.to,
+                  bytesText(header.file_bytes), header.header_sum,
+                  packed->left_out.empty() ? "" : fmt::format("; {} damaged images left out", packed->left_out.size()),
+                  options.to));
 }
 
 int dataInfo(const DataOptions& options, const Console& console) {
@@ -234,8 +230,8 @@ int dataInfo(const DataOptions& options, const Console& console) {
   const int64_t images = info->train + info->test;
   auto digest = engine::digestPath(options.path, [&] { return work.step(images, images); });
   if (!digest) return work.failed(digest.takeError(), console);
-  if (options.json) return printJson(infoJson(options.path, *info, *digest), console);
-  return console.print(infoText(options.path, *info, *digest)) ? kSuccess : kError;
+  return console.finish(options.json ? objectText(infoJson(options.path, *info, *digest))
+                                     : infoText(options.path, *info, *digest));
 }
 
 int verifyData(const DataOptions& options, const Console& console) {
@@ -248,19 +244,18 @@ int verifyData(const DataOptions& options, const Console& console) {
   if (options.json) {
     llvm::json::Array damaged;
     for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
-    const int printed = printJson(llvm::json::Object{{"schema", "expc.data.verify/1"},
-                                                     {"path", llvm::json::fixUTF8(options.path)},
-                                                     {"images", verified->images},
-                                                     {"damaged", std::move(damaged)}},
-                                  console);
-    return printed == kSuccess ? code : printed;
+    return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
+                                                        {"path", llvm::json::fixUTF8(options.path)},
+                                                        {"images", verified->images},
+                                                        {"damaged", std::move(damaged)}}),
+                          code);
   }
   std::string text;
   for (const std::string& why : verified->damaged) text += plan::printable(why) + "\n";
   text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
                            : fmt::format("{}: {} of {} images are damaged\n", options.path, verified->damaged.size(),
                                          verified->images);
-  return console.print(text) ? code : kError;
+  return console.finish(text, code);
 }
 
 }  // namespace expc::driver

@@ -1,5 +1,4 @@
 #include "compiler/driver/commands.h"
-#include "compiler/driver/prepare.h"
 #include "compiler/driver/subcommand.h"
 
 namespace expc::driver {
@@ -20,9 +19,8 @@ void addMake(CLI::App& data, Asked& asked) {
   addOption(command, "--count", "N", options.count, "Training images; a fifth as many are for testing")->required();
   addOption(command, "--size", "PIXELS", options.size, "Height and width, 16px to 1024px")->capture_default_str();
   addOption(command, "--classes", "K", options.classes, "Classes, 2 to 64")->capture_default_str();
-  addChoice<bool>(command, "--format", options.png, {{"jpeg", false}, {"png", true}},
-                  "Format of the files (default jpeg)")
-      ->type_name("FORMAT");
+  addChoice<bool>(command, "--format", "FORMAT", options.png, {{"jpeg", false}, {"png", true}},
+                  "Format of the files (default jpeg)");
   addOption(command, "--seed", "N", options.seed, "Another seed gives other images")->capture_default_str();
   command.add_flag("--force", options.force, "Replace a folder that this command made");
 }

@@ -10,8 +10,12 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/diagnosis.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/verdicts.h"
 #include "compiler/language/words.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/diagnosis_text.h"
+#include "runtime/report/document_text.h"
 
 namespace expc::driver {
 namespace {
@@ -84,6 +88,22 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
 
 }  // namespace
 
+llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
+  if (!store::isStore(results_folder)) return store::Results{};
+  auto store = openStore(results_folder);
+  if (!store) return store.takeError();
+  return store->loadLatest(plan, null_cards);
+}
+
+int showDiagnosis(const plan::Plan& plan, const DiagnosisRequest& request, const Console& console) {
+  auto stored = storedOf(plan, request.results, request.null_cards);
+  if (!stored) return console.error(stored.takeError());
+  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, request.assumptions), request.how);
+  return console.finish(request.json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
+                                     : report::documentText(report::diagnosisBlocks(plan, diagnosis), console.width(),
+                                                            console.colourOut()));
+}
+
 int diagnose(const DiagnoseOptions& options, const Console& console) {
   Quantities noise, effects;
   for (const std::string& wrong :
@@ -95,7 +115,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
       return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
   }
-  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
+  const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
   if (options.json && plans->size() > 1)
     return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Path.h>
 
 #include <algorithm>
 
-#include "compiler/check/check.h"
 #include "compiler/diag/closest.h"
 #include "compiler/doc/render.h"
 #include "compiler/driver/commands.h"
@@ -87,7 +85,7 @@ int doc(const DocOptions& options, const Console& console) {
     text = options.markdown ? doc::renderMarkdown(*page)
                             : doc::renderText(*page, {console.textWidth(), console.colourOut()});
   }
-  return console.print(text) ? kSuccess : kError;
+  return console.finish(text);
 }
 
 }  // namespace expc::driver

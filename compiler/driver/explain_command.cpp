@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/explain/explain.h"
 #include "compiler/explain/markdown.h"
 
@@ -40,7 +39,7 @@ int explain(const ExplainOptions& options, const Console& console) {
     }
     text = explain::renderMarkdown(explain::page(*kind), {console.textWidth(), console.colourOut()});
   }
-  return console.print(text) ? kSuccess : kError;
+  return console.finish(text);
 }
 
 }  // namespace expc::driver

@@ -4,6 +4,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/verdicts.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/export/csv.h"
 #include "runtime/export/json.h"
@@ -13,7 +14,6 @@
 #include "runtime/export/tables.h"
 #include "runtime/files/files.h"
 #include "runtime/store/history.h"
-#include "runtime/store/store.h"
 
 namespace expc::driver {
 namespace {
@@ -104,12 +104,10 @@ std::string contradiction(const ExportOptions& options) {
 
 int exportResults(const ExportOptions& options, const Console& console) {
   if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
-  auto plans = loadMeasured(options.study, options.machine, options.results, console);
+  auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  std::vector<std::string> messages;
-  llvm::Expected<store::Store> store = store::Store::openForReading(options.results, messages);
+  auto store = openStore(options.results, &console);
   if (!store) return console.error(store.takeError());
-  for (const std::string& message : messages) console.message(message);
 
   std::vector<exports::Source> sources;
   for (ChosenPlan& one : *plans)

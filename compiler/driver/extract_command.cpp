@@ -6,13 +6,14 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/extract.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 namespace {
 
-std::string trials(unsigned number) { return fmt::format("{} trial{}", number, number == 1 ? "" : "s"); }
+std::string trials(unsigned number) { return report::counted(number, "trial"); }
 
-int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Console& console) {
+int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
   auto resources = resourcesOf(options.machine, "");
   if (!resources) return console.error(resources.takeError());
   auto outcome = engine::extract(plan, options.results, resources->command_worker);
@@ -29,8 +30,8 @@ int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Cons
 
 }  // namespace
 
-int extract(const ExtractOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
+int extract(const MeasuredOptions& options, const Console& console) {
+  const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));

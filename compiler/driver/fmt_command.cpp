@@ -9,7 +9,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/driver/replacement.h"
+#include "compiler/driver/fix.h"
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/load.h"

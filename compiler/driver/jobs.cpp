@@ -1,4 +1,4 @@
-#include "compiler/driver/jobs.h"
+#include "runtime/cluster/jobs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,11 +13,11 @@
 #include <filesystem>
 #include <thread>
 
+#include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
-#include "runtime/cluster/jobs.h"
 #include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
 #include <map>
 
-#include "compiler/lower/digest.h"
 #include "compiler/lower/lower.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"

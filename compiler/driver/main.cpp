@@ -78,12 +78,19 @@ void addResults(CLI::App& command, std::string& results) {
   addOption(command, "--results", "DIR", results, "Folder that holds the measurements")->capture_default_str();
 }
 
-/// What `run` and `report` have in common.
-void addReporting(CLI::App& command, ReportOptions& options) {
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addJobs(command, options.study);
+constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";
+
+/// What all that read stored results have in common.
+void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const char* file_help = kStudyOrPlan) {
+  addStudyOptions(command, options.study, file_help);
+  if (jobs) addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
+}
+
+/// What `run` and `report` have in common.
+void addReporting(CLI::App& command, ReportOptions& options) {
+  addMeasured(command, options, true);
   addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
 }
 
@@ -91,14 +98,13 @@ void addReport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(command, options);
-  addChoice<ReportFormat>(command, "--format", options.format,
+  addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
                           {{"text", ReportFormat::Text},
                            {"json", ReportFormat::Json},
                            {"svg", ReportFormat::Svg},
                            {"png", ReportFormat::Png},
                            {"pdf", ReportFormat::Pdf}},
-                          "How to print (default text), or one chart of the page as a picture")
-      ->type_name("FORMAT");
+                          "How to print (default text), or one chart of the page as a picture");
   command.add_flag("--all", options.all,
                    "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
   addOption(command, "--chart", "NAME|N", options.chart,
@@ -114,9 +120,7 @@ void addBundle(CLI::App& app, Asked& asked) {
       app, asked, "bundle",
       "Put a study with all that it rests on into one archive; of such an archive: verify it, and take it out", bundle);
   command.footer("Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
-  addStudyOptions(command, options.study, "Study file (.exp), or a bundle (.bundle.tar.zst)");
-  addMachine(command, options.machine);
-  addResults(command, options.results);
+  addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
             "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
   command.add_flag("--anonymous", options.anonymous,
@@ -131,10 +135,9 @@ void addCheck(CLI::App& app, Asked& asked) {
   command.footer(kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, the machine is not looked at");
-  addChoice<CheckFormat>(command, "--format", options.format,
+  addChoice<CheckFormat>(command, "--format", "FORMAT", options.format,
                          {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
-                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review")
-      ->type_name("FORMAT");
+                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
   CLI::Option* fix =
       command.add_flag("--fix", options.fix, "Carry out the changes that are certain, then report what is left");
   command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
@@ -146,10 +149,10 @@ void addPlan(CLI::App& app, Asked& asked) {
   command.footer(kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addJobs(command, options.study);
-  addChoice<PlanFormat>(command, "--format", options.format,
-                        {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
-                        "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
-      ->type_name("FORMAT");
+  addChoice<PlanFormat>(
+      command, "--format", "FORMAT", options.format,
+      {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
+      "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
   command.add_flag("--all", options.all_points, "Print every point, also where there are many");
   addWhere(command, options.where);
   addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
@@ -241,9 +244,8 @@ void group(CLI::App& command) {
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
-  addChoice<ReportFormat>(command, "--format", options.format,
-                          {{"text", ReportFormat::Text}, {"json", ReportFormat::Json}}, "How to print (default text)")
-      ->type_name("FORMAT");
+  addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
+                          {{"text", ReportFormat::Text}, {"json", ReportFormat::Json}}, "How to print (default text)");
   options.words = std::move(words);
   addPlaces(command, options);
   addMeasuring(command, options);
@@ -317,22 +319,17 @@ void addExport(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries", exportResults);
   command.footer(kPlainExitCodes);
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addJobs(command, options.study);
-  addMachine(command, options.machine);
-  addResults(command, options.results);
-  addChoice<ExportFormat>(command, "--format", options.format,
+  addMeasured(command, options, true);
+  addChoice<ExportFormat>(command, "--format", "FORMAT", options.format,
                           {{"csv", ExportFormat::Csv},
                            {"parquet", ExportFormat::Parquet},
                            {"json", ExportFormat::Json},
                            {"junit", ExportFormat::Junit},
                            {"markdown", ExportFormat::Markdown}},
                           "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
-                          "summary for a pull request")
-      ->type_name("FORMAT");
-  addChoice<bool>(command, "--table", options.series, {{"measurements", false}, {"series", true}},
-                  "Which table (default measurements)")
-      ->type_name("TABLE");
+                          "summary for a pull request");
+  addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
+                  "Which table (default measurements)");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 
@@ -346,7 +343,7 @@ void addCompare(CLI::App& app, Asked& asked) {
       "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 something cannot be told, is open, "
       "5 a side has no results, or the first no conclusion, 6 something fails on a later side or in the newest "
       "session.");
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addStudyOptions(command, options.study, kStudyOrPlan);
   addOption(command, "sides", "SIDE", options.sides, "Results folders, or parts of them: what was there before first")
       ->required();
   addMachine(command, options.machine);
@@ -356,18 +353,16 @@ void addCompare(CLI::App& app, Asked& asked) {
   command.add_flag("--claims", options.claims, "Say which conclusions of the first side hold on the others")
       ->excludes(margin);
   CLI::Option* by =
-      addChoice<bool>(command, "--by", options.by_session, {{"session", true}},
+      addChoice<bool>(command, "--by", "WHAT", options.by_session, {{"session", true}},
                       "Say how metrics went over the sessions of all sides, and where their level changed")
-          ->type_name("WHAT")
           ->excludes("--claims")
           ->excludes(margin);
   addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
   command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
   addChoice<CompareFormat>(
-      command, "--format", options.format,
+      command, "--format", "FORMAT", options.format,
       {{"text", CompareFormat::Text}, {"json", CompareFormat::Json}, {"markdown", CompareFormat::Markdown}},
-      "How to print (default text)")
-      ->type_name("FORMAT");
+      "How to print (default text)");
 }
 
 void addExtract(CLI::App& app, Asked& asked) {
@@ -375,9 +370,7 @@ void addExtract(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "extract",
                  "Read metrics again out of what commands wrote, where the study reads them otherwise", extract);
   command.footer(kPlainExitCodes);
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addMachine(command, options.machine);
-  addResults(command, options.results);
+  addMeasured(command, options, false);
 }
 
 void addRehearse(CLI::App& app, Asked& asked) {
@@ -410,7 +403,7 @@ void addDiagnose(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "diagnose",
                  "Simulate the study many times: how often would each criterion pass, fail, stay open", diagnose);
   command.footer(kPlainExitCodes);
-  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addStudyOptions(command, options.study, kStudyOrPlan);
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
   addResults(command, options.results);
@@ -504,10 +497,9 @@ int main(int argc, char** argv) {
       "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "
       "something is broken, 130 interrupted.");
   ColourMode colour = ColourMode::Auto;
-  addChoice<ColourMode>(app, "--color", colour,
+  addChoice<ColourMode>(app, "--color", "WHEN", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},
-                        "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)")
-      ->type_name("WHEN");
+                        "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)");
   app.fallthrough();
   addCheck(app, asked);
   addPlan(app, asked);

@@ -6,9 +6,8 @@
 
 #include "compiler/diag/closest.h"
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/starters/starters.h"
-#include "compiler/driver/study_words.h"
+#include "compiler/parse/cst.h"
 #include "runtime/files/files.h"
 
 namespace expc::driver {
@@ -42,7 +41,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";
   const std::string name = path.stem().string();
-  if (!isName(name))
+  if (!parse::isName(name))
     return console.usage(fmt::format(
         "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
   constexpr std::string_view kStudy = "\nstudy starter {";
@@ -53,10 +52,8 @@ int newStudy(const NewOptions& options, const Console& console) {
     return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
   if (llvm::Error error = files::write(shown, text))
     return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
-  return console.print(
-             fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown))
-             ? kSuccess
-             : kError;
+  return console.finish(
+      fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
 }
 
 }  // namespace expc::driver

@@ -41,7 +41,7 @@ int writeLockFile(const PlanOptions& options, Compilation& compilation, const Co
   const std::string path = lockPath(options.study.file);
   if (llvm::Error error = writeLock(path, *lock))
     return console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
-  return console.print(fmt::format("wrote {}\n", path)) ? kSuccess : kError;
+  return console.finish(fmt::format("wrote {}\n", path));
 }
 
 int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
@@ -53,7 +53,7 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
   for (const std::string& line : compareLocks(*before, *after, options.all_points ? SIZE_MAX : kShownChanges))
     text += line + "\n";
   if (text.empty()) text = fmt::format("nothing changed since {}\n", options.diff);
-  return console.print(text) ? kSuccess : kError;
+  return console.finish(text);
 }
 
 /// What a run on this machine would go on from; nothing of another one.
@@ -129,9 +129,8 @@ int plan(const PlanOptions& options, const Console& console) {
     return console.usage("a lock is of the whole file: leave out --study, --preset and -D");
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
-  const auto system =
-      findSystem(*compilation.program, options.study.system.value_or("local"), options.machine, console);
-  if (!system) return kError;
+  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
+  if (!system) return console.error(system.takeError());
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
   if (options.format == PlanFormat::Json && studies > 1)
     return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
-#include "compiler/driver/prepare.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/files/files.h"
@@ -340,7 +340,7 @@ int prepareData(const PrepareOptions& options, const Console& console) {
   std::string text;
   for (const std::string& line : account.done) text += line + "\n";
   for (const std::string& line : account.missing) text += "missing: " + line + "\n";
-  return console.print(text) && account.missing.empty() ? kSuccess : kError;
+  return console.finish(text, account.missing.empty() ? kSuccess : kError);
 }
 
 }  // namespace expc::driver

@@ -5,8 +5,6 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
-#include "compiler/driver/where.h"
-#include "compiler/lower/lower.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/document_text.h"
@@ -17,25 +15,6 @@ namespace expc::driver {
 namespace {
 
 using rehearsal::Outcome;
-
-/// The plans of the studies that are meant, for `system`; nothing after showing what is wrong.
-std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, const RehearseOptions& options,
-                                                Compilation& compilation, const Console& console) {
-  std::vector<plan::Plan> plans;
-  diag::Emitter& emitter = compilation.emitter;
-  for (const auto& prepared : lower::Prepared::all(*compilation.program, options.study, &system, emitter)) {
-    auto plan = lower::planOf(*prepared, emitter);
-    if (!plan) continue;
-    if (options.where) {
-      const auto chosen = pointsWhere(*prepared, *options.where, emitter);
-      if (!chosen) continue;
-      std::erase_if(plan->points, [&](const plan::Point& point) { return chosen->count(point.id) == 0; });
-    }
-    plans.push_back(std::move(*plan));
-  }
-  if (!showDiagnostics(compilation, console)) return std::nullopt;
-  return plans;
-}
 
 int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
   if (outcome.interrupted) return kInterrupted;
@@ -82,16 +61,18 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   MachineOptions machine;
   machine.null_gpus = options.null_gpus;
-  const auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine, console);
-  if (!system) return kError;
+  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine);
+  if (!system) return console.error(system.takeError());
   auto resources = options.study.system ? nullResourcesOf(*system, options.engine.worker)
                                         : resourcesOf(machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
-  const auto plans = plansFor(*system, options, compilation, console);
-  if (!plans) return compilation.code();
+  auto plans = plansFor(*system, options.study, options.where, compilation, console);
+  if (!plans) return plans.code;
   int code = kSuccess;
-  for (const plan::Plan& plan : *plans) {
-    code = worse(code, rehearseOne(plan, *resources, options, console));
+  for (ChosenPlan& one : *plans) {
+    if (one.chosen)
+      std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
+    code = worse(code, rehearseOne(one.plan, *resources, options, console));
     if (code == kInterrupted) break;
   }
   return code;

@@ -6,7 +6,7 @@
 namespace expc::driver {
 
 int report(const ReportOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
+  const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
   const bool picture = options.format != ReportFormat::Text && options.format != ReportFormat::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))

@@ -3,15 +3,12 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
+#include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
 
 namespace expc::driver {
 
 namespace {
-
-std::string count(uint64_t number, const char* noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
 
 void tell(const std::vector<std::string>& messages, const Console& console) {
   for (const std::string& message : messages) console.message(message);
@@ -24,12 +21,12 @@ int verifyStore(const StoreOptions& options, const Console& console) {
   if (!found) return console.error(found.takeError());
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
-  const std::string text = fmt::format(
-      "{}: {}, {}, {}, {}, {}{}\n", options.results, count(found->journals, "journal"),
-      count(found->sessions, "session"), count(found->runs, "run"), count(found->blocks, "block"),
-      count(found->trials, "trial"), found->damage.empty() ? "" : "; " + count(found->damage.size(), "damaged place"));
-  if (!console.print(text)) return kError;
-  return found->damage.empty() ? kSuccess : kError;
+  const std::string text =
+      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, report::counted(found->journals, "journal"),
+                  report::counted(found->sessions, "session"), report::counted(found->runs, "run"),
+                  report::counted(found->blocks, "block"), report::counted(found->trials, "trial"),
+                  found->damage.empty() ? "" : "; " + report::counted(found->damage.size(), "damaged place"));
+  return console.finish(text, found->damage.empty() ? kSuccess : kError);
 }
 
 int compactStore(const StoreOptions& options, const Console& console) {
@@ -37,10 +34,8 @@ int compactStore(const StoreOptions& options, const Console& console) {
   auto done = store::compact(options.results, messages);
   tell(messages, console);
   if (!done) return console.error(done.takeError());
-  const bool printed =
-      console.print(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
-                                count(done->journals, "journal"), done->bytes_after, done->bytes_before));
-  return printed ? kSuccess : kError;
+  return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
+                                    report::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
 int mergeStore(const StoreOptions& options, const Console& console) {
@@ -48,11 +43,10 @@ int mergeStore(const StoreOptions& options, const Console& console) {
   auto merged = store::merge(options.results, options.other, messages);
   tell(messages, console);
   if (!merged) return console.error(merged.takeError());
-  const bool printed = console.print(
-      fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
-                  count(merged->sessions, "session"), count(merged->runs, "run"), count(merged->blocks, "block"),
-                  count(merged->trials, "trial"), options.other, count(merged->known, "trial")));
-  return printed ? kSuccess : kError;
+  return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
+                                    report::counted(merged->sessions, "session"), report::counted(merged->runs, "run"),
+                                    report::counted(merged->blocks, "block"), report::counted(merged->trials, "trial"),
+                                    options.other, report::counted(merged->known, "trial")));
 }
 
 int exportStore(const StoreOptions& options, const Console& console) {
@@ -60,7 +54,7 @@ int exportStore(const StoreOptions& options, const Console& console) {
   llvm::Error error = store::exportSql(options.results, options.other, messages);
   tell(messages, console);
   if (error) return console.error(std::move(error));
-  return console.print(fmt::format("{}\n", options.other)) ? kSuccess : kError;
+  return console.finish(fmt::format("{}\n", options.other));
 }
 
 void addStoreTools(CLI::App& app, Asked& asked) {

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "compiler/check/check.h"
+#include "compiler/driver/compilation.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
-#include "compiler/parse/tokens.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {
@@ -61,18 +60,13 @@ std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManag
 
 StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
+  Compilation compilation;
   const load::FileSystem files = load::FileSystem::real();
   llvm::Expected<std::string> text = files.read(path);
-  if (!text) {
-    llvm::consumeError(text.takeError());  // nothing is known then; the command itself will say why
-    return words;
-  }
-  source::SourceManager sources;
-  diag::Collector unheard;
-  diag::Emitter emitter(unheard);
-  const std::optional<source::FileId> root = parse::load(sources, path, std::move(*text), emitter);
-  if (!root) return words;
-  const check::Program program = check::check(sources, load::load(sources, *root, files, emitter), emitter);
+  if (text) compile(path, std::move(*text), files, compilation);
+  if (!text) llvm::consumeError(text.takeError());  // nothing is known then; the command itself will say why
+  if (!compilation.program) return words;
+  const check::Program& program = *compilation.program;
   // Names come from what is written: a study with a mistake inside is still meant.
   for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
     words.studies.push_back(declared.name.name);
@@ -92,12 +86,6 @@ std::vector<std::string> workloadWords(const std::string& module) {
   if (const std::optional<ast::Module> found = moduleOf(module, sources))
     for (const ast::WorkloadDecl& workload : found->workloads) out.push_back(workload.name.name);
   return out;
-}
-
-bool isName(const std::string& name) {
-  source::SourceManager sources;
-  const std::vector<parse::LexedToken> tokens = parse::tokens(sources, sources.add("", name));
-  return tokens.size() == 2 && parse::isWord(tokens[0].kind) && tokens[0].range.end == name.size();
 }
 
 }  // namespace expc::driver

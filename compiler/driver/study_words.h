@@ -19,9 +19,6 @@ struct StudyWords {
 /// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
 StudyWords studyWords(const std::string& path, const std::string& study);
 
-/// Whether a declaration can be called so: one word that is none of the language's.
-bool isName(const std::string& name);
-
 /// The workloads of a built-in module ("std.image") or a file.
 std::vector<std::string> workloadWords(const std::string& module);
 

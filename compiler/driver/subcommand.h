@@ -35,7 +35,7 @@ CLI::Option* addOption(CLI::App& command, const char* name, const char* type, T&
 
 /// An option that takes one of a few words. Help and errors list them in the order given, and completion finds them.
 template <typename T>
-CLI::Option* addChoice(CLI::App& command, const std::string& name, T& value,
+CLI::Option* addChoice(CLI::App& command, const std::string& name, const char* type, T& value,
                        const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
   std::vector<std::string> words;
   for (const auto& [word, meaning] : choices) words.push_back(word);
@@ -47,13 +47,14 @@ CLI::Option* addChoice(CLI::App& command, const std::string& name, T& value,
               if (word == given) value = meaning;
           },
           help)
-      ->check(CLI::IsMember(words));
+      ->check(CLI::IsMember(words))
+      ->type_name(type);
 }
 
 /// `--format text` or `json`.
 inline void addJson(CLI::App& command, bool& json) {
-  addChoice<bool>(command, "--format", json, {{"text", false}, {"json", true}}, "How to print (default text)")
-      ->type_name("FORMAT");
+  addChoice<bool>(command, "--format", "FORMAT", json, {{"text", false}, {"json", true}},
+                  "How to print (default text)");
 }
 
 /// The end of the help of commands that reach no verdicts.

@@ -7,10 +7,11 @@
 #include <cstdlib>
 
 #include "compiler/diag/closest.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/store.h"
 
 namespace expc::driver {
 namespace {
@@ -22,14 +23,10 @@ check::Value bytes(uint64_t number) {
 
 /// The machines that come with expc: checked on their own, so that no study needs to import them.
 std::vector<check::System> builtIn() {
-  source::SourceManager sources;
-  diag::Collector ignored;
-  diag::Emitter emitter(ignored);
-  const source::FileId root = sources.add("systems", "import std.systems\n");
-  const check::Program program =
-      check::check(sources, load::load(sources, root, load::FileSystem::real(), emitter), emitter);
+  Compilation compilation;
+  compile("systems", "import std.systems\n", load::FileSystem::real(), compilation);
   std::vector<check::System> systems;
-  for (const auto& system : program.systems) {
+  for (const auto& system : compilation.program->systems) {
     systems.push_back(*system);
     systems.back().name = systems.back().name.substr(systems.back().name.rfind('.') + 1);
   }
@@ -42,8 +39,7 @@ std::string besideThis(const char* name) { return (base::programFolder() / name)
 /// The machine of the newest session in a results folder, of one on real devices if there are any; nothing where none
 /// says it.
 std::optional<check::System> measuredSystem(const std::string& folder) {
-  std::vector<std::string> ignored;  // whoever reads the results says the same
-  auto store = store::Store::openForReading(folder, ignored);
+  auto store = openStore(folder);  // whoever reads the results says what there is to say of them
   if (!store) {
     llvm::consumeError(store.takeError());
     return std::nullopt;
@@ -135,20 +131,16 @@ llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, c
   return resourcesOf(options, worker);
 }
 
-std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
-                                        const MachineOptions& options, const Console& console) {
+llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
+                                         const MachineOptions& options) {
   if (name == "local") {
     if (!options.measured_in.empty())
-      if (auto measured = measuredSystem(options.measured_in)) return measured;
-    llvm::Expected<check::System> local = localSystem(options);
-    if (local) return std::move(*local);
-    console.error(local.takeError());
-    return std::nullopt;
+      if (auto measured = measuredSystem(options.measured_in)) return std::move(*measured);
+    return localSystem(options);
   }
-  if (!options.devices.empty()) {
-    console.error(fmt::format("--devices are slots of this machine, and --system {} is another", name));
-    return std::nullopt;
-  }
+  if (!options.devices.empty())
+    return llvm::createStringError(
+        fmt::format("--devices are slots of this machine, and --system {} is another", name));
   std::vector<std::string> names = {"local"};
   for (const auto& system : program.systems) {
     if (system->name == name) return *system;
@@ -158,10 +150,10 @@ std::optional<check::System> findSystem(const check::Program& program, const std
     if (system.name == name) return std::move(system);
     names.push_back(system.name);
   }
-  std::string hint;
-  if (auto best = diag::closest(name, names)) hint = fmt::format("; did you mean '{}'?", *best);
-  console.error(fmt::format("there is no system '{}'{} (there are {})", name, hint, fmt::join(names, ", ")));
-  return std::nullopt;
+  const auto best = diag::closest(name, names);
+  return llvm::createStringError(fmt::format("there is no system '{}'{} (there are {})", name,
+                                             best ? fmt::format("; did you mean '{}'?", *best) : "",
+                                             fmt::join(names, ", ")));
 }
 
 std::vector<std::string> builtInSystems() {

@@ -21,10 +21,9 @@ llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, c
 
 /// The machine called `name`: "local", as `options` say and rules with `system` and estimates see it, one that the
 /// study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its module ("proxima").
-/// Nothing after saying which ones there are.
-std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
-                                        const MachineOptions& options, const Console& console);
-
+/// The error says which ones there are.
+llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
+                                         const MachineOptions& options);
 /// This machine as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
 /// nothing is known of one. On the login node of an allocation only how many nodes that has.
 llvm::Expected<check::System> localSystem(const MachineOptions& options);

@@ -32,9 +32,8 @@ void addDoc(CLI::App& app, Asked& asked) {
             "A built-in module, such as std.image, or a file (.exp); without one, "
             "the built-in modules are listed");
   addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of it");
-  addChoice<bool>(command, "--format", options.markdown, {{"text", false}, {"markdown", true}},
-                  "How to print (default text)")
-      ->type_name("FORMAT");
+  addChoice<bool>(command, "--format", "FORMAT", options.markdown, {{"text", false}, {"markdown", true}},
+                  "How to print (default text)");
 }
 
 void addNew(CLI::App& app, Asked& asked) {

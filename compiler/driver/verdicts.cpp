@@ -22,20 +22,10 @@
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/sections.h"
-#include "runtime/store/store.h"
 
 namespace expc::driver {
 
 namespace {
-
-llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const std::string& folder,
-                                           std::optional<bool> null_cards, const Console& console) {
-  std::vector<std::string> messages;
-  llvm::Expected<store::Store> store = store::Store::openForReading(folder, messages);
-  if (!store) return store.takeError();
-  for (const std::string& message : messages) console.message(message);
-  return null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
-}
 
 /// The breakdowns of every pair of points with this change; the ones without profiles are told.
 int showExplanation(const plan::Plan& plan, const ReportOptions& options, const analysis::Judgement& judgement,
@@ -55,10 +45,9 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
     console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
-  const bool printed = console.print(options.format == ReportFormat::Json
-                                         ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
-                                         : report::documentText(parts, console.width(), console.colourOut()));
-  return printed ? kSuccess : kError;
+  return console.finish(options.format == ReportFormat::Json
+                            ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                            : report::documentText(parts, console.width(), console.colourOut()));
 }
 
 /// "gain over gpus by precision" as the name of a file.
@@ -100,19 +89,28 @@ int drawOne(const std::vector<report::NamedChart>& charts, const ReportOptions& 
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
   if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
-  return console.print(report::printable(path) + "\n") ? kSuccess : kError;
+  return console.finish(report::printable(path) + "\n");
 }
 
 }  // namespace
 
+llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console) {
+  std::vector<std::string> messages;
+  auto store = store::Store::openForReading(folder, messages);
+  for (const std::string& message : messages)
+    if (console) console->message(message);
+  return store;
+}
+
 int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
                  const Console& console) {
-  llvm::Expected<store::Results> results = loadResults(plan, options.results, null_cards, console);
-  if (!results) return console.error(results.takeError());
-  const analysis::Judgement judgement = analysis::judge(plan, *results);
-  if (!options.explain.empty()) return showExplanation(plan, options, judgement, *results, console);
+  auto store = openStore(options.results, &console);
+  if (!store) return console.error(store.takeError());
+  const store::Results results = null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
+  const analysis::Judgement judgement = analysis::judge(plan, results);
+  if (!options.explain.empty()) return showExplanation(plan, options, judgement, results, console);
   if (options.format != ReportFormat::Text && options.format != ReportFormat::Json)
-    return drawOne(report::namedCharts(plan, judgement, *results), options, console);
+    return drawOne(report::namedCharts(plan, judgement, results), options, console);
 
   const std::string page =
       options.html.empty() ? (std::filesystem::path(options.results) / report::pageName(plan)).string() : options.html;
@@ -121,7 +119,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
-  llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
+  llvm::Error written = report::writeHtml(page, plan, judgement, results, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
     console.message("there is no page: " + llvm::toString(std::move(written)));
@@ -130,7 +128,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
 
   bool printed;
   if (options.format == ReportFormat::Json) {
-    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, *results, html.rehearsed)) + "\n");
+    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, results, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();
@@ -138,7 +136,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
     text.folder = options.results;
     text.all = options.all;
     if (!page_failed) text.html_path = page;
-    printed = console.print(report::resultText(plan, judgement, *results, text));
+    printed = console.print(report::resultText(plan, judgement, results, text));
   }
   return (page_failed && !options.html.empty()) || !printed ? kError : analysis::exitCode(judgement);
 }

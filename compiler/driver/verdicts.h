@@ -1,5 +1,7 @@
 #pragma once
 
+#include <llvm/Support/Error.h>
+
 #include <optional>
 #include <string>
 
@@ -7,8 +9,12 @@
 #include "compiler/driver/console.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "runtime/store/store.h"
 
 namespace expc::driver {
+
+/// The results in a folder, to be read; `console` is told what there is to say of them, if it is given.
+llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
 /// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
 /// kError after saying why. `null_cards`: of what ran on null cards, or on others; absent: see Store::load.

@@ -105,11 +105,11 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
   uint64_t work = 0;
   for (const check::Rule& rule : study().rules) {
     if (rule.usesSystem() || (work += combinations(*rule.condition)) <= kMaxRuleWork) continue;
-    emitter.build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
+    return emitter
+        .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
         .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
               kMaxRuleWork)
-        .emit();
-    return false;
+        .refuse();
   }
   return true;
 }

@@ -1,10 +1,13 @@
-#include "compiler/format/layout.h"
-
 #include <algorithm>
+#include <vector>
 
 #include "compiler/format/columns.h"
-#include "compiler/format/measure.h"
+#include "compiler/format/format.h"
+#include "compiler/format/lines.h"
+#include "compiler/format/pieces.h"
 #include "compiler/format/spacing.h"
+#include "compiler/parse/antlr_bridge.h"
+#include "compiler/parse/reporter.h"
 
 namespace expc::format {
 
@@ -18,6 +21,51 @@ bool hasStatementALine(Rule block) {
   return block == Rule::File || block == Rule::WorkloadBody || block == Rule::StudyBody;
 }
 
+/// What the layout asks again and again about runs of pieces, answered from sums made once.
+class Measure {
+ public:
+  explicit Measure(const File& file) {
+    const std::vector<Piece>& pieces = file.pieces;
+    start_.resize(pieces.size());
+    stop_.resize(pieces.size());
+    comments_.resize(pieces.size());
+    stop_[0] = pieces[0].width;
+    for (uint32_t at = 1; at < pieces.size(); ++at) {
+      start_[at] = stop_[at - 1] + blanksBetween(pieces[at - 1], pieces[at]);
+      stop_[at] = start_[at] + pieces[at].width;
+      const bool comment = pieces[at - 1].trailing || !pieces[at].leading.empty();
+      comments_[at] = comments_[at - 1] + (comment ? 1 : 0);
+    }
+    open_.resize(pieces.size() + 1);
+    for (uint32_t at = static_cast<uint32_t>(pieces.size()); at-- > 0;) {
+      open_[at] = open_[at + 1];
+      const Piece& piece = pieces[at];
+      if (!piece.opens() || piece.brace_of_block) continue;
+      const bool empty = piece.partner == at + 1;
+      const bool inner = open_[at + 1] != open_[piece.partner];
+      if (inner || hasComment(at, piece.partner + 1) || (!empty && file.startsLine(at + 1))) ++open_[at];
+    }
+  }
+
+  /// Characters that pieces [begin, end) take on one line.
+  unsigned width(uint32_t begin, uint32_t end) const { return stop_[end - 1] - start_[begin]; }
+  /// Whether they may stand on one line: no comment between them, no bracket that must stay open.
+  bool mayBeFlat(uint32_t begin, uint32_t end) const { return !hasComment(begin, end) && open_[begin] == open_[end]; }
+  /// A bracket (no block's) that must have its content on lines of its own: so the author wrote it, a comment is in
+  /// it, or such a bracket.
+  bool staysOpen(uint32_t bracket) const { return open_[bracket] != open_[bracket + 1]; }
+
+ private:
+  bool hasComment(uint32_t begin, uint32_t end) const { return comments_[end - 1] != comments_[begin]; }
+
+  std::vector<unsigned> start_;     // of each piece, were the whole file one line
+  std::vector<unsigned> stop_;      // and where it ends
+  std::vector<unsigned> comments_;  // places with comments up to each piece
+  std::vector<unsigned> open_;      // brackets that stay open, from each piece on
+};
+
+/// Where lines break and how far they are indented. Of the author's line breaks it keeps those that say something: a
+/// blank line, a bracket whose content begins on a line of its own and the lines in it, the rows of a design or preset.
 class Layout {
  public:
   explicit Layout(const File& file) : file_(file), measure_(file) {}
@@ -313,6 +361,15 @@ class Layout {
 
 }  // namespace
 
-std::vector<Line> layOut(const File& file) { return Layout(file).run(); }
+std::optional<std::string> format(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
+  const size_t before = emitter.errors();
+  parse::Reporter reporter(sources, emitter, file);
+  const parse::Tree tree = parse::parseTree(sources, file, parse::Rule::File, reporter);
+  if (emitter.errors() != before) return std::nullopt;
+  const File apart = takeApart(sources, tree);
+  std::vector<Line> lines = Layout(apart).run();
+  alignColumns(lines);
+  return print(lines);
+}
 
 }  // namespace expc::format

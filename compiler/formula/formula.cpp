@@ -253,10 +253,7 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter) {
-  auto refuse = [&](std::string_view why) {
-    emitter.emit(range, BadRange, why);
-    return std::nullopt;
-  };
+  auto refuse = [&](std::string_view why) { return emitter.refuse(range, BadRange, why); };
   if (!upper) return refuse("has no end; levels need one");
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();

@@ -1,5 +1,3 @@
-#include "compiler/lower/digest.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/lower/lower.h"
 #include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
 

@@ -7,7 +7,6 @@
 #include "compiler/survey/grid_lints.h"
 #include "compiler/survey/published.h"
 #include "compiler/survey/terms.h"
-#include "compiler/survey/values.h"
 
 namespace expc::lower {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/lower/digest.h"
 #include "compiler/lower/lower.h"
 #include "compiler/survey/terms.h"
 #include "compiler/survey/values.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/parse/place.h"
+#include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/tokens.h"
 
 namespace expc::lsp {

@@ -1,34 +1,24 @@
 // What is wrong in a document.
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <set>
 
-#include "compiler/diag/render.h"
 #include "compiler/lsp/features.h"
-#include "compiler/lsp/library.h"
 
 namespace expc::lsp {
 namespace {
 
 constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left out
 
-/// Kinds that are about something that is there without use.
+/// Whether a kind is about something that is there without use.
 bool isUnnecessary(diag::Kind kind) {
-  switch (kind) {
-    case diag::Kind::UselessCoalesce:
-    case diag::Kind::UnusedParameter:
-    case diag::Kind::MeasuredTwice:
-    case diag::Kind::UnusedDesign:
-    case diag::Kind::UnusedReference:
-    case diag::Kind::UnusedSetting:
-    case diag::Kind::UselessRule:
-    case diag::Kind::LevelNeverOccurs:
-      return true;
-    default:
-      return false;
-  }
+  using enum diag::Kind;
+  static constexpr diag::Kind kUseless[] = {UselessCoalesce, UnusedParameter, MeasuredTwice, UnusedDesign,
+                                            UnusedReference, UnusedSetting,   UselessRule,   LevelNeverOccurs};
+  return llvm::is_contained(kUseless, kind);
 }
 
 void reachable(const load::Module* module, std::set<const load::Module*>& seen) {

@@ -2,8 +2,6 @@
 
 #include "compiler/lsp/facts.h"
 
-#include "compiler/expand/walk.h"
-
 namespace expc::lsp {
 namespace {
 
@@ -34,13 +32,11 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   const select::Selected whole = select::Selected::whole(study);
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
-  PointCounts counts;
-  for (const check::Factor& factor : study.factors) counts.levels.emplace_back(factor.levels.size());
+  PointCounts counts{lower::Seen(*space)};
   expand::Walker walker(*space, {});
   const expand::Space::End end = walker.run([&](expand::Levels point) {
     ++counts.points;
-    for (size_t factor = 0; factor < point.size(); ++factor)
-      if (point[factor] < counts.levels[factor].size()) ++counts.levels[factor][point[factor]];
+    counts.seen.add(point);
     return true;
   });
   if (end != expand::Space::End::Done) return std::nullopt;

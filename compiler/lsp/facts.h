@@ -3,17 +3,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "compiler/lsp/workspace.h"
+#include "compiler/survey/grid_lints.h"
 
 namespace expc::lsp {
 
 /// How many points a study has, and how many of them each level of a factor.
 struct PointCounts {
+  lower::Seen seen;
   uint64_t points = 0;
-  uint64_t product = 0;                       // before the rules
-  std::vector<std::vector<uint64_t>> levels;  // by factor and level
+  uint64_t product = 0;  // before the rules
 };
 
 /// The combinations of levels before the rules; UINT64_MAX where they are more.

@@ -199,7 +199,8 @@ class Hover {
     std::string text;
     constexpr size_t kMost = 12;
     for (size_t at = 0; at < factor.levels.size() && at < kMost; ++at)
-      text += fmt::format("{}`{}` ({})", text.empty() ? "" : ", ", factor.levels[at].label, counts->levels[index][at]);
+      text +=
+          fmt::format("{}`{}` ({})", text.empty() ? "" : ", ", factor.levels[at].label, counts->seen.count(index, at));
     if (factor.levels.size() > kMost) text += ", …";
     page.fact(fmt::format("{} levels (points of {})", factor.levels.size(), counts->points), text);
     if (factor.baseline) page.code("baseline", factor.levels[*factor.baseline].label);

@@ -1,7 +1,5 @@
 // Where names are declared and used.
 
-#include <llvm/ADT/StringExtras.h>
-
 #include <set>
 #include <tuple>
 
@@ -60,16 +58,6 @@ bool canRename(const Names& names, const Symbol& symbol) {
     default:
       return false;
   }
-}
-
-bool isName(const std::string& text) {
-  if (text.empty() || text.size() > 200 || (!llvm::isAlpha(text[0]) && text[0] != '_')) return false;
-  for (const char sign : text)
-    if (!llvm::isAlnum(sign) && sign != '_') return false;
-  for (uint8_t token = static_cast<uint8_t>(parse::Token::Import); token <= static_cast<uint8_t>(parse::Token::False);
-       ++token)
-    if (parse::spelling(static_cast<parse::Token>(token)) == text) return false;
-  return true;
 }
 
 /// What else a study calls by the name.
@@ -148,7 +136,7 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
     return llvm::createStringError(
         "a " + std::string(toString(symbol->kind)) +
         " is renamed by hand: other files, results and command lines may call it by its name");
-  if (!isName(name))
+  if (!parse::isName(name))
     return llvm::createStringError("'" + clean(name) +
                                    "' is no name: letters, digits and _, and no word of the language");
   if (name != symbol->name && taken(names, *symbol, name))

@@ -2,28 +2,12 @@
 
 #include "compiler/lsp/server.h"
 
-#include <fmt/format.h>
-
 #include <system_error>
 
 #include "runtime/plan/json.h"
 
 namespace expc::lsp {
 namespace {
-
-class ProtocolError : public llvm::ErrorInfo<ProtocolError> {
- public:
-  static char ID;
-  ProtocolError(ErrorCode code, std::string text) : code_(code), text_(std::move(text)) {}
-  void log(llvm::raw_ostream& out) const override { out << text_; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-  ErrorCode code() const { return code_; }
-
- private:
-  ErrorCode code_;
-  std::string text_;
-};
-char ProtocolError::ID = 0;
 
 bool isId(const llvm::json::Value& value) {
   return value.kind() == llvm::json::Value::String || value.kind() == llvm::json::Value::Number;
@@ -55,7 +39,7 @@ bool offersUtf8(const llvm::json::Object& capabilities) {
 }  // namespace
 
 llvm::Error protocolError(ErrorCode code, const std::string& text) {
-  return llvm::make_error<ProtocolError>(code, text);
+  return llvm::createStringError(std::error_code(code, std::generic_category()), text);
 }
 
 Server::Server(load::FileSystem disk, std::string library, std::string version, Send send)
@@ -145,13 +129,11 @@ void Server::answer(const llvm::json::Value& id, Result result) {
   if (result) return send_(llvm::json::Object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(*result)}});
   int code = kRequestFailed;
   std::string text;
-  llvm::handleAllErrors(
-      result.takeError(),
-      [&](const ProtocolError& error) {
-        code = error.code();
-        text = error.message();
-      },
-      [&](const llvm::ErrorInfoBase& error) { text = error.message(); });
+  llvm::handleAllErrors(result.takeError(), [&](const llvm::ErrorInfoBase& error) {
+    const std::error_code own = error.convertToErrorCode();
+    if (own.category() == std::generic_category()) code = own.value();
+    text = error.message();
+  });
   fail(id, code, clean(text));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "compiler/parse/cst.h"
 #include "compiler/parse/reporter.h"
 
@@ -11,5 +13,21 @@ constexpr size_t kMaxNesting = 200;
 /// Parses with the generated parser, starting at the rule of a whole file. Reports syntax errors; the tree holds what
 /// was read, with broken statements marked. This is the only door to ANTLR; no exception leaves it.
 Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter);
+
+// ---- where the grammar stands in the middle of a file, for what is proposed there
+
+/// What the parser was reading when the text ended.
+struct Place {
+  struct Open {
+    Rule rule;
+    uint32_t begin;  // of its first token; where the text ends if there is none yet
+  };
+  std::vector<Open> rules;      // from the innermost outwards
+  std::vector<Token> expected;  // what may come next; empty in a statement that
+                                // cannot be understood
+};
+
+/// Reads the text before `end` as a file. What is wrong before is passed over as it is when a file is checked.
+Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_t end);
 
 }  // namespace expc::parse

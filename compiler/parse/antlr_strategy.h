@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/antlr_tokens.h"
 #include "compiler/parse/blocks.h"
-#include "compiler/parse/place.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {

@@ -1,5 +1,7 @@
 #include "compiler/parse/cst.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -18,6 +20,11 @@ Token tokenOf(std::string_view text) {
   const auto* found = std::ranges::find(kSpellings, text);
   return text.empty() || found == std::end(kSpellings) ? Token::Identifier
                                                        : static_cast<Token>(found - std::begin(kSpellings));
+}
+
+bool isName(std::string_view text) {
+  const auto inName = [](unsigned char sign) { return sign == '_' || llvm::isAlnum(sign); };
+  return !text.empty() && !llvm::isDigit(text[0]) && std::ranges::all_of(text, inName) && !isReserved(tokenOf(text));
 }
 
 }  // namespace expc::parse

@@ -89,6 +89,9 @@ std::string_view spelling(Token token);
 /// The token that is written so; Identifier for a word that is none of the grammar's.
 Token tokenOf(std::string_view text);
 
+/// Whether a declaration can be called so: one word that is none of the language's.
+bool isName(std::string_view text);
+
 constexpr uint32_t kNone = UINT32_MAX;
 
 /// A rule or a token of the input. Children form a list through `next`.

@@ -14,8 +14,7 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
                                    diag::Emitter& emitter) {
   if (text.size() > kMaxFileSize) {
     source::FileId file = sources.add(std::move(name), "");
-    emitter.emit({file, 0, 0}, FileTooLarge, kMaxFileSize);
-    return std::nullopt;
+    return emitter.refuse({file, 0, 0}, FileTooLarge, kMaxFileSize);
   }
   source::FileId file = sources.add(std::move(name), std::move(text));
   std::string_view all = sources.text(file);

@@ -21,8 +21,7 @@ std::string quote(std::string_view text) {
 bool Reporter::counts(uint32_t at) {
   if (exhausted()) return false;
   if (++count_ <= limit_) return true;
-  emitter_.emit({file_, at, at}, TooManyErrors, limit_);
-  return false;
+  return emitter_.refuse({file_, at, at}, TooManyErrors, limit_);
 }
 
 std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std::string& expected,

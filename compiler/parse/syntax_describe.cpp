@@ -1,12 +1,10 @@
-#include "compiler/parse/syntax_describe.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "compiler/diag/names.h"
 #include "compiler/language/words.h"
-#include "compiler/parse/blocks.h"
+#include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse {
 

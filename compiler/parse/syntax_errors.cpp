@@ -5,9 +5,6 @@
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
 #include "compiler/language/words.h"
-#include "compiler/parse/blocks.h"
-#include "compiler/parse/syntax_describe.h"
-#include "compiler/parse/syntax_hints.h"
 
 namespace expc::parse {
 

@@ -4,9 +4,11 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/blocks.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/reporter.h"
 
@@ -46,5 +48,17 @@ void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const S
 
 /// Characters that begin no token.
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end);
+
+// ---- parts of these messages
+
+/// "a level set, such as { a, b } or 1..4,": what could stand at a place; ends in a comma where a sentence that goes on
+/// needs one.
+std::string describeExpected(const Situation& situation);
+
+/// "a statement of a study (workload, …)"
+std::string describeStatements(const Block& block);
+/// What a common slip, or a habit of another language, was meant to be: "; a range is written 1..4". "" for none.
+/// `file` is the whole text.
+std::string hint(std::string_view file, const Situation& situation);
 
 }  // namespace expc::parse

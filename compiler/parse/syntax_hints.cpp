@@ -1,7 +1,6 @@
-#include "compiler/parse/syntax_hints.h"
-
 #include "compiler/diag/closest.h"
 #include "compiler/language/words.h"
+#include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse {
 

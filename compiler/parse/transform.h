@@ -2,8 +2,7 @@
 
 // Turns the concrete tree into the syntax tree of ast.h: one file for each group of constructs
 // (transform_expressions.cpp, transform_types.cpp, transform_declarations.cpp, transform_workloads.cpp,
-// transform_studies.cpp, transform_criteria.cpp, transform_presets.cpp). Statements
-// with a syntax error are left out.
+// transform_studies.cpp). Statements with a syntax error are left out.
 
 #include <optional>
 #include <string>

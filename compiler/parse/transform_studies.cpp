@@ -124,4 +124,92 @@ void Transform::read(uint32_t index, ast::DesignSetting& out) {
   for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
 }
 
+void Transform::read(uint32_t index, ast::CriterionDecl& out) {
+  for (uint32_t part : children(index, Rule::Quantifier)) add(part, out.quantifiers);
+  claim(child(index, Rule::Claim), out);
+  out.confidence = expressionIn(index, Rule::Sum);
+  if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
+}
+
+void Transform::read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
+
+void Transform::read(uint32_t index, ast::Quantifier& out) {
+  out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
+  out.factors = factorNames(index);
+  out.where = expressionIn(index, Rule::Condition);
+  out.all = out.factors.empty();  // `forall *`, `forall where COND`
+  if (out.all && !has(index, Token::Star) && !out.where)
+    reporter_.syntaxError(out.range, fmt::format("the names of factors, '*' or 'where' after '{}'", text(index)));
+}
+
+void Transform::claim(uint32_t index, ast::CriterionDecl& criterion) {
+  const std::vector<uint32_t> sums = children(index, Rule::Sum);
+  criterion.claim_range = range(index);
+  criterion.infeasible = sums.empty();
+  if (criterion.infeasible) return;
+  criterion.subject = expression(sums[0]);
+  if (const uint32_t reference = child(index, Rule::Name); reference != kNone) {
+    criterion.like = qualifiedName(reference);
+    if (sums.size() == 2) criterion.like_within = expression(sums[1]);
+    return;
+  }
+  if (sums.size() > 2) {
+    criterion.band_low = expression(sums[1]);
+    criterion.band_high = expression(sums[2]);
+    if (sums.size() == 4) criterion.give = expression(sums[3]);
+    return;
+  }
+  criterion.bound = expression(sums[1]);
+  criterion.relation = operatorOf(node(node(child(index, Rule::Relation)).child).token);
+}
+
+void Transform::read(uint32_t index, ast::PresetDecl& out) {
+  for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
+    take(item, Rule::OnlyClause, out.only);
+    take(item, Rule::CriteriaClause, out.claims);
+    take(item, Rule::CriterionDecl, out.criteria);
+    // `design { … }` merges into the study's, `design.timed.repeat = 20` sets one thing of it.
+    const bool block = child(item, Rule::DesignBody) != kNone;
+    if (block) add(item, out.designs);
+    if (isRule(item, Rule::Assignment) || (isRule(item, Rule::PresetDesign) && !block))
+      out.assignments.push_back(assignment(item));
+  }
+}
+
+void Transform::read(uint32_t index, ast::OnlyClause& out) {
+  out.factor = factorName(child(index, Rule::FactorName));
+  out.levels = levels(child(index, Rule::Value));
+}
+
+void Transform::read(uint32_t index, ast::CriteriaClause& out) {
+  using Which = ast::CriteriaClause::Which;
+  out.keep = has(index, Token::Keep);
+  out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
+  if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+  if (out.keep && out.which == Which::All)
+    reporter_.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
+}
+
+/// `index` is an assignment, an assigned or a presetDesign that is one: parts, '=' and a value.
+ast::Assignment Transform::assignment(uint32_t index) {
+  ast::Assignment out;
+  out.range = range(index);
+  for (uint32_t part : children(index)) {
+    if (isToken(part, Token::Assign)) break;
+    if (isToken(part, Token::Dot)) continue;
+    out.target.parts.push_back(isRule(part, Rule::FactorName) ? factorName(part) : identifier(part));
+  }
+  out.target.range = source::join(out.target.parts.front().range, out.target.parts.back().range);
+  out.value = expression(child(index, Rule::Value));
+  return out;
+}
+
+std::vector<ast::Assignment> Transform::wholeAssignments() {
+  std::vector<ast::Assignment> out;
+  if (tree_.nodes.empty() || broken(0)) return out;
+  for (uint32_t one : children(0))
+    if (isRule(one, Rule::Assigned) || isRule(one, Rule::Assignment)) out.push_back(assignment(one));
+  return out;
+}
+
 }  // namespace expc::parse

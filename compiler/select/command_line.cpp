@@ -40,19 +40,16 @@ bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::String
 /// A level for each assignment; false after a report.
 bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
             std::vector<std::optional<unsigned>>& levels) {
-  if (assignment.target.parts.size() != 1) {
-    scope.emitter.emit({}, BadPoint, text, "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
-    return false;
-  }
-  const int factor = scope.factor(assignment.target.parts[0]);
-  if (factor < 0) return false;
-  const auto level = scope.level(*assignment.value, static_cast<unsigned>(factor), "the level");
+  if (assignment.target.parts.size() != 1)
+    return scope.emitter.refuse({}, BadPoint, text,
+                                "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+  const auto factor = scope.factor(assignment.target.parts[0]);
+  const auto level = factor ? scope.level(*assignment.value, *factor, "the level") : std::nullopt;
   if (!level) return false;
-  if (levels[factor] && *levels[factor] != *level) {
-    scope.emitter.emit({}, BadPoint, text, fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
-    return false;
-  }
-  levels[factor] = *level;
+  if (levels[*factor] && *levels[*factor] != *level)
+    return scope.emitter.refuse({}, BadPoint, text,
+                                fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
+  levels[*factor] = *level;
   return true;
 }
 
@@ -61,27 +58,22 @@ bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const s
 std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
                                              const std::string& text, diag::Emitter& emitter) {
   source::SourceManager& sources = *program.sources;
-  if (text.find('=') == std::string::npos) {
-    emitter.emit({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
-    return std::nullopt;
-  }
+  if (text.find('=') == std::string::npos)
+    return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
   Names names(program, study, emitter);
   const auto [name, value] = llvm::StringRef(text).split('=');
-  if (lacksQuotes(names.scope(), name.str(), value)) {
-    emitter.emit({}, BadOverride, text,
-                 fmt::format("a string stands in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(),
-                             value.trim('\'').str()));
-    return std::nullopt;
-  }
+  if (lacksQuotes(names.scope(), name.str(), value))
+    return emitter.refuse({}, BadOverride, text,
+                          fmt::format("a string stands in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(),
+                                      value.trim('\'').str()));
   const auto file = parse::load(sources, "-D", text, emitter);
   auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
   if (!setting) return std::nullopt;
   if (setting->several) {
     const size_t equals = text.find('=') + 1;
-    emitter.emit({}, BadOverride, text,
-                 fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
-                             text.substr(0, equals), text.substr(equals)));
-    return std::nullopt;
+    return emitter.refuse({}, BadOverride, text,
+                          fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
+                                      text.substr(0, equals), text.substr(equals)));
   }
   ast::PresetDecl preset;
   preset.range = setting->assignment.target.range;
@@ -104,10 +96,9 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
                                                                  diag::Emitter& emitter) {
   std::vector<std::optional<unsigned>> levels(study.factors.size());
   if (text.find_first_not_of(' ') == std::string::npos) return levels;
-  if (text.find('=') == std::string::npos) {
-    emitter.emit({}, BadPoint, text, "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
-    return std::nullopt;
-  }
+  if (text.find('=') == std::string::npos)
+    return emitter.refuse({}, BadPoint, text,
+                          "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
   // After a blank a factor in lockstep could be the arguments of the level before it; as expc shows a point, it is not.
   std::string separated = text;
   for (const check::Factor& factor : study.factors)

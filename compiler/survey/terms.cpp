@@ -1,7 +1,5 @@
 #include "compiler/survey/terms.h"
 
-#include <fmt/format.h>
-
 #include <cassert>
 
 #include "runtime/plan/plan_words.h"
