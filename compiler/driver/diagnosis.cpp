@@ -4,6 +4,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
 #include "runtime/report/document_text.h"
+#include "runtime/report/records_json.h"
 #include "runtime/store/store.h"
 
 namespace expc::driver {
