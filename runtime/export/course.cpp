@@ -50,9 +50,10 @@ std::string stayText(const Stay& stay) {
 }
 
 Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
+  const std::string started = timeText({one.started});
   const std::string& side = sides[one.side];
   const std::string &worker_build = one.build, &data_digest = one.data;
-  Object object = EXPC_FIELDS(one.started, side, one.session, one.host, worker_build, data_digest);
+  Object object = EXPC_FIELDS(started, side, one.session, one.host, worker_build, data_digest);
   if (one.n > 0) {
     object["n"] = one.n;
     object["median"] = report::json(one.median);
