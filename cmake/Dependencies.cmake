@@ -26,7 +26,6 @@ target_include_directories(expc_llvm SYSTEM INTERFACE "${EXPC_LLVM_ROOT}/include
 target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMANGLE} ZLIB::ZLIB ${EXPC_ZSTD} ${EXPC_TINFO} Threads::Threads ${CMAKE_DL_LIBS} expc_random)
 
 find_library(EXPC_HWLOC hwloc REQUIRED)
-include(Arrow)
 include(Antlr)
 # What the metrics of commands are read with.
 find_library(EXPC_PCRE2 pcre2-8 REQUIRED)

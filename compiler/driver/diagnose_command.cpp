@@ -16,6 +16,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
 #include "runtime/report/document_text.h"
+#include "runtime/report/records_json.h"
 
 namespace expc::driver {
 namespace {

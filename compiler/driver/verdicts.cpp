@@ -19,6 +19,7 @@
 #include "runtime/report/draw.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/sections.h"
@@ -38,7 +39,7 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
     const auto found = analysis::attributePair(plan, judgement, results, treated, baseline);
     if (!found) continue;
     parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
-    explained.push_back(report::attributionJson(*found));
+    explained.push_back(report::json(*found));
   }
   const size_t lacking = pairs->size() - explained.size();
   if (lacking > 0)

@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/result_json.h"
+#include "runtime/report/records_json.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::exports {
@@ -50,18 +49,16 @@ std::string stayText(const Stay& stay) {
   return text + ", worker " + stay.build;
 }
 
-Object stayJson(const std::vector<std::string>& sides, const Stay& stay) {
-  Object object{{"started", timeText({stay.started})},
-                {"side", plan::jsonText(sides[stay.side])},
-                {"session", stay.session},
-                {"host", plan::jsonText(stay.host)},
-                {"worker_build", plan::jsonText(stay.build)},
-                {"data_digest", plan::jsonText(stay.data)}};
-  if (stay.n > 0) {
-    object["n"] = stay.n;
-    object["median"] = report::numberJson(stay.median);
+Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
+  const std::string started = timeText({one.started});
+  const std::string& side = sides[one.side];
+  const std::string &worker_build = one.build, &data_digest = one.data;
+  Object object = EXPC_FIELDS(started, side, one.session, one.host, worker_build, data_digest);
+  if (one.n > 0) {
+    object["n"] = one.n;
+    object["median"] = report::json(one.median);
   } else {
-    object["reason"] = plan::jsonText(stay.reason);
+    object["reason"] = report::json(one.reason);
   }
   return object;
 }
@@ -85,44 +82,33 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
   for (size_t i = 0; i < course.changes.size(); ++i) {
     const auto [at, p] = course.changes[i];
     const double before = level(course, i), after = level(course, i + 1);
-    Object change{{"at", static_cast<int64_t>(at)},
-                  {"before", report::numberJson(before)},
-                  {"after", report::numberJson(after)},
-                  {"worse", nullptr},
-                  {"p", p}};
+    std::optional<bool> worse;
+    if (course.better) worse = (*course.better == plan::Direction::Lower) == (after > before);
     report::Paragraph line{.text = fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p),
                            .word = "changed:",
                            .style = "open",
                            .depth = 1};
-    if (course.better) {
-      const bool worse = (*course.better == plan::Direction::Lower) == (after > before);
-      line.word = worse ? "worse:" : "better:";
-      line.style = worse ? "fail" : "pass";
-      change["worse"] = worse;
+    if (worse) {
+      line.word = *worse ? "worse:" : "better:";
+      line.style = *worse ? "fail" : "pass";
     }
     lines.push_back(std::move(line));
     lines.push_back({.text = "between " + stayText(course.stays[at - 1]), .depth = 2});
     lines.push_back({.text = "and " + stayText(course.stays[at]), .depth = 2});
-    changes.push_back(std::move(change));
+    changes.push_back(EXPC_FIELDS(at, before, after, worse, p));
   }
-  if (shown) std::ranges::move(lines, std::back_inserter(section.lines));
+  if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  section.json.push_back(Object{{"metric", plan::jsonText(course.metric)},
-                                {"label", plan::jsonText(course.label)},
-                                {"unit", plan::jsonText(course.unit)},
-                                {"environment_class", plan::jsonText(course.environment_class)},
-                                {"p", course.p},
-                                {"stays", std::move(stays)},
-                                {"changes", std::move(changes)},
-                                {"lost", std::move(lost)}});
+  section.json.push_back(
+      EXPC_FIELDS(course.metric, course.label, course.unit, course.environment_class, course.p, stays, changes, lost));
 }
 
 }  // namespace
 
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
                    bool all) {
-  Section section{"courses"};
+  Section section{{"courses"}};
   size_t changed = 0, without = 0, quiet = 0;
   for (const Course& course : courses) {
     const bool shown = all || !course.changes.empty() || !course.lost.empty();
@@ -131,7 +117,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
     quiet += !shown;
     add(section, sides, course, shown);
   }
-  section.rest = fmt::format(
+  section.part.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}",
       changed, courses.size(), analysis::formatConfidence(analysis::kConfidence),
       without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",

@@ -6,6 +6,7 @@
 
 #include "runtime/export/tables.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/result_json.h"
 
 namespace expc::exports {
@@ -17,7 +18,7 @@ struct JsonValue {
   void operator()(std::monostate) const {}
   void operator()(std::string_view text) const { out.attribute(name, plan::jsonText(text)); }
   void operator()(int64_t value) const { out.attribute(name, value); }
-  void operator()(double value) const { out.attribute(name, report::numberJson(value)); }
+  void operator()(double value) const { out.attribute(name, report::json(value)); }
   void operator()(bool value) const { out.attribute(name, value); }
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
 };
@@ -49,15 +50,13 @@ class JsonSink : public Sink {
   bool first_ = true;
 };
 
+}  // namespace
+
 llvm::json::Array described(const std::vector<Column>& columns) {
   llvm::json::Array array;
-  for (const Column& column : columns)
-    array.push_back(llvm::json::Object{
-        {"name", plan::jsonText(column.name)}, {"type", std::string(toString(column.type))}, {"what", column.what}});
+  for (const Column& column : columns) array.push_back(EXPC_FIELDS(column.name, column.type, column.what));
   return array;
 }
-
-}  // namespace
 
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const llvm::json::Value columns =

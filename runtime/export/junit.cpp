@@ -55,9 +55,9 @@ std::string testCase(const Source& source, const analysis::CriterionResult& resu
   const plan::Criterion* criterion = report::criterionOf(source.plan, result);
   if (!criterion) return "";
   std::string lines = criterion->text + "\n";
-  for (const report::VerdictLine& line :
-       report::verdictLines(source.plan, source.judgement, source.results, *criterion, result))
-    lines += line.label + ": " + line.text + "\n";
+  for (const report::Fact& one :
+       report::verdictFacts(source.plan, source.judgement, source.results, *criterion, result))
+    lines += one.label + ": " + one.text + "\n";
   for (const auto& cell : result.cells) lines += report::cellLine(source.plan, *criterion, cell) + "\n";
   return testCase(source, result.name, analysis::meaningOf(result),
                   report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why), lines);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <utility>
+#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -35,27 +35,20 @@ std::string folded(const std::string& title, const std::string& rest, const std:
                                     rest.empty() ? "" : ": " + markdownText(rest), body);
 }
 
-std::string sentence(const report::Paragraph& one) {
-  const std::string of = one.of.empty() ? "" : "**" + markdownText(one.of) + "**";
-  return fmt::format("{}{}{}{}{}", markdownText(one.word), one.word.empty() ? "" : " ", of,
-                     of.empty() || one.text.empty() ? "" : ": ", markdownText(one.text));
-}
-
-/// Blocks of a report in Markdown.
+/// Blocks of a report in Markdown: sentences are a list, and what has tables is folded.
 class MarkdownRenderer {
  public:
-  std::string operator()(const report::Paragraph& paragraph) const {
-    return paragraph.shown == report::Shown::OnPage ? "" : sentence(paragraph) + "\n\n";
+  std::string operator()(const report::Paragraph& one) const {
+    if (one.shown == report::Shown::OnPage) return "";
+    const std::string of = one.of.empty() ? "" : "**" + markdownText(one.of) + "**";
+    return fmt::format("{:{}}- {}{}{}{}{}\n", "", 2 * one.depth, markdownText(one.word), one.word.empty() ? "" : " ",
+                       of, of.empty() || one.text.empty() ? "" : ": ", markdownText(one.text));
   }
 
-  std::string operator()(const report::Described& block) const {
+  std::string operator()(const report::Facts& facts) const {
     std::string out;
-    if (!block.title.empty())
-      out = fmt::format("\n{}{}:\n\n", markdownText(block.title),
-                        block.rest.empty() ? "" : " (" + markdownText(block.rest) + ")");
-    for (const report::Paragraph& one : block.lines)
-      out += fmt::format("{:{}}- {}\n", "", 2 * one.depth, sentence(one));
-    return block.lines.empty() ? out : out + "\n";
+    for (const report::Fact& one : facts.facts) out += "- " + markdownText(one.label + ": " + one.text) + "\n";
+    return out;
   }
 
   std::string operator()(const report::Table& table) const {
@@ -74,15 +67,23 @@ class MarkdownRenderer {
   std::string operator()(const report::Figures&) const { return ""; }
 
   std::string operator()(const report::Part& part) const {
-    return folded(part.title, part.about(), (*this)(part.blocks));
+    const std::string body = (*this)(part.blocks);
+    if (!std::ranges::all_of(part.blocks, isSentence)) return folded(part.title, part.about(), body);
+    return fmt::format("\n{}{}:\n\n{}", markdownText(part.title),
+                       part.rest.empty() ? "" : " (" + markdownText(part.rest) + ")", body);
   }
 
   std::string operator()(const std::vector<report::Block>& blocks) const {
     std::string out;
-    for (const report::Block& block : blocks)
-      out += std::visit(*this, static_cast<const report::Block::variant&>(block));
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      out += std::visit(*this, static_cast<const report::Block::variant&>(blocks[i]));
+      if (isSentence(blocks[i]) && (i + 1 == blocks.size() || !isSentence(blocks[i + 1]))) out += '\n';
+    }
     return out;
   }
+
+ private:
+  static bool isSentence(const report::Block& block) { return std::holds_alternative<report::Paragraph>(block); }
 };
 
 std::string verdicts(const Source& source) {
@@ -91,9 +92,9 @@ std::string verdicts(const Source& source) {
     const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion) continue;
     std::string explanation;
-    for (const report::VerdictLine& line :
-         report::verdictLines(source.plan, source.judgement, source.results, *criterion, result))
-      explanation += (explanation.empty() ? "" : "<br>") + markdownText(line.label + ": " + line.text);
+    for (const report::Fact& one :
+         report::verdictFacts(source.plan, source.judgement, source.results, *criterion, result))
+      explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
     out += row({std::string(analysis::meaningOf(result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
@@ -114,10 +115,8 @@ std::string study(const Source& source) {
                                        .blocks = {report::criterionCells(source.plan, *criterion, result)}});
   for (const plan::Table& one : source.plan.tables)
     blocks.push_back(report::tableBlock(source.plan, source.judgement, one));
-  for (report::Block& comparison : report::comparisonParts(source.plan, source.judgement))
-    blocks.push_back(std::move(comparison));
-  for (report::Described& missing : report::missingRemarks(source.plan, source.judgement, source.results))
-    blocks.emplace_back(std::move(missing));
+  append(blocks, report::comparisonParts(source.plan, source.judgement));
+  append(blocks, report::missingRemarks(source.plan, source.judgement, source.results));
   out += MarkdownRenderer()(blocks);
   return out + fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));
 }
@@ -144,10 +143,11 @@ std::string markdownText(std::string_view text) {
 std::string markdown(const Document& document) {
   std::string out =
       fmt::format("### {} {}\n", analysis::meaningOf(document.outcome).markdown, markdownText(document.title));
-  for (const report::Part& part : partsOf(document))
-    out += part.folded
-               ? MarkdownRenderer()(part)
-               : fmt::format("\n**{}** {}\n\n{}", part.title, markdownText(part.rest), MarkdownRenderer()(part.blocks));
+  for (const report::Part& part : partsOf(document)) {
+    const std::string body = MarkdownRenderer()(part.blocks);
+    out += part.folded ? folded(part.title, part.rest, body)
+                       : fmt::format("\n**{}** {}\n\n{}", part.title, markdownText(part.rest), body);
+  }
   return out;
 }
 

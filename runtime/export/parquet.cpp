@@ -1,51 +1,57 @@
 #include "runtime/export/parquet.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include "runtime/base/process.h"
-#include "runtime/export/parquet/module.h"
+#include "runtime/export/csv.h"
+#include "runtime/export/json.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
+#include "runtime/report/python.h"
+#include "runtime/report/records_json.h"
 
 namespace expc::exports {
 namespace {
 
-/// The module's function. It lies beside this program, and stays open once it was asked for.
-llvm::Expected<ParquetEntry> openModule() {
-  std::error_code unknown;
-  const auto path = base::programFolder() / kParquetModule;
-  if (!std::filesystem::exists(path, unknown))
-    return llvm::createStringError(
-        fmt::format("this expc was built without Parquet ({} is missing); run tools/setup and build it again, or write "
-                    "--format csv",
-                    path.string()));
-  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
-  if (!entry)
-    return llvm::createStringError(fmt::format(
-        "{} cannot be opened: {}; it needs pyarrow (`pip install 'expc[parquet]'`)", path.string(), dlerror()));
-  return reinterpret_cast<ParquetEntry>(entry);
-}
+/// What assets/write_parquet.py reads: the columns in one line, then CSV.
+class DescribedCsv : public CsvSink {
+ public:
+  explicit DescribedCsv(llvm::raw_ostream& out) : CsvSink(out), out_(out) {}
+  void begin(std::string_view table, const std::vector<Column>& columns) override {
+    const std::string_view schema = kSchema;
+    llvm::json::Object about = EXPC_FIELDS(schema, table);
+    about["columns"] = described(columns);
+    out_ << plan::canonicalJson(std::move(about)) << '\n';
+    CsvSink::begin(table, columns);
+  }
+
+ private:
+  llvm::raw_ostream& out_;
+};
 
 }  // namespace
 
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
-  auto entry = openModule();
-  if (!entry) return entry.takeError();
+  constexpr const char* kLacking =
+      "it needs pyarrow (tools/setup, or `pip install 'expc[parquet]'` where pip installed expc); --format csv does "
+      "without";
+  std::string way_out = "; name another file with --to FILE";
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    const auto sink = (*entry)(temporary);
-    write(*sink);
-    const std::string problem = sink->problem();
-    return problem.empty() ? llvm::Error::success() : llvm::createStringError(fmt::format("{}: {}", path, problem));
+    const auto feed = [&](llvm::raw_ostream& in) {
+      DescribedCsv sink(in);
+      write(sink);
+    };
+    llvm::Error failed = report::runPython(report::assets::parquetScript(), {temporary}, feed, kLacking);
+    if (!failed) return failed;
+    const std::string why = llvm::toString(std::move(failed));
+    if (why == kLacking) way_out = "";
+    return llvm::createStringError(fmt::format("{}: {}", path, why));
   });
   if (!error) return error;
-  return llvm::createStringError(
-      fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
+  return llvm::createStringError(fmt::format("cannot write {}{}", llvm::toString(std::move(error)), way_out));
 }
 
 }  // namespace expc::exports

@@ -18,8 +18,8 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/remarks.h"
-#include "runtime/report/result_json.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
@@ -86,17 +86,17 @@ std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides)
 /// Each with what the sides say of it: of `every` side with its estimates, else of the last where that changed.
 Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
   constexpr size_t kListed = 8;
-  Section section{"verdicts"};
+  Section section{{"verdicts"}};
   for (const Claim& claim : claims) {
-    const std::string fate(fateText(claim.fate()));
+    const std::string_view became = fateText(claim.fate());
     const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
-    section.lines.push_back({.text = claim.criterion.text,
-                             .word = every ? fate : words,
-                             .style = every             ? analysis::meaningOf(claim.fate()).style
-                                      : claim.lost()    ? "fail"
-                                      : claim.changed() ? "open"
-                                                        : "",
-                             .of = claim.criterion.name});
+    section.say({.text = claim.criterion.text,
+                 .word = every ? std::string(became) : words,
+                 .style = every             ? analysis::meaningOf(claim.fate()).style
+                          : claim.lost()    ? "fail"
+                          : claim.changed() ? "open"
+                                            : "",
+                 .of = claim.criterion.name});
     llvm::json::Array all;
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.why(i);
@@ -104,23 +104,18 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       if (claim.results[i])
         for (const auto& cell : claim.results[i]->cells) cells.push_back(report::cellLine(plan, claim.criterion, cell));
       if (every || (claim.changed() && i + 1 == sides.size()))
-        section.lines.push_back(
-            {.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
-      for (size_t cell = 0; every && cell < cells.size() && cell < kListed; ++cell)
-        section.lines.push_back({.text = cells[cell], .depth = 2});
-      if (every && cells.size() > kListed)
-        section.lines.push_back({.text = fmt::format("… and {} more", cells.size() - kListed), .depth = 2});
-      all.push_back(Object{{"side", plan::jsonText(sides[i].name)},
-                           {"verdict", claim.verdict(i)},
-                           {"why", plan::jsonText(why)},
-                           {"cells", plan::jsonTexts(cells)}});
+        section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
+      std::vector<report::Block> lines;
+      for (const std::string& cell : cells) lines.emplace_back(report::Paragraph{.text = cell, .depth = 2});
+      report::shorten(lines, kListed, {.depth = 2});
+      if (every) append(section.part.blocks, std::move(lines));
+      const std::string &side = sides[i].name, verdict = claim.verdict(i);
+      all.push_back(EXPC_FIELDS(side, verdict, why, cells));
     }
-    section.json.push_back(Object{{"name", plan::jsonText(claim.criterion.name)},
-                                  {"text", plan::jsonText(claim.criterion.text)},
-                                  {"became", fate},
-                                  {"changed", claim.changed()},
-                                  {"lost", claim.lost()},
-                                  {"sides", std::move(all)}});
+    const bool changed = claim.changed(), lost = claim.lost();
+    Object object = EXPC_FIELDS(claim.criterion.name, claim.criterion.text, became, changed, lost);
+    object["sides"] = std::move(all);
+    section.json.push_back(std::move(object));
   }
   return section;
 }
@@ -158,13 +153,13 @@ std::string daysOf(const Side& side) {
 }
 
 /// Machine, build, program and data, days: what they differ in beside their values.
-Section differences(const Side& before, const Side& after) {
-  Section section{"differences"};
+Section differences(const Side& one, const Side& other) {
+  Section section{{.title = "differences", .folded = true}};
   const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
-    const std::string one = text(before), other = text(after);
-    if (one == other) return;
-    section.lines.push_back({.text = one + " → " + other, .of = what});
-    section.json.push_back(Object{{"what", what}, {"before", plan::jsonText(one)}, {"after", plan::jsonText(other)}});
+    const std::string before = text(one), after = text(other);
+    if (before == after) return;
+    section.say({.text = before + " → " + after, .of = what});
+    section.json.push_back(EXPC_FIELDS(what, before, after));
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
     add(what, [&](const Side& side) {
@@ -176,8 +171,7 @@ Section differences(const Side& before, const Side& after) {
   of("worker", [](const store::TrialKey& key) { return key.worker_build; });
   of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
   add("days", daysOf);
-  if (section.lines.size() > 1) section.rest = "what moved may come of any of these";
-  section.aside = true;
+  if (section.json.size() > 1) section.part.rest = "what moved may come of any of these";
   return section;
 }
 
@@ -186,9 +180,9 @@ Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
     return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
   };
-  Section section{"scope"};
+  Section section{{.title = "scope", .folded = true}};
   const auto say = [&](const std::string& text) {
-    section.lines.push_back({text});
+    section.say({text});
     section.json.push_back(plan::jsonText(text));
   };
   say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
@@ -201,7 +195,6 @@ Section scopeOf(const analysis::Sides& sides) {
         "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
         "one study with both as levels of a factor compares them inside blocks",
         analysis::kSessionsApart));
-  section.aside = true;
   return section;
 }
 
@@ -233,7 +226,10 @@ std::vector<Missing> missingOf(const plan::Plan& plan, const analysis::Judgement
 }
 
 Section missingSection(const std::vector<Missing>& missing, const char* rest) {
-  return {"missing", missing.empty() ? "" : rest, report::missingLines(missing), {}, report::missingJson(missing)};
+  Section section{{.title = "missing", .rest = missing.empty() ? "" : rest}};
+  append(section.part.blocks, report::missingLines(missing));
+  for (const Missing& one : missing) section.json.push_back(report::json(one));
+  return section;
 }
 
 // Values that moved.
@@ -268,27 +264,6 @@ report::Row rowOf(const Shift& shift, double margin) {
            {way}}};
 }
 
-Object shiftJson(const Shift& shift) {
-  return Object{{"subject", plan::jsonText(shift.subject)},
-                {"label", plan::jsonText(shift.label)},
-                {"comparison", shift.comparison},
-                {"unit", plan::jsonText(shift.unit)},
-                {"before", report::numberJson(shift.before)},
-                {"after", report::numberJson(shift.after)},
-                {"before_n", shift.before_n},
-                {"after_n", shift.after_n},
-                {"by", shift.ratio ? "ratio" : "difference"},
-                {"estimate", report::numberJson(shift.estimate)},
-                {"interval", report::intervalJson(shift.interval)},
-                {"p", shift.p},
-                {"moved", shift.moved},
-                {"tellable", shift.tellable},
-                {"by_session", shift.by_session},
-                {"undecided", shift.open},
-                {"worse", shift.worse ? llvm::json::Value(*shift.worse) : llvm::json::Value(nullptr)},
-                {"regression", shift.regression}};
-}
-
 /// "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few values".
 std::string summary(const analysis::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
@@ -307,20 +282,22 @@ std::string summary(const analysis::Sides& sides) {
 /// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
 Section values(const analysis::Sides& sides, double margin) {
   using Kind = report::Column::Kind;
-  Section section{"values", summary(sides)};
-  section.table.columns = {{"what", Kind::Label}, {"where", Kind::Label}, {"before"}, {"after"}, {"change"}, {"n"},
-                           {"", Kind::Words}};
-  section.table.most = report::kMostInMarkdown;  // a pull request and a terminal show the same
-  section.table.rest = "--format json has all";
+  report::Table table{
+      .columns =
+          {{"what", Kind::Label}, {"where", Kind::Label}, {"before"}, {"after"}, {"change"}, {"n"}, {"", Kind::Words}},
+      .most = report::kMostInMarkdown,  // a pull request and a terminal show the same
+      .rest = "--format json has all"};
+  Section section{{.title = "values", .rest = summary(sides)}};
   std::vector<const Shift*> moved;
   for (const Shift& shift : sides.shifts) {
-    section.json.push_back(shiftJson(shift));
+    section.json.push_back(report::json(shift));
     if (shift.moved || shift.apart) moved.push_back(&shift);
   }
   std::ranges::stable_sort(moved, {},
                            [](const Shift* one) { return std::tuple(!one->regression, one->apart, one->p); });
-  for (const Shift* shift : moved) section.table.rows.push_back(rowOf(*shift, margin));
-  section.table.all = section.table.rows.size();
+  for (const Shift* shift : moved) table.rows.push_back(rowOf(*shift, margin));
+  table.all = table.rows.size();
+  section.part.blocks.emplace_back(std::move(table));
   return section;
 }
 
@@ -340,33 +317,26 @@ Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims
 }  // namespace
 
 Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome)
-    : title("study " + plan.study + ": "),
-      outcome(outcome),
-      exit_code(analysis::meaningOf(outcome).exit_code),
-      json{{"schema", "expc.compare/2"},
-           {"study", plan::jsonText(plan.study)},
-           {"sides", plan::jsonTexts(sides)},
-           {"outcome", std::string(toString(outcome))}} {}
+    : title("study " + plan.study + ": "), outcome(outcome), exit_code(analysis::meaningOf(outcome).exit_code) {
+  const char* schema = "expc.compare/2";
+  json = EXPC_FIELDS(schema, plan.study, sides, outcome);
+}
 
 std::vector<report::Part> partsOf(const Document& document) {
   std::vector<report::Part> parts;
   for (const Section& one : document.sections)
-    if (!one.rest.empty() || !one.lines.empty())
-      parts.push_back({.title = one.name,
-                       .rest = one.rest,
-                       .blocks = {report::Described{"", "", one.lines}, one.table},
-                       .folded = one.aside});
+    if (!one.part.rest.empty() || !one.part.blocks.empty()) parts.push_back(one.part);
   return parts;
 }
 
 std::string text(const Document& document, unsigned width, bool colour) {
   std::vector<report::Block> blocks{report::Paragraph{.of = document.title}};
-  for (report::Part& part : partsOf(document)) blocks.emplace_back(std::move(part));
+  append(blocks, partsOf(document));
   return report::documentText(blocks, width, colour);
 }
 
 llvm::json::Value json(Document document) {
-  for (Section& one : document.sections) document.json[one.name] = std::move(one.json);
+  for (Section& one : document.sections) document.json[one.part.title] = std::move(one.json);
   return std::move(document.json);
 }
 
@@ -382,7 +352,8 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
   document.json["tested"] = found.tested;
   Section verdicts = verdictsOf(plan, sides, claims, false);
   if (!claims.empty())
-    verdicts.rest = fmt::format("{} of {} changed", std::ranges::count(claims, true, &Claim::changed), claims.size());
+    verdicts.part.rest =
+        fmt::format("{} of {} changed", std::ranges::count(claims, true, &Claim::changed), claims.size());
   document.sections = {differences(before, after), std::move(verdicts),
                        missingSection(missing, "what cannot be compared, or fails after"), values(found, margin),
                        scopeOf(found)};
@@ -411,7 +382,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
   document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "what has no value elsewhere")};
-  document.sections[0].rest = report::joined(counts);
+  document.sections[0].part.rest = report::joined(counts);
   return document;
 }
 

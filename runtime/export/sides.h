@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/analysis/course.h"
@@ -17,14 +18,12 @@
 
 namespace expc::exports {
 
-/// A part of what is said, and the same for programs.
+/// A part of what is said, and the same for programs, which find it under the part's title.
 struct Section {
-  std::string name;       // its title, and its member of the JSON
-  std::string rest = "";  // beside the title
-  std::vector<report::Paragraph> lines = {};
-  report::Table table = {};  // below the lines
+  report::Part part;
   llvm::json::Array json = {};
-  bool aside = false;  // in Markdown it is folded
+
+  void say(report::Paragraph sentence) { part.blocks.emplace_back(std::move(sentence)); }
 };
 
 struct Document {

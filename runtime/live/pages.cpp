@@ -9,6 +9,7 @@
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
@@ -45,9 +46,7 @@ std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>&
     if (plan.findPoint(trial.place().point))
       running.push_back(fmt::format("{} {}", toString(trial.key->kind), report::placeText(plan, trial.place())));
   if (running.empty()) return "";
-  const size_t more = running.size() - std::min(running.size(), kShownRunning);
-  running.resize(running.size() - more);
-  return ". Running now: " + report::joined(running) + (more > 0 ? fmt::format(" and {} more", more) : "");
+  return ". Running now: " + report::fewOf(std::move(running), kShownRunning);
 }
 
 }  // namespace

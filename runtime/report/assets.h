@@ -4,13 +4,14 @@
 
 namespace expc::report::assets {
 
-// Markup: the whole page and a section of it, with holes for `withHoles`; and what the words of the page mean.
-std::string_view page(), repeat(), reading();  // assets/page.html, repeat.html, reading.html
-std::string_view style();                      // assets/report.css
-std::string_view script();                     // assets/report.js
-std::string_view chartLibrary();  // Vega, Vega-Lite and Vega-Embed in one file; empty if the build had no vl-convert
-std::string_view chartConfig();   // assets/chart_config.json: what all charts look like
-std::string_view drawScript();    // assets/draw_chart.py
+// Markup: the whole page, with holes for `withHoles`; and what the words of the page mean.
+std::string_view page(), reading();  // assets/page.html, reading.html
+std::string_view style();            // assets/report.css
+std::string_view script();           // assets/report.js
+std::string_view chartLibrary();     // Vega, Vega-Lite and Vega-Embed in one file; empty if the build had no vl-convert
+std::string_view chartConfig();      // assets/chart_config.json: what all charts look like
+std::string_view drawScript();       // assets/draw_chart.py
+std::string_view parquetScript();    // assets/write_parquet.py
 
 // Of each kind of chart how it is drawn, for `filled`: assets/estimates.vl.json, heat_map.vl.json and so on.
 std::string_view estimates(), heatMap(), curves(), scatter(), profile();

@@ -9,24 +9,19 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/result_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/stats/design.h"
 
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
-
 /// Categories that are listed where not all are asked for, of the phases of a step and of other views.
 constexpr size_t kPhases = 40, kCategories = 12;
 constexpr unsigned kCategoryWidth = 44;
 /// Pairs of levels that a terminal shows.
 constexpr size_t kPairsInText = 4;
+constexpr size_t kNamedCriteria = 3;
 
 /// A criterion that compares timed trials of a built-in workload, and fails.
 bool hasBuiltIn(const plan::Plan& plan) {
@@ -50,6 +45,19 @@ std::string levelName(const std::string& factor, const std::string& label) {
   const bool word =
       !label.empty() && std::isalpha(static_cast<unsigned char>(label[0])) && label != "true" && label != "false";
   return word ? label : factor + "=" + label;
+}
+
+/// A factor with its levels at the two points of an attribution.
+struct LevelPair {
+  std::string factor, treated, baseline;
+};
+std::vector<LevelPair> levelPairs(const plan::Plan& plan, const analysis::Attribution& attribution) {
+  std::vector<LevelPair> pairs;
+  const plan::Point *treated = plan.findPoint(attribution.treated), *baseline = plan.findPoint(attribution.baseline);
+  for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f)
+    if (plan.factors[f].levels.size() > 1)
+      pairs.push_back({plan.factors[f].name, plan.levelLabel(*treated, f), plan.levelLabel(*baseline, f)});
+  return pairs;
 }
 
 std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
@@ -86,18 +94,13 @@ std::string bar(double difference, double largest) {
 
 /// "precision=fp32 against fp64, gpus=1": the levels that differ, then those that are the same.
 std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
-  const plan::Point* treated = plan.findPoint(attribution.treated);
-  const plan::Point* baseline = plan.findPoint(attribution.baseline);
-  if (!treated || !baseline) return attribution.treated + " against " + attribution.baseline;
   std::vector<std::string> differing, same;
-  for (size_t f = 0; f < plan.factors.size(); ++f) {
-    const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
-    const std::string& name = plan.factors[f].name;
-    if (ours != theirs)
-      differing.push_back(fmt::format("{}={} against {}", name, ours, theirs));
-    else if (plan.factors[f].levels.size() > 1)
-      same.push_back(name + "=" + ours);
-  }
+  for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution))
+    if (treated == baseline)
+      same.push_back(factor + "=" + treated);
+    else
+      differing.push_back(fmt::format("{}={} against {}", factor, treated, baseline));
+  if (differing.empty()) return attribution.treated + " against " + attribution.baseline;
   std::string text = joined(differing);
   if (!same.empty()) text += ", " + joined(same, " ");
   return text;
@@ -172,42 +175,15 @@ Table viewTable(const analysis::AttributionView& view, const std::pair<std::stri
   return table;
 }
 
-Object categoryJson(const analysis::CategoryShare& category) {
-  Object object{{"name", plan::jsonText(category.name)},
-                {"treated", category.treated},
-                {"baseline", category.baseline},
-                {"interval", intervalJson(category.interval)},
-                {"share", category.share ? Value(*category.share) : Value(nullptr)}};
-  if (category.treated_count + category.baseline_count > 0) {
-    object["treated_count"] = category.treated_count;
-    object["baseline_count"] = category.baseline_count;
-  }
-  if (category.beside) object["beside"] = true;
-  return object;
-}
-
 }  // namespace
 
-std::string judgedText(const analysis::Attribution& attribution) {
-  constexpr size_t kNamed = 3;
-  std::vector<std::string> names = attribution.criteria;
-  if (names.empty()) return "";
-  const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
-  names.resize(names.size() - more);
-  return "judged by " + joined(names) + (more ? fmt::format(" and {} more", more) : "");
-}
-
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution) {
-  const plan::Point* treated = plan.findPoint(attribution.treated);
-  const plan::Point* baseline = plan.findPoint(attribution.baseline);
   std::pair<std::string, std::string> names;
   size_t differing = 0;
-  for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f) {
-    const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
-    if (ours == theirs) continue;
+  for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution)) {
+    if (treated == baseline) continue;
     ++differing;
-    const std::string& factor = plan.factors[f].name;
-    names = {levelName(factor, ours), levelName(factor, theirs)};
+    names = {levelName(factor, treated), levelName(factor, baseline)};
   }
   // Long ones would push the numbers out of the table; of several factors none is the name.
   constexpr size_t kLongest = 18;
@@ -242,7 +218,7 @@ std::string profileAdvice(const plan::Plan& plan) {
 Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attribution, Detail detail) {
   Part part{pairText(plan, attribution)};
   std::vector<std::string> uses = attribution.comparisons;
-  if (const std::string judged = judgedText(attribution); !judged.empty()) uses.push_back(judged);
+  if (!attribution.criteria.empty()) uses.push_back("judged by " + fewOf(attribution.criteria, kNamedCriteria));
   part.rest = joined(uses) + (uses.empty() ? "" : ": ") + stepText(attribution);
   for (std::string& caution : cautions(plan, attribution))
     part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution:", "open"});
@@ -279,33 +255,6 @@ Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attrib
           .text = fmt::format("… and {} more{}", all.size() - most, shown == Shown::InText ? "; the page has all" : ""),
           .shown = shown});
   return section;
-}
-
-Object attributionJson(const analysis::Attribution& attribution) {
-  Object views, notes;
-  for (const analysis::AttributionView& view : attribution.views) {
-    Array categories;
-    for (const analysis::CategoryShare& category : view.categories) categories.push_back(categoryJson(category));
-    views[view.name] = std::move(categories);
-    if (!view.note.empty()) notes[view.name] = view.note;
-  }
-  Array timed;
-  for (const analysis::TimedEffect& effect : attribution.timed)
-    timed.push_back(Object{{"comparison", plan::jsonText(effect.comparison)},
-                           {"interval", intervalJson(effect.interval)},
-                           {"may_be_none", effect.may_be_none}});
-  return Object{{"treated", plan::jsonText(attribution.treated)},
-                {"baseline", plan::jsonText(attribution.baseline)},
-                {"comparisons", plan::jsonTexts(attribution.comparisons)},
-                {"criteria", plan::jsonTexts(attribution.criteria)},
-                {"blocks", attribution.blocks},
-                {"treated_step", attribution.treated_seconds},
-                {"baseline_step", attribution.baseline_seconds},
-                {"interval", intervalJson(attribution.interval)},
-                {"timed", std::move(timed)},
-                {"may_be_none", attribution.mayBeNone() != nullptr},
-                {"views", std::move(views)},
-                {"notes", std::move(notes)}};
 }
 
 }  // namespace expc::report

@@ -1,8 +1,6 @@
 #pragma once
 
-// Where the time went: the words for it, and as JSON. The part of a report is in sections.h.
-
-#include <llvm/Support/JSON.h>
+// Where the time went: the words for it. The part of a report is in sections.h.
 
 #include <string>
 #include <utility>
@@ -12,9 +10,6 @@
 #include "runtime/plan/plan.h"
 
 namespace expc::report {
-
-/// "judged by fp32_pays, copies_half and 3 more", or "" where no criterion asks about the pair.
-std::string judgedText(const analysis::Attribution& attribution);
 
 /// What heads the columns of the two levels: "fp32" and "fp64", "gpus=2" and "gpus=1", where they differ in one factor,
 /// else kThisLevel and "baseline".
@@ -28,8 +23,5 @@ std::string profileAdvice(const plan::Plan& plan);
 /// fails and has no profile trials. Else "".
 std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
                                const store::Results& results);
-
-/// Times in seconds; intervals are of the difference. Every category of every view.
-llvm::json::Object attributionJson(const analysis::Attribution& attribution);
 
 }  // namespace expc::report

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <llvm/Support/JSON.h>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,16 +11,14 @@
 namespace expc::report {
 
 /// What there is to say, in the order in which one wants to know it; empty parts are left out.
-std::vector<Described> describedTexts(const plan::Plan& plan, const analysis::Description& description,
-                                      const store::Results& results);
+std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
+                                 const store::Results& results);
 
 /// What a table shows that asks for a description; nothing of one that asks for values.
-std::optional<Described> describedTable(const plan::Plan& plan, const analysis::Description& description,
-                                        const plan::Table& table);
+std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
+                                   const plan::Table& table);
 
 /// A sentence for a warm-up and one for a trend, where there are such.
 std::vector<std::string> driftTexts(const analysis::Drift& drift);
-
-llvm::json::Value descriptionJson(const analysis::Description& description);
 
 }  // namespace expc::report

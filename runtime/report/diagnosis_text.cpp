@@ -6,16 +6,12 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
 using simulate::Chances;
 using simulate::CriterionDiagnosis;
 using simulate::DesignDiagnosis;
@@ -115,46 +111,6 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
                         : ""));
 }
 
-Value optional(const std::optional<double>& value) { return value ? Value(*value) : Value(nullptr); }
-
-Object chancesJson(const Chances& of) { return Object{{"pass", of.pass}, {"fail", of.fail}, {"open", of.open}}; }
-
-Object criterionJson(const CriterionDiagnosis& one) {
-  Object object{{"name", plan::jsonText(one.name)}};
-  if (!one.skipped.empty()) {
-    object["skipped"] = plan::jsonText(one.skipped);
-    return object;
-  }
-  object["known"] =
-      one.known.empty() ? Value(nullptr) : Value(Object{{"from", one.known}, {"least", one.least}, {"most", one.most}});
-  object["chances"] = one.chances ? Value(chancesJson(*one.chances)) : Value(nullptr);
-  object["coverage"] = optional(one.coverage);
-  object["kept_open"] = Object{{"by_control", one.untrusted}, {"by_budget", one.cut_off}};
-  object["half_width"] = one.reach;
-  Array sweeps;
-  for (const simulate::Sweep& sweep : one.sweeps)
-    sweeps.push_back(Object{
-        {"half_widths", sweep.distance}, {"value", optional(sweep.value)}, {"chances", chancesJson(sweep.chances)}});
-  object["sweeps"] = std::move(sweeps);
-  object["passes_from"] = optional(one.passes_from);
-  object["fails_from"] = optional(one.fails_from);
-  return object;
-}
-
-Object designJson(const DesignDiagnosis& design) {
-  Object repetitions, blocks, trials;
-  for (const auto& [kind, most] : design.most) repetitions[std::string(toString(kind))] = most;
-  for (const auto& [kind, mean] : design.blocks) blocks[std::string(toString(kind))] = mean;
-  for (const auto& [kind, mean] : design.trials) trials[std::string(toString(kind))] = mean;
-  Array criteria;
-  for (const CriterionDiagnosis& one : design.criteria) criteria.push_back(criterionJson(one));
-  return Object{{"repetitions", std::move(repetitions)},
-                {"blocks", std::move(blocks)},
-                {"trials", std::move(trials)},
-                {"seconds", optional(design.seconds)},
-                {"criteria", std::move(criteria)}};
-}
-
 }  // namespace
 
 std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
@@ -180,28 +136,6 @@ std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diag
                   .of = fmt::format("a larger design of {} repetitions", repetitions(plan, *diagnosis.larger)),
                   .apart = true});
   return blocks;
-}
-
-Value diagnosisJson(const plan::Plan& plan, const Diagnosis& diagnosis) {
-  Array noise;
-  for (const simulate::MetricModel& metric : diagnosis.model.metrics)
-    noise.push_back(Object{{"metric", plan::jsonText(metric.name)},
-                           {"kind", std::string(toString(metric.kind))},
-                           {"noise", metric.noise},
-                           {"drift", metric.drift},
-                           {"relative", metric.multiplies},
-                           {"from", metric.origin == simulate::Origin::Measured ? "measured"
-                                    : metric.origin == simulate::Origin::Stated ? "stated"
-                                                                                : "assumed"},
-                           {"trials", metric.trials}});
-  return Object{{"schema", "expc.diagnosis/1"},
-                {"study", plan::jsonText(plan.study)},
-                {"studies", diagnosis.studies},
-                {"seed", static_cast<int64_t>(diagnosis.seed)},
-                {"noise", std::move(noise)},
-                {"lost", diagnosis.model.lost},
-                {"design", designJson(diagnosis.design)},
-                {"larger", diagnosis.larger ? Value(designJson(*diagnosis.larger)) : Value(nullptr)}};
 }
 
 }  // namespace expc::report

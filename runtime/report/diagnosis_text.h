@@ -1,7 +1,5 @@
 #pragma once
 
-#include <llvm/Support/JSON.h>
-
 #include <string>
 #include <vector>
 
@@ -18,8 +16,5 @@ std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const simulate::Diagn
 /// to 1.52x)"; "" where nothing is known of it.
 std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion,
                         const simulate::CriterionDiagnosis& one, unsigned studies);
-
-/// The same for programs ("expc.diagnosis/1").
-llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis);
 
 }  // namespace expc::report

@@ -5,6 +5,7 @@
 // wrote them: whoever shows a block makes them safe for its medium.
 
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,23 +93,22 @@ struct Paragraph {
   std::string of = {};          // what it speaks of, in bold; the text is said of that
   unsigned depth = 0;           // below one that goes before
   Shown shown = Shown::Everywhere;
-  std::optional<std::string> log = {};  // what stands behind it on the page, where it is one of `Described`
+  std::optional<std::string> log = {};  // what stands behind it on the page
   // In a terminal:
   unsigned room = 0;   // columns of the word, beside which the rest stands
   bool whole = false;  // on one line, so that it can be taken over
   bool apart = false;  // below a free line
 };
 
-inline std::vector<Paragraph> sentences(const std::vector<std::string>& texts) {
-  std::vector<Paragraph> all;
-  for (const std::string& text : texts) all.push_back({text});
-  return all;
-}
-
-/// Sentences under a title, which the page folds; without a title they stand by themselves.
-struct Described {
-  std::string title, rest;
-  std::vector<Paragraph> lines = {};
+/// What is said of one thing, behind what it is of: "claim", "how sure", "Workload".
+struct Fact {
+  std::string label, text;
+  std::string_view style = {};  // "result" of what matters most, "warns" of what it may not be taken for
+  bool code = false;
+};
+struct Facts {
+  std::vector<Fact> facts;
+  std::string style = "facts";  // a class of report.css
 };
 
 /// Markup that only the page has: its charts.
@@ -117,6 +117,12 @@ struct Figures {
 };
 
 struct Block;
+/// What a verdict is, at a glance.
+struct Badge {
+  std::string_view style, sign;
+  std::string word;
+};
+
 /// Blocks under a title; in a terminal without one they belong to what stands above.
 struct Part {
   std::string title = {};
@@ -126,12 +132,28 @@ struct Part {
   bool folded = false;          // the page opens it on a click
   bool titled_on_page = false;  // only the page has a title here: elsewhere the blocks follow what stands above
   Shown shown = Shown::Everywhere;
+  std::vector<Badge> badges = {};  // of a criterion, which the page can be sent to
 
   std::string about() const { return law + (law.empty() || rest.empty() ? "" : "; ") + rest; }
 };
 
-struct Block : std::variant<Paragraph, Described, Table, Figures, Part> {
+struct Block : std::variant<Paragraph, Facts, Table, Figures, Part> {
   using variant::variant;
 };
+
+/// Adds sentences, or other blocks of one kind.
+template <typename Those>
+void append(std::vector<Block>& blocks, Those those) {
+  blocks.insert(blocks.end(), std::make_move_iterator(those.begin()), std::make_move_iterator(those.end()));
+}
+/// The first of many: "a, b and 3 more"; all where there is one more than `most`.
+std::string fewOf(std::vector<std::string> texts, size_t most, std::string_view separator = ", ");
+/// Leaves the first of many, and says how many there are beside them.
+void shorten(std::vector<Block>& blocks, size_t most, const Paragraph& like = {}, const std::string& rest = "");
+inline std::vector<Block> sentences(const std::vector<std::string>& texts) {
+  std::vector<Block> all;
+  for (const std::string& text : texts) all.emplace_back(Paragraph{text});
+  return all;
+}
 
 }  // namespace expc::report

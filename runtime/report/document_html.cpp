@@ -64,25 +64,22 @@ class PageRenderer {
  public:
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.shown == Shown::InText) return "";
+    if (paragraph.log)
+      return fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", sentence(paragraph),
+                         paragraph.log->empty() ? "<p class=\"quiet\">It wrote no log.</p>"
+                                                : "<pre>" + html(*paragraph.log) + "</pre>");
     if (!paragraph.word.empty())
       return fmt::format("<p class=\"caution\"><b>{}</b> {}.</p>", html(capitalised(paragraph.word)),
                          htmlProse(paragraph.text));
     return fmt::format("<p{}>{}</p>", paragraph.tone == Tone::Quiet ? " class=\"quiet\"" : "", sentence(paragraph));
   }
 
-  std::string operator()(const Described& block) const {
-    std::string list, opened;
-    for (const Paragraph& one : block.lines) {
-      list += "<li>" + sentence(one) + "</li>";
-      opened += one.log ? fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", sentence(one),
-                                      one.log->empty() ? "<p class=\"quiet\">It wrote no log.</p>"
-                                                       : "<pre>" + html(*one.log) + "</pre>")
-                        : (*this)(one);
-    }
-    const std::string title = block.title + (block.rest.empty() ? "" : ": " + block.rest);
-    if (std::ranges::any_of(block.lines, [](const Paragraph& one) { return one.log.has_value(); }))
-      return "<h3>" + html(title) + "</h3>" + opened;
-    return folded(title, "<ul>" + list + "</ul>");
+  std::string operator()(const Facts& facts) const {
+    std::string out;
+    for (const Fact& one : facts.facts)
+      out += fmt::format("<div><dt>{}</dt><dd{}>{}</dd></div>", html(one.label), attribute("class", one.style),
+                         one.code ? "<code>" + htmlCommand(one.text) + "</code>" : htmlProse(one.text));
+    return out.empty() ? "" : fmt::format("<dl class=\"{}\">{}</dl>", facts.style, out);
   }
 
   std::string operator()(const Table& table) const {
@@ -125,12 +122,14 @@ class PageRenderer {
   std::string operator()(const Figures& figures) const { return figures.markup; }
 
   std::string operator()(const Part& part) const {
-    std::string body;
-    for (const Block& block : part.blocks) body += pageMarkup(block);
-    if (part.folded) return folded(part.title, body);
+    std::string body = pageMarkup(part.blocks);
+    if (part.folded) return folded(part.title + (part.about().empty() ? "" : ": " + part.about()), body);
     if (!part.rest.empty()) body = (*this)(Paragraph{part.rest}) + body;
     if (!part.law.empty()) body = "<p class=\"law\"><code>" + html(part.law) + "</code></p>" + body;
-    return "<article class=\"measure\"><h3>" + html(part.title) + "</h3>" + body + "</article>\n";
+    if (part.badges.empty())
+      return fmt::format("<article class=\"measure\"><h3>{}</h3>{}</article>\n", html(part.title), body);
+    return fmt::format("<article class=\"claim {0}\" id=\"claim-{1}\"><header>{2}<h3>{1}</h3></header>{3}</article>\n",
+                       part.badges[0].style, html(part.title), badgesMarkup(part.badges), body);
   }
 };
 
@@ -140,21 +139,22 @@ std::string pageMarkup(const Block& block) {
   return std::visit(PageRenderer(), static_cast<const Block::variant&>(block));
 }
 
-std::string pageSection(std::string_view id, std::string_view title, const std::vector<Block>& blocks) {
+std::string pageMarkup(const std::vector<Block>& blocks) {
   std::string out;
   for (const Block& block : blocks) out += pageMarkup(block);
-  return out.empty() ? "" : fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, html(title), out);
+  return out;
+}
+
+std::string badgesMarkup(const std::vector<Badge>& badges) {
+  std::string out;
+  for (const Badge& one : badges)
+    out += fmt::format("{}<span class=\"badge {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
+                       out.empty() ? "" : " ", one.style, one.sign, html(one.word));
+  return out;
 }
 
 std::string capitalised(const std::string& text) {
   return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
-}
-
-std::string factTable(std::string_view label, const std::vector<std::pair<std::string, std::string>>& facts) {
-  std::string rows;
-  for (const auto& [name, value] : facts)
-    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(value));
-  return rows.empty() ? "" : scrolled(fmt::format("<table class=\"facts\"><tbody>{}</tbody></table>", rows), label);
 }
 
 }  // namespace expc::report

@@ -107,13 +107,37 @@ TEST_CASE("parts have a heading, and inside of one a line") {
 }
 
 TEST_CASE("sentences that have a log open on the page") {
-  const Described block{
-      "Lost", "2 of 3", {{.text = "one\033", .log = "boom </pre>"}, {.text = "two", .log = ""}, {"… and 7 more"}}};
-  CHECK(text(block) == "\nLost  2 of 3\n  one\\x1b\n  two\n  … and 7 more\n");
-  const std::string page = pageMarkup(block);
+  const Part part{.title = "Lost",
+                  .rest = "2 of 3",
+                  .blocks = {Paragraph{.text = "one\033", .log = "boom </pre>"}, Paragraph{.text = "two", .log = ""},
+                             Paragraph{"… and 7 more"}}};
+  CHECK(text(part) == "\nLost  2 of 3\n  one\\x1b\n  two\n  … and 7 more\n");
+  const std::string page = pageMarkup(part);
   CHECK(has(page, "<summary>one\\x1b</summary><pre>boom &lt;/pre&gt;</pre>"));
   CHECK(has(page, "<summary>two</summary><p class=\"quiet\">It wrote no log.</p>"));
   CHECK(has(page, "<p class=\"quiet\">… and 7 more</p>"));
-  CHECK(has(pageMarkup(Described{"Notes", "", {{"a `b`"}}}),
-            "<summary>Notes</summary><ul><li>a <code>b</code></li></ul>"));
+  CHECK(has(pageMarkup(Part{.title = "Notes", .rest = "of trials", .blocks = {Paragraph{"a `b`"}}, .folded = true}),
+            "<summary>Notes: of trials</summary><p class=\"quiet\">a <code>b</code></p>"));
+}
+
+TEST_CASE("facts stand behind what they are of, and a verdict's part has its badges") {
+  const Facts facts{{{"result", "2x", "result"}, {"how sure", "n=1", "warns"}, {"where", "a<b>", "", true}}, "said"};
+  CHECK(text(facts) == "result       2x\nhow sure     n=1\nwhere        a<b>\n");
+  const std::string page =
+      pageMarkup(Part{.title = "fast", .blocks = {facts}, .badges = {{"pass", "✓", "PASS"}, {"open", "!", "n=1"}}});
+  CHECK(has(page, "<article class=\"claim pass\" id=\"claim-fast\"><header><span class=\"badge pass\">"));
+  CHECK(has(page, "</span> n=1</span><h3>fast</h3></header><dl class=\"said\">"));
+  CHECK(has(page, "<dt>how sure</dt><dd class=\"warns\">n=1</dd>"));
+  CHECK(has(page, "<dt>where</dt><dd><code>"));
+}
+
+TEST_CASE("of many the first few are named, and one more where that is all") {
+  CHECK(fewOf({}, 2) == "");
+  CHECK(fewOf({"a", "b", "c"}, 2) == "a, b, c");
+  CHECK(fewOf({"a", "b", "c", "d"}, 2, "; ") == "a; b and 2 more");
+  std::vector<Block> blocks = sentences({"a", "b", "c", "d"});
+  shorten(blocks, 3);
+  CHECK(blocks.size() == 4);
+  shorten(blocks, 2, {.depth = 1}, " here");
+  CHECK(documentText(blocks, 80, false) == "a\nb\n    … and 2 more here\n");
 }

@@ -76,13 +76,10 @@ class TextRenderer {
     out_ += '\n';
   }
 
-  void show(const Described& described, unsigned indent) {
-    if (!described.title.empty()) {
-      section(printable(described.title), printable(described.rest));
-      indent += 2;
-      if (described.lines.empty()) line("nothing to show", indent, indent + 2);
-    }
-    for (const Paragraph& one : described.lines) show(one, indent);
+  void show(const Facts& facts, unsigned indent) {
+    for (const Fact& one : facts.facts)
+      show(Paragraph{.text = one.text, .word = one.label, .style = one.style == "warns" ? "open" : "none", .room = 13},
+           indent);
   }
 
   void show(const Table& table, unsigned indent) {
@@ -119,6 +116,20 @@ class TextRenderer {
 };
 
 }  // namespace
+
+std::string fewOf(std::vector<std::string> texts, size_t most, std::string_view separator) {
+  const size_t more = texts.size() > most + 1 ? texts.size() - most : 0;
+  texts.resize(texts.size() - more);
+  return joined(texts, separator) + (more ? fmt::format(" and {} more", more) : "");
+}
+
+void shorten(std::vector<Block>& blocks, size_t most, const Paragraph& like, const std::string& rest) {
+  if (blocks.size() <= most + 1) return;
+  Paragraph last = like;
+  last.text = fmt::format("… and {} more{}", blocks.size() - most, rest);
+  blocks.resize(most);
+  blocks.emplace_back(std::move(last));
+}
 
 std::string documentText(const std::vector<Block>& blocks, unsigned width, bool colour) {
   TextRenderer renderer(width, colour);

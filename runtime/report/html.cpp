@@ -10,9 +10,11 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "runtime/files/files.h"
 #include "runtime/report/assets.h"
+#include "runtime/report/commands.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
@@ -43,15 +45,36 @@ std::string nullCardsBanner(const analysis::Judgement& judgement) {
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
 }
 
-/// Links to all sections of the page, by their headings.
-std::string navigation(llvm::StringRef body) {
-  std::string out = "<nav aria-label=\"Sections\">";
-  for (llvm::StringRef rest = body.split("<section id=\"").second; !rest.empty();
-       rest = rest.split("<section id=\"").second) {
-    const auto [id, inner] = rest.split("\"><h2>");
-    out += fmt::format("<a href=\"#{}\">{}</a>", id.str(), inner.split("</h2>").first.str());
-  }
-  return out + "</nav>\n";
+/// A part of the page that its navigation leads to.
+struct Section {
+  std::string_view id, title;
+  std::vector<Block> blocks;
+};
+
+/// One after the other: sections number their charts.
+std::vector<Section> sectionsOf(Page& page) {
+  const plan::Plan& plan = page.plan;
+  const auto folded = [](std::string title, std::vector<Block> blocks) {
+    std::vector<Block> all;
+    if (!blocks.empty()) all.emplace_back(Part{.title = std::move(title), .blocks = std::move(blocks), .folded = true});
+    return all;
+  };
+  std::vector<Block> points, description;
+  append(description, describedParts(plan, *page.judgement.description, page.results));
+  if (!plan.points.empty() && !plan.metrics.empty()) points.emplace_back(pointTable(plan, page.judgement, {}));
+  return {
+      {"verdicts", "Verdicts", verdictBlocks(page)},
+      {"tables", "Results", tableBlocks(page)},
+      {"comparisons", "Comparisons", folded("Every comparison in every cell", comparisonParts(plan, page.judgement))},
+      {"description", "What else there is to see", std::move(description)},
+      {"profile", "Where the time went", attributionBlocks(page)},
+      {"measurements", "All measurements", folded("Every metric at every point", std::move(points))},
+      {"rehearsed", "Rehearsed",
+       page.options.rehearsed ? rehearsalPart(plan, *page.options.rehearsed, {}).blocks : std::vector<Block>()},
+      {"points", "Points left out", pointBlocks(page)},
+      {"design", "Design", designBlocks(page)},
+      {"trials", "Trials", trialBlocks(page)},
+      {"environment", "Environment", environmentBlocks(page)}};
 }
 
 /// The study's results as JSON for who saves them, packed. The script unpacks them when they are asked for.
@@ -105,8 +128,8 @@ std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judg
                                     const store::Results& results) {
   const HtmlOptions options;
   Page page{plan, judgement, results, options};
-  tableSection(page);
-  attributionSection(page);
+  tableBlocks(page);
+  attributionBlocks(page);
   return std::move(page.charts);
 }
 
@@ -118,38 +141,31 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   Page page{plan, judgement, results, settled};
   const bool charts = options.charts && hasChartLibrary();
 
-  // One after the other: sections number their charts.
-  const std::string tables = tableSection(page), profile = attributionSection(page);
-  std::vector<Block> comparisons, description, measurements, rehearsed;
-  if (auto parts = comparisonParts(plan, judgement); !parts.empty())
-    comparisons.emplace_back(
-        Part{.title = "Every comparison in every cell", .blocks = std::move(parts), .folded = true});
-  if (judgement.description)
-    for (Described& part : describedTexts(plan, *judgement.description, results))
-      description.emplace_back(std::move(part));
-  if (!plan.points.empty() && !plan.metrics.empty())
-    measurements.emplace_back(
-        Part{.title = "Every metric at every point", .blocks = {pointTable(plan, judgement, {})}, .folded = true});
-  if (options.rehearsed) rehearsed = rehearsalPart(plan, *options.rehearsed, {}).blocks;
-  const std::string body = verdictSection(page) + tables + pageSection("comparisons", "Comparisons", comparisons) +
-                           pageSection("description", "What else there is to see", description) + profile +
-                           pageSection("measurements", "All measurements", measurements) +
-                           pageSection("rehearsed", "Rehearsed", rehearsed) + pointSection(page) + designSection(page) +
-                           trialSection(page) + environmentSection(page) + repeatSection(page);
+  std::string body, navigation;
+  for (const Section& one : sectionsOf(page)) {
+    const std::string inner = pageMarkup(one.blocks);
+    if (inner.empty()) continue;
+    body += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", one.id, one.title, inner);
+    navigation += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
+  }
   return withHoles(
       assets::page(),
       {{"policy", std::string(kPagePolicy)},
        {"again", std::string(options.again ? kLoadAgain : "")},
        {"title", (judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
+       {"study", html(plan.study)},
+       {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
        {"style", std::string(assets::style())},
        {"above", nullCardsBanner(judgement)},
        {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},
-       {"head", headSection(page)},
-       {"navigation", navigation(body)},
+       {"facts", pageMarkup(headFacts(page))},
+       {"navigation", navigation},
        {"notice", page.charts.empty() ? ""
                   : charts            ? kNoScripts
                                       : kNoCharts},
        {"body", body},
+       {"command", html(replicateCommand(plan, options.folder))},
+       {"repeat", pageMarkup(repeatFacts(page))},
        {"data", dataElement(page)},
        {"charts", charts ? chartElements(page) : ""},
        {"script", scriptText(assets::script())}});

@@ -7,7 +7,6 @@
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/description_text.h"
-#include "runtime/report/document_html.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
@@ -83,7 +82,7 @@ std::string plotTitle(const plan::Plot& plot) {
 
 }  // namespace
 
-std::string tableSection(Page& page) {
+std::vector<Block> tableBlocks(Page& page) {
   const plan::Plan& plan = page.plan;
   std::vector<Block> blocks;
   for (const plan::Table& table : plan.tables)
@@ -98,15 +97,15 @@ std::string tableSection(Page& page) {
                          : plotPart(page, plot, plotTitle(plot)));
   for (const plan::Table& table : defaultTables(plan))
     blocks.push_back(subjectPart(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false));
-  return pageSection("tables", "Results", blocks);
+  return blocks;
 }
 
-std::string attributionSection(Page& page) {
+std::vector<Block> attributionBlocks(Page& page) {
   const auto all = analysis::attribute(page.plan, page.judgement, page.results);
   Part part = attributionParts(page.plan, all, withoutAttribution(page.plan, page.judgement, page.results));
   if (std::vector<Chart> bars = profileCharts(page.plan, all); !bars.empty())
     part.blocks.insert(part.blocks.begin() + 1, Figures{page.figures(std::move(bars), "phases of a step")});
-  return pageSection("profile", part.title, part.blocks);
+  return std::move(part.blocks);
 }
 
 }  // namespace expc::report

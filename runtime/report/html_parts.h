@@ -2,13 +2,13 @@
 
 // The sections of the page, one function each. html.cpp puts them together.
 
-#include <llvm/Support/JSON.h>
-
 #include <string>
+#include <vector>
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/store/records.h"
 
@@ -26,18 +26,16 @@ struct Page {
   std::string figures(std::vector<Chart> all, const std::string& name);
 };
 
-std::string headSection(const Page& page);
-std::string verdictSection(const Page& page);
-std::string tableSection(Page& page);
+/// What the study is, above all sections, and what it takes to repeat it.
+Facts headFacts(const Page& page);
+Facts repeatFacts(const Page& page);
+std::vector<Block> verdictBlocks(const Page& page);
+std::vector<Block> tableBlocks(Page& page);
 /// What makes the difference between two levels, by their profile trials.
-std::string attributionSection(Page& page);
-std::string pointSection(const Page& page);
-std::string designSection(const Page& page);
-std::string trialSection(const Page& page);
-std::string environmentSection(const Page& page);
-std::string repeatSection(const Page& page);
-
-/// "2026-11-21 05:38 UTC".
-std::string timeText(double unix_time);
+std::vector<Block> attributionBlocks(Page& page);
+std::vector<Block> pointBlocks(const Page& page);
+std::vector<Block> designBlocks(const Page& page);
+std::vector<Block> trialBlocks(const Page& page);
+std::vector<Block> environmentBlocks(const Page& page);
 
 }  // namespace expc::report

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "runtime/analysis/index.h"
@@ -94,7 +95,7 @@ Table factorTable(const plan::Plan& plan) {
   return table;
 }
 
-Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total) {
+Part trialsPart(const plan::Plan& plan, uint64_t points) {
   using Kind = Column::Kind;
   Table table{.label = "Kinds of trials"};
   table.columns = {{"kind", Kind::Label},    {"blocks"}, {"points"}, {"trials"}, {"settings", Kind::Words},
@@ -113,8 +114,26 @@ Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total) {
                            {joined(metricsOf(plan, kind.kind))}}});
   }
   table.all = table.rows.size();
-  total = rangeText(least, most);
-  return table;
+  Part part{.title = "Trials", .rest = rangeText(least, most), .blocks = {std::move(table)}};
+  const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
+  for (const plan::KindDesign& kind : plan.design.kinds)
+    for (const plan::Until& until : kind.until)
+      say(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind), kind.repeat,
+                      kind.most(), untilText(plan, until)));
+  for (const plan::Control& control : plan.controls)
+    say(fmt::format("control {}: {} once more in each block, {}", control.name, placeText(plan, control.point),
+                    control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
+                                                 : "to see what the same twice differs by"));
+  if (plan.design.share > 1)
+    say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
+  say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
+  const bool trains = std::any_of(plan.workloads.begin(), plan.workloads.end(),
+                                  [](const plan::Workload& workload) { return !workload.command; });
+  part.blocks.emplace_back(Paragraph{.text = trains
+                                                 ? "weights, data order and dropout start from one seed within a block"
+                                                 : "commands are given one seed within a block",
+                                     .shown = Shown::OnPage});
+  return part;
 }
 
 std::string pointsText(const plan::Plan& plan, uint64_t points) {

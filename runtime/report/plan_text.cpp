@@ -18,6 +18,7 @@
 #include "runtime/report/document_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/published_time.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
@@ -74,12 +75,11 @@ struct PlanReport {
 
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
-    std::vector<Block> all{
-        Described{"", "",
-                  studyHead(plan,
-                            fmt::format(" ({}{}{})", plan.source, (selection.empty() ? "" : ", ") + selection,
-                                        extras.system == "local" ? "" : ", for " + extras.system),
-                            "")}};
+    std::vector<Block> all;
+    append(all, studyHead(plan,
+                          fmt::format(" ({}{}{})", plan.source, (selection.empty() ? "" : ", ") + selection,
+                                      extras.system == "local" ? "" : ", for " + extras.system),
+                          ""));
     if (!plan.factors.empty()) all.emplace_back(Part{.title = "Factors", .blocks = {factorTable(plan)}});
     all.emplace_back(points());
     if (extras.rehearsed)
@@ -129,9 +129,8 @@ struct PlanReport {
   }
 
   Part trials() const {
-    const uint64_t points = counts.available - std::min(counts.available, counts.expected_infeasible);
-    Part part{.title = "Trials"};
-    part.blocks.emplace_back(kindTable(plan, points, part.rest));
+    Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
+    std::vector<Block> now;  // of a run here and now, below the table
     const auto stored = secondsFromStored();
     if (stored)
       part.rest += ", about " + durationText(*stored) + " (from stored trials)";
@@ -146,28 +145,19 @@ struct PlanReport {
       part.rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
     }
     if (plan.design.budget_seconds) part.rest += ", budget " + durationText(*plan.design.budget_seconds);
-    const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
     const auto warn = [&](const char* word, std::string text, bool whole = false) {
-      part.blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .style = "open", .whole = whole});
+      return Paragraph{.text = std::move(text), .word = word, .style = "open", .whole = whole};
     };
-    if (!extras.refused.empty()) warn("a run does not start now:", extras.refused, true);
+    if (!extras.refused.empty()) now.emplace_back(warn("a run does not start now:", extras.refused, true));
     if (extras.counted)
-      for (const std::string& why : extras.counted->not_counted_reasons) warn("kept, and will not count:", why);
-    if (!stored && !extras.counts) say("how long they take is not known before trials of each kind are stored");
-    for (const plan::KindDesign& kind : plan.design.kinds)
-      for (const plan::Until& until : kind.until)
-        say(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind), kind.repeat,
-                        kind.most(), untilText(plan, until)));
-    for (const plan::Control& control : plan.controls)
-      say(fmt::format("control {}: {} once more in each block, {}", control.name, placeText(plan, control.point),
-                      control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
-                                                   : "to see what the same twice differs by"));
-    if (plan.design.share > 1)
-      say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
-    say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
+      for (const std::string& why : extras.counted->not_counted_reasons)
+        now.emplace_back(warn("kept, and will not count:", why));
+    if (!stored && !extras.counts)
+      now.emplace_back(Paragraph{"how long they take is not known before trials of each kind are stored"});
+    part.blocks.insert(part.blocks.begin() + 1, now.begin(), now.end());
     const double seconds = stored ? *stored : published ? published->seconds : 0;
     if (plan.design.budget_seconds && seconds > *plan.design.budget_seconds)
-      warn("the estimate exceeds the budget", "");
+      part.blocks.emplace_back(warn("the estimate exceeds the budget", ""));
     return part;
   }
 
@@ -256,36 +246,28 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
 }
 
 std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
-  using llvm::json::Array;
-  using llvm::json::Object;
   // The plan itself, with the size of what the lines hold in place of the long parts.
   plan::Plan bare = head;
-  Array factors;
+  llvm::json::Array factors, criteria;
   for (plan::Factor& factor : bare.factors) {
-    Object entry{{"name", plan::jsonText(factor.name)},
-                 {"levels", factor.levels.size()},
-                 {"declared", Array(factor.declared)},
-                 {"baseline", nullptr}};
-    if (factor.baseline) entry["baseline"] = plan::jsonText(factor.levels[*factor.baseline].label);
-    factors.push_back(std::move(entry));
+    std::optional<std::string> baseline;
+    if (factor.baseline) baseline = factor.levels[*factor.baseline].label;
+    const size_t levels = factor.levels.size();
+    factors.push_back(EXPC_FIELDS(factor.name, levels, factor.declared, baseline));
     factor.levels.clear();
     factor.baseline.reset();
   }
-  Object header = *plan::toJson(bare).getAsObject();
+  llvm::json::Object header = *plan::toJson(bare).getAsObject();
   header["factors"] = std::move(factors);
   header["schema"] = "expc.plan-lines/2";
   header["points"] = counts.points;
   header["available"] = counts.available;
   header["expected_infeasible"] = counts.expected_infeasible;
   header.erase("comparisons");
-  Array criteria;
   for (size_t i = 0; i < head.criteria.size(); ++i) {
     const plan::Criterion& criterion = head.criteria[i];
-    criteria.push_back(Object{{"name", plan::jsonText(criterion.name)},
-                              {"text", plan::jsonText(criterion.text)},
-                              {"domain", plan::jsonText(criterion.domain)},
-                              {"cells", counts.criterion_cells[i] + counts.criterion_unfit[i]},
-                              {"not_asked", criterion.not_asked}});
+    const uint64_t cells = counts.criterion_cells[i] + counts.criterion_unfit[i];
+    criteria.push_back(EXPC_FIELDS(criterion.name, criterion.text, criterion.domain, cells, criterion.not_asked));
   }
   header["criteria"] = std::move(criteria);
   return plan::canonicalJson(std::move(header));

@@ -49,40 +49,20 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   return lost;
 }
 
-/// Leaves out blocks without lines, and the end of long ones.
-std::vector<Described> settled(std::vector<Described> all) {
-  std::erase_if(all, [](const Described& one) { return one.lines.empty(); });
-  for (Described& one : all) {
-    if (one.lines.size() <= kMostLines) continue;
-    const size_t more = one.lines.size() - kMostLines;
-    one.lines.resize(kMostLines);
-    one.lines.push_back({fmt::format("… and {} more", more)});
-  }
+/// Leaves out parts without lines, and the end of long ones.
+std::vector<Part> settled(std::vector<Part> all) {
+  std::erase_if(all, [](const Part& one) { return one.blocks.empty(); });
+  for (Part& one : all) shorten(one.blocks, kMostLines);
   return all;
 }
 
-Described controls(const analysis::Judgement& judgement) {
-  Described block{"Controls", "the same twice in a block"};
-  for (const analysis::ControlResult& control : judgement.controls)
-    block.lines.push_back({(control.untrusted ? "untrusted: " : "") + control.why});
-  return block;
-}
-
-Described repetitions(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Described block{"Repetitions", "they go on until intervals are narrow enough"};
-  for (const analysis::UntilState& state : judgement.untils) block.lines.push_back({untilResultText(plan, state)});
-  return block;
-}
-
-Described notes(const store::Results& results) {
-  Described block{"Notes of trials", ""};
-  for (const auto& [note, count] : notesOf(results))
-    block.lines.push_back({fmt::format("{} ({})", note, counted(count, "trial"))});
-  return block;
+/// What the page folds.
+Part foldedPart(std::string title, std::string rest, const std::vector<std::string>& texts) {
+  return {.title = std::move(title), .rest = std::move(rest), .blocks = sentences(texts), .folded = true};
 }
 
 /// Trials that did not end well, those that say the same in one line with the newest one's log: the newest first.
-Described lostTrialsText(const plan::Plan& plan, const store::Results& results) {
+std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Results& results) {
   using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
   struct Those {
     unsigned trials = 0;
@@ -101,49 +81,54 @@ Described lostTrialsText(const plan::Plan& plan, const store::Results& results) 
     }
     same.places.insert(trial->place());
   }
-  Described block{"Trials that did not end well",
-                  fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
+  std::vector<Paragraph> lines;
   for (const Alike& key : order) {
     const auto& [kind, status, reason] = key;
     const Those& same = those[key];
     const size_t more = same.places.size() - 1;
-    block.lines.push_back({fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
-                                       more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
-                                       reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : "")});
-    block.lines.back().log = same.log;
+    lines.push_back({.text = fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
+                                         more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
+                                         reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""),
+                     .log = same.log});
   }
-  return block;
+  return lines;
 }
 
 }  // namespace
 
-std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                    const store::Results& results) {
-  return settled({controls(judgement),
-                  repetitions(plan, judgement),
-                  notes(results),
-                  {"Published values", "", sentences(referencesTexts(plan))}});
+std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results) {
+  std::vector<std::string> controls, repetitions, notes;
+  for (const analysis::ControlResult& control : judgement.controls)
+    controls.push_back((control.untrusted ? "untrusted: " : "") + control.why);
+  for (const analysis::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
+  for (const auto& [note, count] : notesOf(results))
+    notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
+  return settled({foldedPart("Controls", "the same twice in a block", controls),
+                  foldedPart("Repetitions", "they go on until intervals are narrow enough", repetitions),
+                  foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
-std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                      const store::Results& results) {
+std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                 const store::Results& results) {
+  Part lost{.title = "Trials that did not end well",
+            .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
+  append(lost.blocks, lostTrialsTexts(plan, results));
   return settled(
-      {lostTrialsText(plan, results),
-       {"What is not there", "", sentences(shortcomings(plan, judgement))},
-       {"Kept, not counted", counted(results.kept_not_counted, "trial"), sentences(results.not_counted_reasons)}});
+      {std::move(lost), foldedPart("What is not there", "", shortcomings(plan, judgement)),
+       foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
-std::vector<Paragraph> missingLines(const std::vector<analysis::Missing>& missing) {
-  std::vector<Paragraph> lines;
+std::vector<Block> missingLines(const std::vector<analysis::Missing>& missing) {
+  std::vector<Block> lines;
   const std::string* before = nullptr;
   for (const analysis::Missing& one : missing) {
     const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
-    const bool same = before && *before == one.why;
+    lines.emplace_back(Paragraph{.text = before && *before == one.why ? "for the same reason" : one.why,
+                                 .word = std::string(meaning.word),
+                                 .style = meaning.style,
+                                 .of = one.what});
     before = &one.why;
-    lines.push_back({.text = same ? "for the same reason" : one.why,
-                     .word = std::string(meaning.word),
-                     .style = meaning.style,
-                     .of = one.what});
   }
   return lines;
 }
@@ -153,7 +138,7 @@ std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgem
   const auto first = [](const std::string& text, size_t of) {
     return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");
   };
-  const std::vector<Paragraph> lost = lostTrialsText(plan, results).lines;
+  const std::vector<Paragraph> lost = lostTrialsTexts(plan, results);
   std::string text =
       bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
           : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));

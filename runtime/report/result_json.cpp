@@ -2,17 +2,12 @@
 
 #include <llvm/Support/raw_ostream.h>
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
-#include "runtime/analysis/attribution.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_text.h"
-#include "runtime/report/description_text.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 
@@ -22,39 +17,6 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
-
-Array numbers(const std::vector<double>& values) {
-  Array array;
-  for (const double value : values) array.push_back(numberJson(value));
-  return array;
-}
-
-Object labels(const std::vector<std::string>& factors, const std::vector<std::string>& texts) {
-  Object object;
-  for (size_t i = 0; i < factors.size() && i < texts.size(); ++i) object[factors[i]] = plan::jsonText(texts[i]);
-  return object;
-}
-
-Object scope(const analysis::Scope& scope) {
-  return Object{{"planned", scope.planned},
-                {"complete", scope.complete},
-                {"lost", scope.lost},
-                {"sessions", scope.sessions},
-                {"nodes", scope.nodes}};
-}
-
-/// "POINT", of a control "POINT#NAME".
-Array placeNames(const std::vector<plan::Place>& places) {
-  Array array;
-  for (const plan::Place& place : places)
-    array.push_back(plan::jsonText(place.control.empty() ? place.point : place.point + "#" + place.control));
-  return array;
-}
-
-Value spreads(const std::optional<stats::Spreads>& spreads) {
-  if (!spreads) return nullptr;
-  return Object{{"within", spreads->within}, {"between", spreads->between}, {"sessions", spreads->sessions}};
-}
 
 /// Writes text as it comes: a study of 10,000 points as one tree of values would take most of a gigabyte.
 class Writer {
@@ -75,62 +37,31 @@ class Writer {
   bool whole_;
 };
 
+/// `verdicts`: of a criterion, whose cells have some.
 void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
            const std::vector<plan::Cell>& planned, const std::vector<analysis::CellEstimate>& estimates,
            bool verdicts) {
-  for (const analysis::CellEstimate& estimate : estimates) {
-    if (estimate.cell >= planned.size()) continue;
-    const plan::Cell& cell = planned[estimate.cell];
-    Object object{{"levels", labels(factors, cell.labels)},
-                  {"estimate", numberJson(estimate.estimate)},
-                  {"interval", intervalJson(estimate.interval)},
-                  {"scope", scope(estimate.scope)},
-                  {"constant", estimate.constant},
-                  {"correlation", estimate.correlation},
-                  {"steps", plan::jsonText(estimate.steps)},
-                  {"spreads", spreads(estimate.spreads)}};
+  for (const analysis::CellEstimate& one : estimates) {
+    if (one.cell >= planned.size()) continue;
+    const plan::Cell& cell = planned[one.cell];
+    Object levels;
+    for (size_t i = 0; i < factors.size() && i < cell.labels.size(); ++i) levels[factors[i]] = json(cell.labels[i]);
+    Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.correlation, one.steps,
+                                one.spreads);
     if (out.whole()) {
-      object["points"] = placeNames(cell.points);
-      object["values"] = numbers(estimate.values);
+      // "POINT", of a control "POINT#NAME".
+      Array points;
+      for (const plan::Place& place : cell.points)
+        points.push_back(json(place.control.empty() ? place.point : place.point + "#" + place.control));
+      object["points"] = std::move(points);
+      object["values"] = json(one.values);
     }
-    if (!plan.references.empty() && cell.term)
-      object["published"] = numberJson(analysis::publishedValue(plan, *cell.term));
-    if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
-    if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
-    if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
+    if (!plan.references.empty() && cell.term) object["published"] = json(analysis::publishedValue(plan, *cell.term));
+    if (cell.bound) object["bound"] = json(cell.bound->text);
+    if (verdicts) object["verdict"] = json(one.verdict);
+    if (!one.why.empty()) object["why"] = json(one.why);
     out.add(std::move(object));
   }
-}
-
-Value look(const std::optional<analysis::Look>& look) {
-  if (!look) return nullptr;
-  Array before;
-  for (const unsigned repetitions : look->before) before.push_back(repetitions);
-  return Object{{"before", std::move(before)},
-                {"now", look->now},
-                {"of", look->of},
-                {"confidence", look->confidence},
-                {"unread", look->unread}};
-}
-
-Value next(const std::optional<analysis::NextStep>& next) {
-  if (!next) return nullptr;
-  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "out of reach"};
-  return Object{
-      {"reach", kReach[static_cast<size_t>(next->reach)]},
-      {"blocks", next->blocks},
-      {"repetitions", next->repetitions},
-      {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)},
-      {"towards", next->towards == analysis::Verdict::Inconclusive ? Value(nullptr)
-                                                                   : Value(std::string(toString(next->towards)))}};
-}
-
-/// What stands behind a label of a verdict's lines.
-std::vector<std::string> said(const std::vector<VerdictLine>& lines, std::string_view label) {
-  std::vector<std::string> texts;
-  for (const VerdictLine& line : lines)
-    if (line.label == label) texts.push_back(line.text);
-  return texts;
 }
 
 void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement,
@@ -138,27 +69,21 @@ void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& ju
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const plan::Criterion* found = criterionOf(plan, result);
     if (!found) continue;
-    const std::vector<VerdictLine> lines = verdictLines(plan, judgement, results, *found, result);
+    std::string tested;
+    std::vector<std::string> notes;
+    for (const Fact& fact : verdictFacts(plan, judgement, results, *found, result))
+      if (fact.label == "tested")
+        tested = fact.text;
+      else if (fact.label == "note")
+        notes.push_back(fact.text);
+    const std::string& claim = found->doc;
+    const std::string how_sure = surenessText(*found, result);
+    const std::vector<std::string> marks = marksOf(result);
+    const auto untrusted = result.untrusted.empty() ? std::nullopt : std::optional(result.untrusted);
     out.json().object([&] {
-      out.members(Object{{"name", plan::jsonText(result.name)},
-                         {"text", plan::jsonText(found->text)},
-                         {"claim", plan::jsonText(found->doc)},
-                         {"tested", plan::jsonText(joined(said(lines, "tested")))},
-                         {"notes", plan::jsonTexts(said(lines, "note"))},
-                         {"where", plan::jsonText(found->where)},
-                         {"marks", plan::jsonTexts(marksOf(result))},
-                         {"verdict", std::string(toString(result.verdict))},
-                         {"why", plan::jsonText(result.why)},
-                         {"how_sure", plan::jsonText(surenessText(*found, result))},
-                         {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
-                         {"provisional", result.provisional},
-                         {"look", look(result.look)},
-                         {"next", next(result.next)},
-                         {"infeasible", found->infeasible},
-                         {"domain", plan::jsonText(result.domain)},
-                         {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},
-                         {"unit", plan::jsonText(found->unit)},
-                         {"scope", scope(result.scope)}});
+      out.members(EXPC_FIELDS(result.name, found->text, claim, tested, notes, found->where, marks, result.verdict,
+                              result.why, how_sure, untrusted, result.provisional, result.look, result.next,
+                              found->infeasible, result.domain, found->confidence, found->unit, result.scope));
       out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, true); });
     });
   }
@@ -169,119 +94,42 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
     const plan::Comparison* found = plan::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json().object([&] {
-      out.members(Object{{"name", plan::jsonText(result.name)},
-                         {"text", plan::jsonText(found->text)},
-                         {"unit", plan::jsonText(found->unit)}});
+      out.members(EXPC_FIELDS(found->name, found->text, found->unit));
       out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, false); });
     });
   }
 }
 
-std::string workloadOf(const plan::Plan& plan, const plan::Point& point) {
-  return point.workload < plan.workloads.size() ? plan.workloads[point.workload].name : "";
-}
-
-Array controls(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Array array;
-  for (const analysis::ControlResult& control : judgement.controls)
-    array.push_back(Object{{"name", plan::jsonText(control.name)},
-                           {"point", plan::jsonText(control.point)},
-                           {"metric", plan::jsonText(control.metric)},
-                           {"by", control.ratio ? "ratio" : "difference"},
-                           {"estimate", numberJson(control.estimate.estimate)},
-                           {"interval", intervalJson(control.estimate.interval)},
-                           {"scope", scope(control.estimate.scope)},
-                           {"margin", control.margin ? Value(*control.margin) : Value(nullptr)},
-                           {"untrusted", control.untrusted},
-                           {"why", plan::jsonText(control.why)}});
-  return array;
-}
-
-Array repetitions(const analysis::Judgement& judgement) {
-  Array array;
-  for (const analysis::UntilState& state : judgement.untils)
-    array.push_back(Object{{"kind", std::string(toString(state.kind))},
-                           {"subject", plan::jsonText(state.until.subject)},
-                           {"half_width", state.until.half_width},
-                           {"relative", state.until.relative},
-                           {"widest", numberJson(state.widest)},
-                           {"where", plan::jsonText(state.where)},
-                           {"repetitions", state.blocks},
-                           {"most", state.most},
-                           {"met", state.met}});
-  return array;
-}
-
-Object trialsOf(const analysis::PointStatus& status) {
-  return Object{{"kind", std::string(toString(status.kind))},
-                {"planned", status.planned},
-                {"valid", status.valid},
-                {"failed", status.failed},
-                {"timeouts", status.timeouts},
-                {"timeout_limit", status.timeouts ? Value(status.limit) : Value(nullptr)},
-                {"timeouts_superseded", status.superseded},
-                {"infeasible", status.infeasible},
-                {"invalid", status.invalid},
-                {"unstable", status.unstable()},
-                {"memory_reason", plan::jsonText(status.memory_reason)},
-                {"lacking", status.lacking},
-                {"last_reason", plan::jsonText(status.last_reason)}};
+Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric,
+                    const analysis::Summary& one) {
+  const auto published = analysis::publishedValue(plan, point, metric);
+  Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, published, one.median, one.minimum, one.maximum,
+                              one.interval, one.constant, one.spreads);
+  if (out.whole()) object["values"] = json(one.values);
+  return object;
 }
 
 void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
-  for (const plan::Point& point : plan.points) {
+  for (const plan::Point& one : plan.points) {
     Object levels, metrics;
     for (size_t i = 0; i < plan.factors.size(); ++i)
-      levels[plan.factors[i].name] =
-          point.levels[i] == plan::kInactive ? llvm::json::Value(nullptr) : plan::jsonText(plan.levelLabel(point, i));
-    for (const plan::Metric& metric : plan.metrics) {
-      const analysis::Summary* summary = judgement.find(point.id, metric.name);
-      if (!summary || summary->n == 0) continue;
-      Object measured{{"n", summary->n},
-                      {"timeouts", summary->timeouts},
-                      {"never", summary->never},
-                      {"published", numberJson(analysis::publishedValue(plan, point, metric))},
-                      {"median", numberJson(summary->median)},
-                      {"minimum", numberJson(summary->minimum)},
-                      {"maximum", numberJson(summary->maximum)},
-                      {"interval", intervalJson(summary->interval)},
-                      {"constant", summary->constant},
-                      {"spreads", spreads(summary->spreads)}};
-      if (out.whole()) measured["values"] = numbers(summary->values);
-      metrics[metric.name] = std::move(measured);
-    }
+      levels[plan.factors[i].name] = one.levels[i] == plan::kInactive ? Value(nullptr) : json(plan.levelLabel(one, i));
+    for (const plan::Metric& metric : plan.metrics)
+      if (const analysis::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
+        metrics[metric.name] = measuredJson(out, plan, one, metric, *summary);
     Array trials;
     std::set<std::string> not_on_device;
     for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
-      const analysis::PointStatus* status = judgement.status(point.id, kind);
+      const analysis::PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
-      trials.push_back(trialsOf(*status));
+      trials.push_back(json(*status));
       not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
     }
-    out.add(Object{{"point", plan::jsonText(point.id)},
-                   {"levels", std::move(levels)},
-                   {"workload", plan::jsonText(workloadOf(plan, point))},
-                   {"unavailable", plan::jsonText(point.unavailable)},
-                   {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
-                   {"trials", std::move(trials)},
-                   {"metrics", std::move(metrics)},
-                   {"not_on_device", plan::jsonTexts({not_on_device.begin(), not_on_device.end()})}});
+    const std::string& point = one.id;
+    const std::string workload = one.workload < plan.workloads.size() ? plan.workloads[one.workload].name : "";
+    out.add(
+        EXPC_FIELDS(point, levels, workload, one.unavailable, one.expected_infeasible, trials, metrics, not_on_device));
   }
-}
-
-Array attributions(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
-  Array all;
-  for (const analysis::Attribution& one : analysis::attribute(plan, judgement, results))
-    all.push_back(attributionJson(one));
-  return all;
-}
-
-Array workers(const store::Session& session) {
-  Array array;
-  for (const store::Worker& worker : session.workers)
-    array.push_back(Object{{"build", plan::jsonText(worker.build)},
-                           {"environment_class", plan::jsonText(worker.environment_class)}});
-  return array;
 }
 
 /// Counts, bytes and operations of rehearsals, which are exact, and nothing else. An element for each point.
@@ -301,67 +149,17 @@ Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
 
 }  // namespace
 
-Value numberJson(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
-Value numberJson(const std::optional<double>& value) { return value ? numberJson(*value) : Value(nullptr); }
-
-Value intervalJson(const std::optional<stats::Interval>& interval) {
-  if (!interval) return nullptr;
-  return Object{
-      {"low", numberJson(interval->low)}, {"high", numberJson(interval->high)}, {"confidence", interval->confidence}};
-}
-
-Array missingJson(const std::vector<analysis::Missing>& missing) {
-  Array array;
-  for (const analysis::Missing& one : missing)
-    array.push_back(Object{{"what", plan::jsonText(one.what)},
-                           {"why", plan::jsonText(one.why)},
-                           {"verdict", std::string(toString(one.verdict))}});
-  return array;
-}
-
 std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                            const rehearsal::Study* rehearsed, bool whole) {
-  Array metrics, sessions;
-  for (const plan::Metric& metric : plan.metrics) {
-    Object object{{"name", plan::jsonText(metric.name)},
-                  {"unit", plan::jsonText(metric.unit)},
-                  {"dimension", plan::jsonText(metric.dimension)},
-                  {"kind", std::string(toString(metric.kind))}};
-    if (metric.derived) object["derived"] = plan::jsonText(metric.text);
-    if (metric.series) object["series"] = true;
-    metrics.push_back(std::move(object));
-  }
-  for (const store::Session& session : results.sessions)
-    sessions.push_back(Object{{"id", session.id},
-                              {"host", plan::jsonText(session.where.machine())},
-                              {"nodes", plan::jsonTexts(session.where.nodes)},
-                              {"lane", plan::jsonText(session.where.lane)},
-                              {"workers", workers(session)},
-                              {"null_cards", session.onNullCards()},
-                              {"opened", session.opened.wall},
-                              {"last_seen", session.last_seen.wall}});
-  Object object{{"schema", "expc.report/1"},
-                {"study", plan::jsonText(plan.study)},
-                {"source", plan::jsonText(plan.source)},
-                {"presets", plan::jsonTexts(plan.presets)},
-                {"overrides", plan::jsonTexts(plan.overrides)},
-                {"digest", plan::jsonText(plan.digest)},
-                {"exit_code", analysis::exitCode(judgement)},
-                {"unfinished", judgement.unfinished},
-                {"missing", missingJson(judgement.missing)},
-                {"null_cards", judgement.null_cards},
-                {"controls", controls(plan, judgement)},
-                {"repetitions", repetitions(judgement)},
-                {"description", descriptionJson(*judgement.description)},
-                {"attributions", attributions(plan, judgement, results)},
-                {"metrics", std::move(metrics)},
-                {"sessions", std::move(sessions)},
-                {"kept_not_counted", results.kept_not_counted},
-                {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};
+  const char* schema = "expc.report/1";
+  const int exit_code = analysis::exitCode(judgement);
+  const std::vector<analysis::UntilState>& repetitions = judgement.untils;
+  const analysis::Description& description = *judgement.description;
+  const std::vector<analysis::Attribution> attributions = analysis::attribute(plan, judgement, results);
+  Object object = EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code,
+                              judgement.unfinished, judgement.missing, judgement.null_cards, judgement.controls,
+                              repetitions, description, attributions, plan.metrics, results.sessions,
+                              results.kept_not_counted, results.not_counted_reasons);
   Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
   if (!seen.empty()) object["rehearsed"] = std::move(seen);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,14 +38,14 @@ struct ResultReport {
   void build() {
     nullCards();
     const std::string selection = selectionText(plan), devices = measuredOnText(plan, results);
-    add(studyHead(plan, (selection.empty() ? "" : ", ") + selection,
-                  devices.empty() ? "" : ", measured on " + devices));
+    append(blocks, studyHead(plan, (selection.empty() ? "" : ", ") + selection,
+                             devices.empty() ? "" : ", measured on " + devices));
     for (const plan::Table& table : plan.tables) blocks.push_back(tableBlock(plan, judgement, table));
     // What asks for no table and claims nothing shows what it compares, or what it measures.
     const bool bare = plan.tables.empty() && plan.criteria.empty();
     const auto tables = bare && plan.comparisons.empty() ? defaultTables(plan) : std::vector<plan::Table>();
     for (const plan::Table& table : tables) blocks.push_back(tableBlock(plan, judgement, table));
-    if (bare || options.all) add(comparisonParts(plan, judgement));
+    if (bare || options.all) append(blocks, comparisonParts(plan, judgement));
     verdicts();
     if (options.all) rest();
     otherMetrics(tables.empty() ? plan.tables : tables);
@@ -57,11 +56,6 @@ struct ResultReport {
   }
 
  private:
-  template <typename Those>
-  void add(Those those) {
-    std::ranges::move(those, std::back_inserter(blocks));
-  }
-
   void nullCards() {
     if (judgement.null_cards)
       blocks.emplace_back(Paragraph{.word = "NULL CARDS:", .style = "fail", .of = kNullCardsNotice, .room = 12});
@@ -82,9 +76,7 @@ struct ResultReport {
                                     .apart = options.all || &result == &judgement.criteria.front()});
       Part below;
       if (options.all)
-        for (const VerdictLine& one : verdictLines(plan, judgement, results, *criterion, result))
-          below.blocks.emplace_back(
-              Paragraph{.text = one.text, .word = one.label, .style = one.warns ? "open" : "none", .room = 13});
+        below.blocks.emplace_back(Facts{verdictFacts(plan, judgement, results, *criterion, result)});
       else
         for (const std::string& text : {marksOf(result).empty() ? "" : worthText(*criterion, result),
                                         unevenLossText(plan, judgement, *criterion)})
@@ -99,14 +91,11 @@ struct ResultReport {
   }
 
   void missing() {
-    std::vector<Paragraph> lines = missingLines(judgement.missing);
+    std::vector<Block> lines = missingLines(judgement.missing);
     if (lines.empty()) return;
-    lines.front().apart = true;
-    if (const size_t all = lines.size(); all > kMostBrief && !options.all) {
-      lines.resize(kMostBrief);
-      lines.push_back({fmt::format("… and {} more without a value; the page has all", all - kMostBrief)});
-    }
-    add(std::move(lines));
+    std::get<Paragraph>(lines.front()).apart = true;
+    if (!options.all) shorten(lines, kMostBrief, {}, " without a value; the page has all");
+    append(blocks, std::move(lines));
   }
 
   /// The metrics that no table names, a row for each point.
@@ -126,9 +115,9 @@ struct ResultReport {
                                       withoutAttribution(plan, judgement, results));
         !where.blocks.empty())
       blocks.emplace_back(std::move(where));
-    add(describedTexts(plan, *judgement.description, results));
-    add(trustRemarks(plan, judgement, results));
-    add(missingRemarks(plan, judgement, results));
+    append(blocks, describedParts(plan, *judgement.description, results));
+    append(blocks, trustRemarks(plan, judgement, results));
+    append(blocks, missingRemarks(plan, judgement, results));
   }
 
   void next() {

@@ -33,9 +33,9 @@ Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, c
 /// Every metric, a row for each point; a text has the medians of those that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
 
-/// What is planned: the factors with their levels, and the trials of each kind at so many points, of `total`.
+/// What is planned: the factors with their levels, and the trials of each kind at so many points, with how they go.
 Table factorTable(const plan::Plan& plan);
-Table kindTable(const plan::Plan& plan, uint64_t points, std::string& total);
+Part trialsPart(const plan::Plan& plan, uint64_t points);
 /// "5 of 6 in the product; 1 removed by rules".
 std::string pointsText(const plan::Plan& plan, uint64_t points);
 /// What rules removed and why, with examples, and what is not started, or not unless it is asked for.

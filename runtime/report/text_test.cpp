@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
@@ -9,6 +10,7 @@
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
@@ -337,12 +339,10 @@ TEST_CASE("columns are named by the levels where those differ in one factor") {
 }
 
 TEST_CASE("many criteria of a pair are counted") {
-  analysis::Attribution one;
-  CHECK(judgedText(one).empty());
-  one.criteria = {"a", "b", "c"};
-  CHECK(judgedText(one) == "judged by a, b, c");
-  one.criteria.push_back("d");
-  CHECK(judgedText(one) == "judged by a, b, c and 1 more");
+  const Example example = withProfiles(exampleResults());
+  analysis::Attribution one = analysis::attribute(example.plan, example.judgement, example.results).at(0);
+  one.criteria = {"a", "b", "c", "d", "e"};
+  has(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
 }
 
 TEST_CASE("results of null cards say so first and last, and in JSON") {

@@ -58,16 +58,11 @@ std::string SaidOnce::operator()(const analysis::CellEstimate& cell) {
 
 namespace {
 
-/// Cells that make a claim on single values pass.
-std::vector<const analysis::CellEstimate*> passingCells(const analysis::CriterionResult& result) {
-  std::vector<const analysis::CellEstimate*> passing;
-  for (const analysis::CellEstimate& cell : result.cells)
-    if (cell.verdict == analysis::Verdict::Pass) passing.push_back(&cell);
-  return passing;
-}
-
-bool neverVaried(const std::vector<const analysis::CellEstimate*>& cells) {
-  return !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->constant; });
+/// Whether the values of no cell that passes ever varied; false where none passes.
+bool passesOnConstants(const analysis::CriterionResult& result) {
+  const auto passes = [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; };
+  return std::ranges::any_of(result.cells, passes) &&
+         std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !passes(cell); });
 }
 
 }  // namespace
@@ -205,10 +200,9 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
       names.push_back(fmt::format("{} of trial {} at {}", one.metric, one.trial, placeText(plan, one.point)));
   if (names.empty()) return "";
   const size_t all = names.size();
-  names.resize(std::min(all, kNamed));
-  return fmt::format("{} {} far apart from the others of {} point, and count{} as they do: {}{}", counted(all, "value"),
-                     all == 1 ? "lies" : "lie", all == 1 ? "its" : "their", all == 1 ? "s" : "", joined(names, "; "),
-                     all > kNamed ? "; …" : "");
+  return fmt::format("{} {} far apart from the others of {} point, and count{} as they do: {}", counted(all, "value"),
+                     all == 1 ? "lies" : "lie", all == 1 ? "its" : "their", all == 1 ? "s" : "",
+                     fewOf(std::move(names), kNamed, "; "));
 }
 
 /// The share of each arm's trials that were tried and do not count, the largest first, with a text.
@@ -232,6 +226,7 @@ std::vector<std::pair<double, std::string>> lossesByArm(const plan::Plan& plan, 
 /// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
 std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
   constexpr size_t kNamed = 3;
+  if (criterion.cells.empty()) return {};
   std::set<plan::Place> places;
   for (const plan::Cell& cell : criterion.cells) places.insert(cell.points.begin(), cell.points.end());
   std::map<std::string, unsigned> counts;
@@ -278,7 +273,7 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
   using analysis::Verdict;
   if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
   const bool passes = result.verdict == Verdict::Pass;
-  if (passes && neverVaried(passingCells(result)))
+  if (passes && passesOnConstants(result))
     return "the values are exact, and the same in every block, each with a seed of its own";
   if (criterion.confidence) {
     const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
@@ -349,29 +344,28 @@ std::string surenessText(const plan::Criterion& criterion, const analysis::Crite
   return (worth.empty() ? "" : worth + "; ") + countsText(criterion, result);
 }
 
-std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                      const store::Results& results, const plan::Criterion& criterion,
-                                      const analysis::CriterionResult& result) {
-  std::vector<VerdictLine> lines;
-  const auto say = [&](const char* label, std::string text, bool warns = false) {
-    if (!text.empty()) lines.push_back({label, std::move(text), warns});
-  };
-  say("claim", criterion.doc);
-  say("where", criterion.where);
-  say("result", result.why);
-  say("how sure", surenessText(criterion, result), !marksOf(result).empty());
-  say(result.scope.complete ? "tested" : "about", testedText(plan, results, result));
+std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results, const plan::Criterion& criterion,
+                               const analysis::CriterionResult& result) {
   const analysis::Description& seen = *judgement.description;
-  for (std::string note :
-       {lookText(criterion, result), sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
-    say("note", std::move(note));
-  for (std::string& note : widerNotes(criterion, result)) say("note", std::move(note));
-  say("note", unevenLossText(plan, judgement, criterion), true);
-  for (std::string& note : driftNotes(criterion, seen)) say("note", std::move(note));
-  if (!criterion.cells.empty())
-    for (std::string& note : trialNotes(criterion, results)) say("note", std::move(note));
-  say("next", nextStepText(result));
-  return lines;
+  std::vector<Fact> facts{{"claim", criterion.doc},
+                          {"where", criterion.where, "", true},
+                          {"result", result.why, "result"},
+                          {"how sure", surenessText(criterion, result), marksOf(result).empty() ? "" : "warns"},
+                          {result.scope.complete ? "tested" : "about", testedText(plan, results, result)},
+                          {"note", lookText(criterion, result)},
+                          {"note", sessionsText(plan, criterion, result)},
+                          {"note", apartText(plan, criterion, seen)}};
+  const auto note = [&](std::vector<std::string> texts) {
+    for (std::string& text : texts) facts.push_back({"note", std::move(text)});
+  };
+  note(widerNotes(criterion, result));
+  facts.push_back({"note", unevenLossText(plan, judgement, criterion), "warns"});
+  note(driftNotes(criterion, seen));
+  note(trialNotes(criterion, results));
+  facts.push_back({"next", nextStepText(result)});
+  std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
+  return facts;
 }
 
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {

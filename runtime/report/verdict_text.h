@@ -1,6 +1,6 @@
 #pragma once
 
-// What terminal, page, live view and exports say of one verdict.
+// What terminal, page and exports say of one verdict.
 
 #include <set>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -24,16 +25,12 @@ std::string markedVerdict(const analysis::CriterionResult& result);
 /// on little ("n=1").
 std::vector<std::string> marksOf(const analysis::CriterionResult& result);
 
-/// One thing that is to be said of a verdict, behind what it is of: "claim" (the author's sentence), "where" (the
-/// comparison in it), "result", "how sure", "tested" (or "about", where nothing was), "note", "next".
-struct VerdictLine {
-  std::string label, text;
-  bool warns = false;  // the verdict does not stand as it is printed, or stands on little
-};
-/// All of them, in the order in which one wants to know them; what has nothing to say is left out.
-std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                      const store::Results& results, const plan::Criterion& criterion,
-                                      const analysis::CriterionResult& result);
+/// All that is to be said of a verdict, in the order in which one wants to know it, behind what it is of: "claim" (the
+/// author's sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about", where nothing was),
+/// "note", "next". It warns where the verdict does not stand as it is printed, or stands on little.
+std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results, const plan::Criterion& criterion,
+                               const analysis::CriterionResult& result);
 
 /// "gpus=2: 1.24x [1.20x, 1.28x], n=7".
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);

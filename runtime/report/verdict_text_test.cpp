@@ -17,8 +17,8 @@ std::string said(const plan::Criterion& criterion, const analysis::CriterionResu
   analysis::Judgement judgement;
   judgement.description = std::make_shared<analysis::Description>(seen);
   std::string text;
-  for (const VerdictLine& line : verdictLines(plan, judgement, results, criterion, result))
-    if (line.label == label) text += (text.empty() ? "" : " | ") + line.text;
+  for (const Fact& one : verdictFacts(plan, judgement, results, criterion, result))
+    if (one.label == label) text += (text.empty() ? "" : " | ") + one.text;
   return text;
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("a claim on single trials says what so few of them leave open") {
       said(claim, result, "how sure")
           .starts_with("1 trial in each cell without a failure shows little: with 95 % confidence at most 95 % of runs "
                        "fail; it rests on 7 of 7 trials"));
-  CHECK(verdictLines({}, {}, {}, claim, result)[0].warns);
+  CHECK(verdictFacts({}, {}, {}, claim, result)[0].style == "warns");
   // 1 - 0.05^(1/5) is below a half.
   for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
   CHECK(marksOf(result).empty());

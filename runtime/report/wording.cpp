@@ -133,9 +133,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
   }
   std::vector<std::string> texts;
   for (auto& [devices, hosts] : kinds) {
-    const size_t more = hosts.size() > kNamedHosts ? hosts.size() - kNamedHosts : 0;
-    hosts.resize(hosts.size() - more);
-    texts.push_back(joined(hosts) + (more ? fmt::format(" and {} more", more) : "") + ": " + devices);
+    texts.push_back(fewOf(hosts, kNamedHosts) + ": " + devices);
   }
   return joined(texts, "; ");
 }

@@ -20,7 +20,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".deps/package/bin"
 BUILD = pathlib.Path()
-OUTSIDE = ("libc.", "libm.", "ld-linux", "libstdc++.", "libgcc_s.", "libtorch", "libc10", "libgomp.", "libcudart.", "libcupti.", "libarrow.", "libparquet.")
+OUTSIDE = ("libc.", "libm.", "ld-linux", "libstdc++.", "libgcc_s.", "libtorch", "libc10", "libgomp.", "libcudart.", "libcupti.")
 
 COMMANDS = r"""
 workload count command ["sh", "-c", "echo bytes ${n}"] {

@@ -21,7 +21,7 @@ RULES = [
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
         **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
-        "runtime/files/files.cpp": "the writer"}),
+        "runtime/files/files.cpp": "the writer", "runtime/report/python.cpp": "into a pipe"}),
     ("reads JSON", r"json::parse\(", "plan::parseJson, which knows how deep", {
         "runtime/plan/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
     ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or plan::tell of what is printable", {

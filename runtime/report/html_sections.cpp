@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
+#include "runtime/report/document_html.h"
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/outcome.h"
+#include "runtime/report/plan_text.h"
+#include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/verdict_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kMaxValues = 4;
+/// Verdicts that are listed above their cards; of more, only their tallies.
+constexpr size_t kMaxListed = 12;
+
+/// Those that say something.
+Facts factsOf(std::string style, std::vector<Fact> facts) {
+  std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
+  return {std::move(facts), std::move(style)};
+}
+
+/// The word and the marks of a verdict.
+std::vector<Badge> badgesOf(const analysis::CriterionResult& result) {
+  const analysis::Meaning& meaning = analysis::meaningOf(result);
+  std::vector<Badge> badges{{meaning.style, meaning.sign, std::string(meaning.word)}};
+  for (const std::string& mark : marksOf(result)) badges.push_back({"open", "!", mark});
+  return badges;
+}
+
+/// A JSON object as rows "a.b.c: value", in order of the names.
+void flatten(const llvm::json::Value& value, const std::string& prefix, std::map<std::string, std::string>& rows) {
+  if (const auto* object = value.getAsObject()) {
+    for (const auto& [key, member] : *object)
+      flatten(member, prefix.empty() ? llvm::StringRef(key).str() : prefix + "." + llvm::StringRef(key).str(), rows);
+    return;
+  }
+  if (const auto* array = value.getAsArray(); array && array->empty()) return;
+  const auto text = value.getAsString();
+  if (text && text->empty()) return;
+  const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
+  rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : plan::canonicalJson(value);
+}
+
+/// What texts of JSON say: what all agree on as it is, what differs as a list of values with how many trials say each.
+Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
+  std::map<std::string, std::map<std::string, unsigned>> values;
+  for (const auto& [json, trials] : texts) {
+    auto value = plan::parseJson(json);
+    if (!value) {
+      llvm::consumeError(value.takeError());
+      continue;
+    }
+    if (llvm::json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
+    std::map<std::string, std::string> rows;
+    flatten(*value, "", rows);
+    for (const auto& [name, text] : rows) values[name][text] += trials;
+  }
+  Facts facts;
+  for (const auto& [name, counts] : values) {
+    std::vector<std::string> different;
+    for (const auto& [text, count] : counts)
+      different.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
+    facts.facts.push_back({name, different.size() <= kMaxValues
+                                     ? joined(different, "; ")
+                                     : fmt::format("{} different values", different.size())});
+  }
+  return facts;
+}
+
+Table statusTable(const analysis::Judgement& judgement, const plan::Design& design) {
+  using Status = analysis::PointStatus;
+  static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
+      {"planned", &Status::planned},    {"valid", &Status::valid},           {"failed", &Status::failed},
+      {"timed out", &Status::timeouts}, {"infeasible", &Status::infeasible}, {"disturbed", &Status::invalid}};
+  Table table{.label = "Trials of each kind", .columns = {{"kind", Column::Kind::Label}}};
+  for (const auto& [name, count] : kCounts) table.columns.push_back({name});
+  for (const plan::KindDesign& kind : design.kinds) {
+    Row row{{{std::string(toString(kind.kind))}}};
+    for (const auto& [name, count] : kCounts) {
+      uint64_t sum = 0;
+      for (const Status& status : judgement.points)
+        if (status.kind == kind.kind) sum += status.*count;
+      row.add(std::to_string(sum));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Of the data, program and inputs that points read; of many the first few.
+std::string dataDigests(const store::Results& results) {
+  std::set<std::string> all;
+  for (const store::Trial& trial : results.trials)
+    if (!trial.key->data.empty()) all.insert(trial.key->data);
+  return fewOf({all.begin(), all.end()}, kMaxValues);
+}
+
+/// "2026-11-21 05:38 UTC".
+std::string minuteText(double unix_time) {
+  const auto seconds = static_cast<std::time_t>(unix_time);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
+  return text;
+}
+
+}  // namespace
+
+Facts headFacts(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  uint64_t valid = 0;
+  for (const analysis::PointStatus& status : page.judgement.points) valid += status.valid;
+  const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
+  return factsOf("strip", {{"Workload", workloadText(plan)},
+                           {"Selection", selectionText(plan)},
+                           {"Points", std::to_string(plan.points.size())},
+                           {"Valid trials", std::to_string(valid)},
+                           {"Sessions", std::to_string(page.results.sessions.size())},
+                           {"Measured on", measuredOnText(plan, page.results)},
+                           {"Written", minuteText(page.options.written) + by}});
+}
+
+std::vector<Block> verdictBlocks(const Page& page) {
+  std::vector<Block> cards;
+  std::string links, summary;
+  for (const analysis::CriterionResult& result : page.judgement.criteria) {
+    const plan::Criterion* criterion = criterionOf(page.plan, result);
+    if (!criterion) continue;
+    Facts said{verdictFacts(page.plan, page.judgement, page.results, *criterion, result), "said"};
+    cards.emplace_back(Part{.title = result.name,
+                            .law = criterion->text,
+                            .blocks = {std::move(said), criterionCells(page.plan, *criterion, result)},
+                            .badges = badgesOf(result)});
+    links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badgesMarkup(badgesOf(result)));
+  }
+  if (cards.empty()) {
+    cards.emplace_back(Paragraph{"The study claims nothing: it has no criterion.", Tone::Plain});
+  } else {
+    for (const Tally& tally : tallies(page.judgement))
+      summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, tally.word);
+    if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
+    cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
+  }
+  std::string next;
+  // A run that goes on is what comes next.
+  for (const NextCommand& one :
+       page.options.again ? std::vector<NextCommand>() : nextCommands(page.plan, page.judgement, page.options.folder))
+    next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
+  if (!next.empty())
+    cards.emplace_back(Figures{"<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n"});
+  append(cards, trustRemarks(page.plan, page.judgement, page.results));
+  return cards;
+}
+
+std::vector<Block> pointBlocks(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  const std::string selection = selectionText(plan);
+  std::vector<Block> blocks, left_out = leftOutBlocks(plan);
+  if (!selection.empty())
+    blocks.emplace_back(Paragraph{
+        fmt::format("Only what {} leaves of the study is spoken of here; the levels are under Design.", selection),
+        Tone::Plain});
+  blocks.emplace_back(Paragraph{
+      "Planned: " + pointsText(plan, plan.points.size()) + (left_out.empty() ? "; this system can run them all." : "."),
+      Tone::Plain});
+  append(blocks, std::move(left_out));
+  return blocks;
+}
+
+std::vector<Block> designBlocks(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  const PlanCounts counts = PlanCounts::of(plan);
+  Facts fixed;
+  for (auto& [name, value] : fixedParameters(plan)) fixed.facts.push_back({name, value});
+  Part trials = trialsPart(plan, counts.available - counts.expected_infeasible);
+  trials.rest += " in all";
+  return {Part{.title = "Factors", .blocks = {factorTable(plan)}}, std::move(trials),
+          Part{.title = "Held fixed", .blocks = {std::move(fixed)}}};
+}
+
+std::vector<Block> trialBlocks(const Page& page) {
+  std::vector<Block> blocks{statusTable(page.judgement, page.plan.design)};
+  append(blocks, missingRemarks(page.plan, page.judgement, page.results));
+  return blocks;
+}
+
+std::vector<Block> environmentBlocks(const Page& page) {
+  std::vector<Block> blocks;
+  if (page.results.sessions.empty()) blocks.emplace_back(Paragraph{"No session: nothing ran.", Tone::Plain});
+  for (const store::Session& session : page.results.sessions) {
+    std::string about = minuteText(session.opened.wall) + " to " + minuteText(session.last_seen.wall);
+    for (const store::Worker& worker : session.workers)
+      about += fmt::format("; worker build {}, environment class {}", worker.build, worker.environment_class);
+    blocks.emplace_back(Part{.title = fmt::format("Session {} on {}{}", session.id, session.where.text(),
+                                                  session.onNullCards() ? ", null cards" : ""),
+                             .rest = std::move(about),
+                             .blocks = {environmentFacts({{session.environment_json, 1}})}});
+  }
+  std::map<std::string_view, unsigned> said;  // most trials say the same
+  for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
+  if (Facts workers = environmentFacts(said); !workers.facts.empty())
+    blocks.emplace_back(Part{.title = "What the workers said of themselves", .blocks = {std::move(workers)}});
+  return blocks;
+}
+
+Facts repeatFacts(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  return factsOf("strip", {{"Study", plan.source},
+                           {"Digest of the lowered study", plan.digest, "", true},
+                           {"Workload", workloadText(plan)},
+                           {"Digest of data and program", dataDigests(page.results), "", true}});
+}
+
+}  // namespace expc::report
