@@ -25,7 +25,11 @@ class Uri {
 }
 const kept = (...names) => class { constructor(...values) { names.forEach((name, at) => { this[name] = values[at]; }); } };
 class WorkspaceEdit { constructor() { this.changes = new Map(); } set(uri, edits) { this.changes.set(uri.toString(), edits); } }
-const CodeActionKind = class { constructor(value) { this.value = value; } };
+const CodeActionKind = class {
+  constructor(value) { this.value = value; }
+  append(part) { return new CodeActionKind(this.value ? `${this.value}.${part}` : part); }
+};
+CodeActionKind.Empty = new CodeActionKind('');
 CodeActionKind.QuickFix = new CodeActionKind('quickfix');
 CodeActionKind.SourceFixAll = new CodeActionKind('source.fixAll');
 

@@ -35,6 +35,7 @@ def main():
     version = re.search(r'kVersion = "([^"]+)"', (ROOT / "compiler/driver/version.h").read_text())[1]
     sources = [path for folder in ("compiler", "runtime") for path in (ROOT / folder).rglob("*.[ch]*") if path.suffix in (".cpp", ".h") and not path.stem.endswith("_test")]
     formats = {one for path in sources for one in re.findall(r'"(expc\.[a-z-]+/\d+)"', path.read_text())}
+    formats.add("expc.plan/" + re.search(r"kPlanVersion = (\d+)", (ROOT / "runtime/plan/plan.h").read_text())[1])
     wrong = [fault for name in sorted({*REPEATED, *FORMATS}) for fault in faults(name, (ROOT / name).read_text(), version, formats)]
     for fault in wrong:
         print(fault)

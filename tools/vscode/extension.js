@@ -121,7 +121,7 @@ function symbol(told) {
 }
 
 function action(told) {
-  const made = new vscode.CodeAction(told.title, new vscode.CodeActionKind(told.kind));
+  const made = new vscode.CodeAction(told.title, vscode.CodeActionKind.Empty.append(told.kind));
   made.edit = workspaceEdit(told.edit);
   made.isPreferred = told.isPreferred;
   made.diagnostics = (told.diagnostics || []).map(diagnostic);
