@@ -115,7 +115,7 @@ async function main() {
   const hover = await providers.Hover.provideHover(study, study.at('factor method', 8), token);
   assert(hover.contents.value.includes('method'), hover.contents.value);
   const proposals = await providers.CompletionItem.provideCompletionItems(study, study.at('factor gpus', 7), token);
-  assert(proposals.some(one => one.label === 'gpus' && one.range), JSON.stringify(proposals.slice(0, 5)));
+  assert(proposals.some(one => one.label === 'rank' && one.range), JSON.stringify(proposals.slice(0, 5)));
   const [declared] = await providers.Definition.provideDefinition(study, study.at('factor gpus', 8), token);
   assert(declared.uri.toString().endsWith('/jobs.exp'), declared.uri.toString());
   const [built] = await providers.Definition.provideDefinition(study, study.at('std.image', 5), token);
