@@ -13,7 +13,7 @@ REPEATED = {
     "docs/install.md": r"expc-(\d[\w.]*?)(?=-py3|-linux|\.vsix)",
     "docs/editors.md": r"expc-(\d[\w.]*?)(?=\.vsix)",
     "tools/packaging/conda/recipe.yaml": r'^  version: "(.+)"$',
-    "tools/packaging/spack/spack_repo/expc/packages/expc/package.py": r'^    version\("(.+)"\)$',
+    "tools/packaging/spack/packages/expc/package.py": r'^    version\("(.+)"\)$',
 }
 FORMATS = ("docs/versions.md", "CHANGELOG.md")
 

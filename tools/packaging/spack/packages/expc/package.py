@@ -1,7 +1,5 @@
 import os
 
-from spack_repo.builtin.build_systems.generic import Package
-
 from spack.package import *
 
 
@@ -9,7 +7,7 @@ class Expc(Package):
     """Performance studies as source code: a compiler, a runtime and verdicts.
 
     It installs the archive that tools/package makes, from the folder in which Spack is started:
-      spack repo add tools/packaging/spack/spack_repo/expc
+      spack repo add tools/packaging/spack
       cd build/release/dist && spack install --no-checksum expc
     """
 
