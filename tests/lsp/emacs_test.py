@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory(prefix="expc-emacs-") as name:
     (folder / "study.exp").write_text(STUDY, encoding="utf-8")
     environment = {**os.environ, "LINES_OF_THE_PAGE": lines, "HOME": name, "XDG_CACHE_HOME": str(folder / "cache"),
                    "PATH": f"{options.expc.resolve().parent}:{os.environ['PATH']}"}
-    result = subprocess.run([emacs, "--batch", "-Q", "-l", HERE / "emacs.el"], cwd=folder, env=environment, capture_output=True, text=True, timeout=240,
+    result = subprocess.run([emacs, "--batch", "-l", HERE / "emacs.el"], cwd=folder, env=environment, capture_output=True, text=True, timeout=240,
                             stdin=subprocess.DEVNULL)
     output = result.stdout + result.stderr
     print(output)
