@@ -19,7 +19,8 @@ class Expc(Package):
     variant("torch", default=False, description="For the built-in training jobs, the torch of this Spack; studies of programs need none")
 
     depends_on("py-torch@2.11", type="run", when="+torch")
-    requires("platform=linux", "target=x86_64:", msg="the archive holds programs for Linux on x86-64")
+    requires("platform=linux", msg="the archive holds programs for Linux")
+    requires("target=x86_64:", msg="the archive holds programs for x86-64")
 
     def url_for_version(self, version):
         return f"file://{os.getcwd()}/expc-{version}-linux-x86_64.tar.zst"
