@@ -3,7 +3,7 @@
 #   expc_antlr       the runtime, of the distribution (Debian) or compiled from ANTLR's sources where tools/setup has put them, since the
 #                    distribution's are two versions (Ubuntu)
 find_program(EXPC_ANTLR_TOOL antlr4 REQUIRED)
-set(_source "${PROJECT_SOURCE_DIR}/.deps/antlr/runtime/Cpp/runtime/src")
+set(_source "${PROJECT_SOURCE_DIR}/.deps/antlr/systemrdl/parser/ext/antlr4-cpp-runtime")
 if(EXISTS "${_source}/antlr4-runtime.h")
   file(GLOB_RECURSE _sources "${_source}/*.cpp")
   add_library(expc_antlr STATIC ${_sources})

@@ -18,6 +18,9 @@ import venv
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/structure"))
+import notice  # noqa: E402
+
 TOOLS = ROOT / ".deps/package/bin"
 BUILD = pathlib.Path()
 OUTSIDE = ("libc.", "libm.", "ld-linux", "libstdc++.", "libgcc_s.", "libtorch", "libc10", "libgomp.", "libcudart.", "libcupti.")
@@ -126,10 +129,15 @@ class Package(unittest.TestCase):
 
     def test_licences_of_what_is_bundled(self):
         listed = (self.tree / "licenses/README").read_text()
+        known = (ROOT / "NOTICE").read_text()
+        self.assertEqual(notice.lacking({path.name.partition(".so")[0] for path in (self.tree / "lib").glob("*.so*")}, known), [])
         for path in (self.tree / "lib").glob("*.so*"):
             line = re.search(rf"^{re.escape(path.name)}: (\S+) \S+, (\S+)$", listed, re.M)
             self.assertTrue(line, f"{path.name} is not in licenses/README")
             self.assertIn("icense", (self.tree / "licenses" / line[2]).read_text(errors="replace"))
+        told = (next(self.site.glob("expc-*.dist-info")) / "METADATA").read_text()
+        named = re.findall(r"^License-File: (.+)$", told, re.M)
+        self.assertEqual(set(named), {path.name for path in (self.tree / "licenses").iterdir()})
 
     def test_the_record_of_the_wheel(self):
         with zipfile.ZipFile(self.wheel) as wheel:
@@ -157,6 +165,7 @@ class Package(unittest.TestCase):
             self.assertIn("complete-words", (share / "bash-completion/completions/expc").read_text())
             self.assertIn("expc run", (share / "man/man1/expc-run.1").read_text().replace("\\-", "-"))
             self.assertIn("ten-minutes", (share / "doc/expc/index.html").read_text())
+            self.assertEqual(len(list((share / "expc").glob("expc-*.vsix"))), 1)
 
     def test_without_torch_it_says_how_to_get_one(self):
         if not (self.tree / "bin/expc-worker").exists():
