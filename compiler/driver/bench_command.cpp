@@ -93,7 +93,14 @@ class Bench {
   }
 
   std::string command(const std::string& text) {
-    if (std::ranges::count(options_.commands, text) > 1) return fmt::format("the command '{}' is there twice", text);
+    // A line without quotes is as many commands as it has words.
+    const bool bare = options_.commands.size() > 1 &&
+                      std::ranges::none_of(options_.commands,
+                                           [](const std::string& one) { return one.find(' ') != std::string::npos; });
+    const char* quotes =
+        bare ? "; a command of several words stands in quotes: expc bench 'gzip -6 f' 'zstd -3 f'" : "";
+    if (std::ranges::count(options_.commands, text) > 1)
+      return fmt::format("the command '{}' is there twice{}", text, quotes);
     for (const auto& [name, values] : parameters_)
       if ((text + options_.before + options_.prepare).find("{" + name + "}") == std::string::npos)
         return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
@@ -108,7 +115,7 @@ class Bench {
     const bool path = words[0].find('/') != std::string::npos;
     if (isForShell(text) || words[0].find('{') != std::string::npos) return "";
     if (path ? access(words[0].c_str(), X_OK) == 0 : bool(llvm::sys::findProgramByName(words[0]))) return "";
-    return fmt::format("'{}': {} '{}'", text, path ? "there is no program" : "PATH has no program", words[0]);
+    return fmt::format("'{}': {} '{}'{}", text, path ? "there is no program" : "PATH has no program", words[0], quotes);
   }
 
   /// `command ["gzip", "-6", "f"]`, as words or as a shell runs it.

@@ -232,13 +232,18 @@ int cancel(const JobOptions& options, const Console& console) {
   auto views = cluster::look(folder, *jobs);
   if (!views) return console.error(views.takeError());
   int code = kSuccess;
+  size_t over = 0;
   for (const JobRecord& job : *jobs) {
-    if (views->at(job.name).state == JobState::Ended) continue;
+    if (views->at(job.name).state == JobState::Ended && ++over) continue;
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
       console.message(job.name + " is asked to end; what it measured is kept");
   }
+  // Silence would look like a job that was ended.
+  if (over == jobs->size())
+    console.message(options.job.empty() ? options.results + " has no job that is left to end"
+                                        : options.job + " needs no end: " + stateText(views->at(options.job)));
   return code;
 }
 

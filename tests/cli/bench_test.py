@@ -164,6 +164,8 @@ class Bench(Command):
             (["true", "./nowhere x"], "there is no program './nowhere'"),
             (["-r", "5", "true", "false"], "-r 5: a verdict with 95 % confidence needs 6 runs"),
             (["true", "true"], "the command 'true' is there twice"),
+            (["gzip", "-6", "f", "zstd", "-3", "f"], "stands in quotes: expc bench 'gzip -6 f' 'zstd -3 f'"),
+            (["gzip", "-6", "f"], "PATH has no program '-6'; a command of several words stands in quotes"),
             (["-P", "n=1,2", "true {n}", "false"], "-P n: 'false' has no {n} in it"),
             (["-P", "n=1,1", "true {n}"], "a value is there twice"),
             (["-P", "n", "true {n}"], "write a name and its values"),

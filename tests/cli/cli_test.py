@@ -218,7 +218,8 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
                "began": began, "submitted": 1}
         record = jobs / f"local-{sleep.pid}.json"
         record.write_text(json.dumps(job))
-        self.expc("cancel", f"local-{sleep.pid}", "--results", "r")
+        self.assertIn(f"local-{sleep.pid} needs no end: ended", self.expc("cancel", f"local-{sleep.pid}", "--results", "r").stderr)
+        self.assertIn("r has no job that is left to end", self.expc("cancel", "--results", "r").stderr)
         self.assertIsNone(sleep.poll())
         self.assertNotIn("\x1b", self.expc("status", "--results", "r").stdout)
         (jobs / f"local-{sleep.pid}.log").symlink_to("/dev/zero")
