@@ -99,7 +99,7 @@ class Clock:
         options = Seen.options
         before = max(1, options.warmup) if options.profile else options.warmup  # the first step is never watched
         if options.profile and len(Seen.marks) == before:
-            Seen.watch = watching.Watch()
+            Seen.watch = watching.Watch(options.profiler)
         if options.steps and len(Seen.marks) == before + options.steps:
             raise Enough
 
