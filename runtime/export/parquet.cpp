@@ -15,27 +15,28 @@
 namespace expc::exports {
 namespace {
 
-/// The module's function. It lies beside this program, and stays open once it was asked for.
-llvm::Expected<ParquetEntry> openModule() {
+/// A function of the module. It lies beside this program, and stays open once it was asked for.
+template <typename Entry>
+llvm::Expected<Entry> openModule(const char* name) {
   std::error_code unknown;
   const auto path = base::programFolder() / kParquetModule;
   if (!std::filesystem::exists(path, unknown))
     return llvm::createStringError(
-        fmt::format("this expc was built without Parquet ({} is missing); run tools/setup and build it again, or write "
-                    "--format csv",
+        fmt::format("this expc was built without Parquet ({} is missing); run tools/setup and build it again, or take "
+                    "CSV instead",
                     path.string()));
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
+  void* entry = module ? dlsym(module, name) : nullptr;
   if (!entry)
     return llvm::createStringError(fmt::format(
         "{} cannot be opened: {}; it needs pyarrow (`pip install 'expc[parquet]'`)", path.string(), dlerror()));
-  return reinterpret_cast<ParquetEntry>(entry);
+  return reinterpret_cast<Entry>(entry);
 }
 
 }  // namespace
 
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
-  auto entry = openModule();
+  auto entry = openModule<ParquetEntry>(kParquetEntry);
   if (!entry) return entry.takeError();
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     const auto sink = (*entry)(temporary);
@@ -46,6 +47,12 @@ llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&
   if (!error) return error;
   return llvm::createStringError(
       fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
+}
+
+llvm::Expected<std::unique_ptr<TextRows>> readParquet(const std::string& path) {
+  auto entry = openModule<ParquetRowsEntry>(kParquetRowsEntry);
+  if (!entry) return entry.takeError();
+  return (*entry)(path);
 }
 
 }  // namespace expc::exports

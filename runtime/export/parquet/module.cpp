@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 
 #include <utility>
@@ -107,10 +108,51 @@ class ParquetSink : public FileSink {
   int64_t rows_ = 0;
 };
 
+class ParquetRows : public TextRows {
+ public:
+  explicit ParquetRows(const std::string& path) : status_(open(path)) {}
+
+  bool next(std::vector<std::pair<std::string, std::string>>& row) override {
+    row.clear();
+    while (status_.ok() && (!batch_ || at_ == batch_->num_rows())) {
+      at_ = 0;
+      status_ = batches_->ReadNext(&batch_);
+      if (!batch_) return false;
+    }
+    if (!status_.ok()) return false;
+    for (int i = 0; i < batch_->num_columns(); ++i) {
+      const auto cell = batch_->column(i)->GetScalar(at_).ValueOr(nullptr);
+      if (cell && cell->is_valid && arrow::is_string(cell->type->id()))
+        row.emplace_back(batch_->column_name(i), cell->ToString());
+    }
+    ++at_;
+    return true;
+  }
+  std::string problem() const override { return status_.ok() ? "" : status_.message(); }
+
+ private:
+  arrow::Status open(const std::string& path) {
+    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(reader_, parquet::arrow::OpenFile(std::move(file), arrow::default_memory_pool()));
+    return reader_->GetRecordBatchReader().Value(&batches_);
+  }
+
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+  std::shared_ptr<arrow::RecordBatch> batch_;
+  int64_t at_ = 0;
+  arrow::Status status_;
+};
+
 }  // namespace
 }  // namespace expc::exports
 
 extern "C" __attribute__((visibility("default"))) std::unique_ptr<expc::exports::FileSink> expcParquetSink(
     const std::string& path) {
   return std::make_unique<expc::exports::ParquetSink>(path);
+}
+
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<expc::exports::TextRows> expcParquetRows(
+    const std::string& path) {
+  return std::make_unique<expc::exports::ParquetRows>(path);
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 // What `expc` and its Parquet module say to each other. The module is a shared library of its own, opened only by an
-// export that asks for it, so that expc starts without the 60 MB of Arrow.
+// export that asks for it or a download in this form, so that expc starts without the 60 MB of Arrow.
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/export/table.h"
 
@@ -17,9 +19,22 @@ class FileSink : public Sink {
   virtual std::string problem() const = 0;
 };
 
+/// A file's rows, of which those columns are taken that hold texts.
+class TextRows {
+ public:
+  virtual ~TextRows() = default;
+  /// The next row, column by column without those that are empty in it; false at the end.
+  virtual bool next(std::vector<std::pair<std::string, std::string>>& row) = 0;
+  /// What is wrong with the file, as far as it was read; "" if nothing is.
+  virtual std::string problem() const = 0;
+};
+
 inline constexpr char kParquetModule[] = "libexpc_parquet.so";
 inline constexpr char kParquetEntry[] = "expcParquetSink";
 /// The function that the module has under that name: a table that becomes the file `path`.
 using ParquetEntry = std::unique_ptr<FileSink> (*)(const std::string& path);
+inline constexpr char kParquetRowsEntry[] = "expcParquetRows";
+/// The same for reading the file `path`.
+using ParquetRowsEntry = std::unique_ptr<TextRows> (*)(const std::string& path);
 
 }  // namespace expc::exports
