@@ -66,7 +66,7 @@ def sizes(name):
 class Weights:
     """A checkpointer with random weights, which writes nothing."""
 
-    def __init__(self, name, dtype, seed, model_type, should_load_recipe_state=False):
+    def __init__(self, name, dtype, seed, model_type, should_load_recipe_state=False, resume_from_checkpoint=False):  # the last of 0.5
         self.name, self.dtype, self.seed = name, dtype, seed
 
     def load_checkpoint(self):
