@@ -202,29 +202,24 @@ class TabRows {
 };
 
 /// The texts of a Parquet file.
-class ParquetRows {
- public:
-  ParquetRows(std::unique_ptr<exports::TextRows> rows, std::string name)
-      : rows_(std::move(rows)), name_(std::move(name)) {}
-
+struct ParquetRows {
   llvm::Expected<bool> next(llvm::json::Object& row) {
-    ++number_;
-    const bool more = rows_->next(texts_);
-    if (const std::string why = rows_->problem(); !why.empty()) return failure("{}: {}", name_, why);
+    ++number;
+    std::vector<std::pair<std::string, std::string>> texts;
+    const bool more = rows->next(texts);
+    if (const std::string why = rows->problem(); !why.empty()) return failure("{}: {}", name, why);
     row = {};
-    for (const auto& [column, text] : texts_) {
+    for (const auto& [column, text] : texts) {
       if (!llvm::json::isUTF8(column) || !llvm::json::isUTF8(text)) return failure("{}: not UTF-8", place());
       row[column] = text;
     }
     return more;
   }
-  std::string place() const { return fmt::format("{}: row {}", name_, number_); }
+  std::string place() const { return fmt::format("{}: row {}", name, number); }
 
- private:
-  std::unique_ptr<exports::TextRows> rows_;
-  std::vector<std::pair<std::string, std::string>> texts_;
-  std::string name_;
-  size_t number_ = 0;
+  std::unique_ptr<exports::TextRows> rows;
+  std::string name;
+  size_t number = 0;
 };
 
 /// The columns that a study reads, by their names there.
@@ -278,7 +273,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
       if (llvm::StringRef(from).ends_with(".parquet")) {
         auto texts = exports::readParquet(from);
         if (!texts) return texts.takeError();
-        ParquetRows rows(std::move(*texts), from);
+        ParquetRows rows{std::move(*texts), from};
         return eachRow(set, rows, take);
       }
       auto rows = text::RowReader::open(from);

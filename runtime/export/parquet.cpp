@@ -15,9 +15,8 @@
 namespace expc::exports {
 namespace {
 
-/// A function of the module. It lies beside this program, and stays open once it was asked for.
-template <typename Entry>
-llvm::Expected<Entry> openModule(const char* name) {
+/// The module lies beside this program, and stays open once it was asked for.
+llvm::Expected<const ParquetModule*> openModule() {
   std::error_code unknown;
   const auto path = base::programFolder() / kParquetModule;
   if (!std::filesystem::exists(path, unknown))
@@ -26,20 +25,20 @@ llvm::Expected<Entry> openModule(const char* name) {
                     "CSV instead",
                     path.string()));
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = module ? dlsym(module, name) : nullptr;
+  void* entry = module ? dlsym(module, kParquetEntry) : nullptr;
   if (!entry)
     return llvm::createStringError(fmt::format(
         "{} cannot be opened: {}; it needs pyarrow (`pip install 'expc[parquet]'`)", path.string(), dlerror()));
-  return reinterpret_cast<Entry>(entry);
+  return static_cast<const ParquetModule*>(entry);
 }
 
 }  // namespace
 
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
-  auto entry = openModule<ParquetEntry>(kParquetEntry);
-  if (!entry) return entry.takeError();
+  auto module = openModule();
+  if (!module) return module.takeError();
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    const auto sink = (*entry)(temporary);
+    const auto sink = (*module)->write(temporary);
     write(*sink);
     const std::string problem = sink->problem();
     return problem.empty() ? llvm::Error::success() : llvm::createStringError(fmt::format("{}: {}", path, problem));
@@ -50,9 +49,9 @@ llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&
 }
 
 llvm::Expected<std::unique_ptr<TextRows>> readParquet(const std::string& path) {
-  auto entry = openModule<ParquetRowsEntry>(kParquetRowsEntry);
-  if (!entry) return entry.takeError();
-  return (*entry)(path);
+  auto module = openModule();
+  if (!module) return module.takeError();
+  return (*module)->read(path);
 }
 
 }  // namespace expc::exports

@@ -147,12 +147,10 @@ class ParquetRows : public TextRows {
 }  // namespace
 }  // namespace expc::exports
 
-extern "C" __attribute__((visibility("default"))) std::unique_ptr<expc::exports::FileSink> expcParquetSink(
-    const std::string& path) {
-  return std::make_unique<expc::exports::ParquetSink>(path);
-}
-
-extern "C" __attribute__((visibility("default"))) std::unique_ptr<expc::exports::TextRows> expcParquetRows(
-    const std::string& path) {
-  return std::make_unique<expc::exports::ParquetRows>(path);
-}
+extern "C" __attribute__((visibility("default"))) const expc::exports::ParquetModule expcParquet = {
+    [](const std::string& path) -> std::unique_ptr<expc::exports::FileSink> {
+      return std::make_unique<expc::exports::ParquetSink>(path);
+    },
+    [](const std::string& path) -> std::unique_ptr<expc::exports::TextRows> {
+      return std::make_unique<expc::exports::ParquetRows>(path);
+    }};

@@ -30,11 +30,11 @@ class TextRows {
 };
 
 inline constexpr char kParquetModule[] = "libexpc_parquet.so";
-inline constexpr char kParquetEntry[] = "expcParquetSink";
-/// The function that the module has under that name: a table that becomes the file `path`.
-using ParquetEntry = std::unique_ptr<FileSink> (*)(const std::string& path);
-inline constexpr char kParquetRowsEntry[] = "expcParquetRows";
-/// The same for reading the file `path`.
-using ParquetRowsEntry = std::unique_ptr<TextRows> (*)(const std::string& path);
+inline constexpr char kParquetEntry[] = "expcParquet";
+/// What the module has under that name.
+struct ParquetModule {
+  std::unique_ptr<FileSink> (*write)(const std::string& path);  // a table that becomes the file
+  std::unique_ptr<TextRows> (*read)(const std::string& path);
+};
 
 }  // namespace expc::exports
