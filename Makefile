@@ -59,7 +59,7 @@ bench: cuda setup-bench
 # The same points in PyTorch and DALI beside expc, in the same blocks.
 twins: build setup-bench
 	@for study in experiments/twin_*.exp; do \
-	  grep -q 'preset quick' $$study || { echo "$$study is left out: it needs several GPUs"; continue; }; \
+	  grep -q 'preset quick' $$study || { echo "$$study is left out: it asks what only GPUs can show"; continue; }; \
 	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
 	done
 

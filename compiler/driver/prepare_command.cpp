@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +21,7 @@
 #include "compiler/driver/lookups.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
+#include "runtime/export/parquet.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/data/open.h"
@@ -164,16 +165,9 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
 /// The file of a set, whatever its format; "": there is none.
 std::string fileOf(const RowSet& set, const std::string& folder, const Downloads& downloads, Account& account) {
   for (const char* stem : set.stems)
-    for (const char* ending : {".json", ".jsonl", ".csv", ".tsv"})
+    for (const char* ending : {".json", ".jsonl", ".csv", ".tsv", ".parquet"})
       if (std::string path = downloads.find(std::string(stem) + ending); !path.empty()) return path;
-  for (const char* stem : set.stems)
-    if (const std::string path = downloads.find(std::string(stem) + ".parquet"); !path.empty()) {
-      account.missing.push_back(
-          fmt::format("{}: Parquet is not read here; DuckDB turns it into lines: duckdb -c \"copy '{}' to '{}.jsonl'\"",
-                      set.title, path, llvm::StringRef(path).drop_back(8).str()));
-      return "";
-    }
-  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv or .tsv below {}; it is at {}",
+  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv, .tsv or .parquet below {}; it is at {}",
                                         set.title, set.stems.front(), folder, set.origin));
   return "";
 }
@@ -199,6 +193,7 @@ class TabRows {
     }
     return false;
   }
+  const std::string& place() const { return name_; }
 
  private:
   llvm::StringRef rest_;
@@ -222,14 +217,14 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
 
 /// Hands each row of a set to `take` as the studies read it, up to as many as are wanted; how many.
 template <typename Rows, typename Take>
-llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, const std::function<std::string()>& place, Take take) {
+llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
   llvm::json::Object row;
   int64_t count = 0;
   while (set.most == 0 || count < set.most) {
     auto more = rows.next(row);
     if (!more) return more.takeError();
     if (!*more) break;
-    auto named = renamed(set, row, place());
+    auto named = renamed(set, row, rows.place());
     if (!named) return named.takeError();
     if (auto error = take(std::move(*named))) return error;
     ++count;
@@ -241,6 +236,14 @@ llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, const std::functi
 llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
   int64_t count = 0;
   auto error = files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
+    std::unique_ptr<llvm::MemoryBuffer> lines;  // of Parquet; they lie for a moment where the rows will
+    if (llvm::StringRef(from).ends_with(".parquet")) {
+      if (auto error = exports::parquetTexts(from, temporary, set.most)) return error;
+      auto bytes = files::map(temporary);
+      if (!bytes) return bytes.takeError();
+      lines = std::move(*bytes);
+      unlink(temporary.c_str());
+    }
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
     const auto take = [&](llvm::json::Object row) -> llvm::Error {
@@ -252,11 +255,15 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
         auto bytes = files::map(from);
         if (!bytes) return bytes.takeError();
         TabRows rows((*bytes)->getBuffer(), from);
-        return eachRow(set, rows, [&] { return from; }, take);
+        return eachRow(set, rows, take);
+      }
+      if (lines) {
+        const auto rows = text::RowReader::parse(lines->getBuffer(), from, text::RowFormat::Json);
+        return eachRow(set, *rows, take);
       }
       auto rows = text::RowReader::open(from);
       if (!rows) return rows.takeError();
-      return eachRow(set, **rows, [&] { return (*rows)->place(); }, take);
+      return eachRow(set, **rows, take);
     };
     auto written = all();
     close(file);

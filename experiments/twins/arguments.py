@@ -3,6 +3,7 @@ import argparse
 import importlib
 import json
 import os
+import shutil
 import sys
 
 # What glibc must be told before a process starts, so that large activations are not given back to the system and faulted in again.
@@ -48,12 +49,15 @@ def parser(description, data):
     length.add_argument("--epochs", type=int, help="quality trial: passes over the data")
     result.add_argument("--warmup", type=int, default=0, help="steps before the clock starts")
     result.add_argument("--profile", type=switch, default=False, help="whether torch's profiler watches the steps on the clock")
+    result.add_argument("--profiler", choices=["torch", "nsys"], default="torch", help="whose profile: nsys has cudaEventDestroy, and is for one device")
     result.add_argument("--allocator", choices=["stock", "keep"], default="stock", help="keep: glibc keeps freed memory")
     return result
 
 
-def positive(parser, options, *names):
-    """Counts that are given must be above 0."""
+def sensible(parser, options, *names):
+    """Counts that are given must be above 0, and nsys is asked for of what it can tell apart."""
+    if options.profiler == "nsys" and options.gpus > 1:
+        parser.error("--profiler nsys is for one device: it counts all processes together")
     for name in names:
         if (value := getattr(options, name)) is not None and value < 1:
             parser.error(f"--{name} is {value}, it must be above 0")
@@ -64,6 +68,13 @@ def start(options, process_start, module):
     if options.allocator == "keep" and "MALLOC_MMAP_MAX_" not in os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP_MEMORY})
     options.process_start = process_start
+    if options.profile and options.profiler == "nsys" and "EXPC_TWIN_WATCHED" not in os.environ:
+        import watching
+
+        if not shutil.which("nsys"):
+            raise SystemExit("profiler nsys: there is no program nsys on PATH; it comes with NVIDIA's Nsight Systems")
+        os.environ["EXPC_TWIN_WATCHED"] = "1"
+        sys.exit(watching.under_nsys([sys.executable, *sys.argv], options.out))
     try:
         importlib.import_module(module).run(options)
     except Exception as error:  # torch's own class, which is not loaded here; of a rank it is in the text

@@ -32,7 +32,7 @@ def parse(words):
     parser.add_argument("--pin-memory", type=arguments.switch, default=False)
     parser.add_argument("--transfer-dtype", choices=["as_input", "compute"], default="as_input")
     options = parser.parse_args(words)
-    arguments.positive(parser, options, "batch", "gpus", "steps", "epochs")
+    arguments.sensible(parser, options, "batch", "gpus", "steps", "epochs")
     if options.global_batch % options.gpus:
         parser.error(f"--global-batch {options.global_batch} is no multiple of {options.gpus} ranks")
     if options.global_batch:

@@ -44,7 +44,7 @@ def parse(words):
     parser.add_argument("--alpha", type=float, default=16.0)
     parser.add_argument("--group-size", type=int, default=256)
     options = parser.parse_args(words)
-    arguments.positive(parser, options, "batch", "accumulation", "steps", "epochs", "rank", "gpus")
+    arguments.sensible(parser, options, "batch", "accumulation", "steps", "epochs", "rank", "gpus")
     if options.method == "qlora" and options.gpus > 1:
         parser.error("--method qlora is for one device, as torchtune's recipe is")
     kind, options.data = options.data

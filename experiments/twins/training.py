@@ -136,7 +136,7 @@ class Trial:
         startup = time.monotonic() - options.process_start
         first = self.marked_steps(batches, options.warmup)
         begin, self.waited = self.meet(), 0.0
-        watch = watching.Watch() if options.profile else None
+        watch = watching.Watch(options.profiler) if options.profile else None
         steps = self.marked_steps(batches, options.steps)
         waited = self.waited
         wall = self.meet() - begin

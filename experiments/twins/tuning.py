@@ -66,7 +66,7 @@ def sizes(name):
 class Weights:
     """A checkpointer with random weights, which writes nothing."""
 
-    def __init__(self, name, dtype, seed, model_type, should_load_recipe_state=False):
+    def __init__(self, name, dtype, seed, model_type, should_load_recipe_state=False, resume_from_checkpoint=False):  # the last of 0.5
         self.name, self.dtype, self.seed = name, dtype, seed
 
     def load_checkpoint(self):
@@ -99,7 +99,7 @@ class Clock:
         options = Seen.options
         before = max(1, options.warmup) if options.profile else options.warmup  # the first step is never watched
         if options.profile and len(Seen.marks) == before:
-            Seen.watch = watching.Watch()
+            Seen.watch = watching.Watch(options.profiler)
         if options.steps and len(Seen.marks) == before + options.steps:
             raise Enough
 

@@ -95,6 +95,8 @@ class Rehearser {
 
   /// "" of a point that can be rehearsed.
   std::string whyNot(const plan::Point& point) const {
+    if (point.parameters.getString("loader") == "dali")
+      return "DALI brings a CUDA runtime of its own, which finds no driver on null cards";
     return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/export/csv.h"
 #include "runtime/export/json.h"
 #include "runtime/files/files.h"
@@ -13,8 +14,12 @@
 #include "runtime/report/python.h"
 #include "runtime/report/records_json.h"
 
+#define EXPC_NEEDS_PYARROW "it needs pyarrow (tools/setup, or `pip install 'expc[parquet]'` where pip installed expc)"
+
 namespace expc::exports {
 namespace {
+
+constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds of millions of rows
 
 /// What assets/write_parquet.py reads: the columns in one line, then CSV.
 class DescribedCsv : public CsvSink {
@@ -35,9 +40,7 @@ class DescribedCsv : public CsvSink {
 }  // namespace
 
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
-  constexpr const char* kLacking =
-      "it needs pyarrow (tools/setup, or `pip install 'expc[parquet]'` where pip installed expc); --format csv does "
-      "without";
+  constexpr const char* kLacking = EXPC_NEEDS_PYARROW "; --format csv does without";
   std::string way_out = "; name another file with --to FILE";
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     const auto feed = [&](llvm::raw_ostream& in) {
@@ -52,6 +55,14 @@ llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&
   });
   if (!error) return error;
   return llvm::createStringError(fmt::format("cannot write {}{}", llvm::toString(std::move(error)), way_out));
+}
+
+llvm::Error parquetTexts(const std::string& path, const std::string& lines, int64_t most) {
+  constexpr const char* kLacking = EXPC_NEEDS_PYARROW "; JSON lines and CSV do without";
+  llvm::Error failed = report::runPython(
+      report::assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kLacking,
+      kReadSeconds);
+  return failed ? base::failure("{}: {}", path, llvm::toString(std::move(failed))) : llvm::Error::success();
 }
 
 }  // namespace expc::exports

@@ -12,6 +12,7 @@ std::string_view chartLibrary();     // Vega, Vega-Lite and Vega-Embed in one fi
 std::string_view chartConfig();      // assets/chart_config.json: what all charts look like
 std::string_view drawScript();       // assets/draw_chart.py
 std::string_view parquetScript();    // assets/write_parquet.py
+std::string_view parquetTextsScript();  // assets/parquet_texts.py
 
 // Of each kind of chart how it is drawn, for `filled`: assets/estimates.vl.json, heat_map.vl.json and so on.
 std::string_view estimates(), heatMap(), curves(), scatter(), profile();

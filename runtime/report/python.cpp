@@ -16,7 +16,6 @@ namespace expc::report {
 namespace {
 
 constexpr int kLacking = 3;
-constexpr unsigned kSeconds = 120;  // after all was fed
 
 /// What a child opens as its own.
 std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
@@ -24,7 +23,7 @@ std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 }  // namespace
 
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
-                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const char* lacking) {
+                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const char* lacking, unsigned seconds) {
   const std::string set_up = (base::programFolder() / EXPC_SETUP_PYTHON).string();
   const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
@@ -49,7 +48,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
     out.clear_error();  // one that ends before it has read all says why
   }
   in.write.close();
-  const int code = llvm::sys::Wait(child, kSeconds, &problem).ReturnCode;
+  const int code = llvm::sys::Wait(child, seconds, &problem).ReturnCode;
   std::string text;
   char part[4096];
   for (ssize_t got; (got = ::read(said.read, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 """`expc data`: sets are made, packed, described and verified, and every mistake has its message and way out. Trains nothing.
 
-usage: data_test.py --expc PATH
+usage: data_test.py --expc PATH [--clients PYTHON]
 """
 import argparse
+import collections
 import gzip
+import io
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
+import struct
 import subprocess
+import sys
 import tempfile
 import time
+import types
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "experiments" / "data" / "digits"
@@ -88,9 +95,8 @@ class Data(unittest.TestCase):
             self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"), name)
             self.assertEqual([p.name for p in (self.folder / "data/llm").iterdir()], [], name)
             (downloads / name).unlink()
-        (downloads / "samsum.parquet").write_bytes(b"PAR1")
         said = self.prepare().stdout
-        self.assertIn("missing: samsum: Parquet is not read here; DuckDB turns it into lines: duckdb -c", said)
+        self.assertIn("missing: samsum: there is no samsum.json, .jsonl, .csv, .tsv or .parquet below downloads", said)
         self.assertIn("missing: MNIST: there is no train-images-idx3-ubyte or train-images-idx3-ubyte.gz below downloads", said)
         images = gzip.compress((DIGITS / "train-images-idx3-ubyte").read_bytes())
         for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
@@ -100,6 +106,132 @@ class Data(unittest.TestCase):
             (downloads / "train-images-idx3-ubyte.gz").write_bytes(content)
             self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"))
         self.assertIn("nowhere is no folder of downloads", self.refused("prepare", "reference", "--from", "nowhere"))
+
+    def test_parquet_is_read_and_what_is_none_is_named(self):
+        if not os.path.exists(OPTIONS.clients):
+            self.skipTest("no pyarrow here")
+        file = self.folder / "downloads/samsum.parquet"
+        file.parent.mkdir()
+
+        def write(columns, options=""):
+            script = f"import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({columns}), {str(file)!r}{options})"
+            subprocess.run([OPTIONS.clients, "-c", script], check=True, timeout=120)
+
+        write("{'id': [1, 2, 3], 'summary': pa.array(['a', 'é', 'c'], pa.large_string()), 'dialogue': ['A: x\\nB: y', '', 'z']}", ", row_group_size=2")
+        self.assertIn("samsum: 3 rows, digest ", self.prepare().stdout)
+        self.assertEqual(self.written("summarize.jsonl"), [{"dialogue": "A: x\nB: y", "summary": "a"}, {"dialogue": "", "summary": "é"},
+                                                           {"dialogue": "z", "summary": "c"}])
+        (self.folder / "data/llm/summarize.jsonl").unlink()
+        whole = file.read_bytes()
+        not_text = "pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b'\\0\\0\\0\\0\\1\\0\\0\\0'), pa.py_buffer(b'\\xff')])"
+        for content, why in ((b"PAR1", "samsum.parquet: "), (b"", "samsum.parquet: "), (whole[:-9] + b"\xff" * 5 + b"PAR1", "samsum.parquet: "),
+                             (whole[:40] + bytes(60) + whole[100:], "samsum.parquet: "),
+                             ("{'dialogue': [3], 'summary': ['x']}", "samsum.parquet: row 1: there is no text in a column called dialogue"),
+                             ("{'dialogue': ['x', 'y'], 'summary': ['x', None]}", "samsum.parquet: row 2: there is no text in a column called summary"),
+                             (f"{{'dialogue': {not_text}, 'summary': ['x']}}", "samsum.parquet: row 1: not UTF-8")):
+            file.write_bytes(content) if isinstance(content, bytes) else write(content)
+            self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"), content)
+            self.assertEqual([p.name for p in (self.folder / "data/llm").iterdir()], [], content)
+
+    def test_data_is_made_up_where_there_is_none(self):
+        script = [sys.executable, ROOT / "experiments/reference/made_up.py", "--to", "data", "--images", "20", "--rows", "600", "--expc", OPTIONS.expc]
+        said = subprocess.run(script, cwd=self.folder, check=True, capture_output=True, text=True, timeout=300).stdout
+        self.assertIn("made up; away with it before a run that counts", said)
+        self.assertIn("20 training, 10 test\n  size      28 x 28, grey", self.data("info", "data/mnist").stdout)
+        self.assertIn("20 training, 10 test\n  size      500 x 500, colour", self.data("info", "data/mnist_500").stdout)
+        # The rows as downloads: as many tokens as the reference study's subsets have, each word one of the vocabulary.
+        downloads = self.folder / "downloads"
+        shutil.copytree(self.folder / "data/llm", downloads)
+        for name, known in (("instruct", "alpaca_cleaned"), ("summarize", "samsum")):
+            (downloads / f"{name}.jsonl").rename(downloads / f"{known}.jsonl")
+        told = self.prepare().stdout
+        self.assertIn("tokenizer: 128256 tokens", told)
+        for tokens in (59330, 28683, 83544):
+            self.assertIn(f"the first 500 have {tokens} tokens", told)
+        again = subprocess.run(script, cwd=self.folder, check=True, capture_output=True, text=True, timeout=300).stdout
+        self.assertEqual((again.count("is there and stays"), "made up" in again), (7, False))
+
+    def test_metas_weights_become_a_folder_and_no_pickle_is_run(self):
+        torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+        torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
+        exec("def _rebuild_tensor_v2(*given): pass", vars(utils))
+        utils._rebuild_tensor_v2.__module__ = "torch._utils"
+
+        class Storage(tuple):
+            pass
+
+        class Tensor:
+            def __init__(self, key, *shape):
+                self.key, self.shape = key, shape
+
+            def __reduce__(self):
+                rows, columns = (*self.shape, 1)[:2]
+                return utils._rebuild_tensor_v2, (Storage((self.key, rows * columns)), 0, self.shape, (columns, 1)[:len(self.shape)], False,
+                                                  collections.OrderedDict())
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, thing):
+                return ("storage", torch.FloatStorage, thing[0], "cpu", thing[1]) if isinstance(thing, Storage) else None
+
+        class Hostile:
+            def __reduce__(self):
+                return os.system, ("touch ran",)
+
+        shapes = {"tok_embeddings": (16, 8), "norm": (8,), "output": (16, 8), "layers.0.attention_norm": (8,), "layers.0.ffn_norm": (8,),
+                  "layers.0.attention.wq": (8, 8), "layers.0.attention.wk": (4, 8), "layers.0.attention.wv": (4, 8), "layers.0.attention.wo": (8, 8),
+                  "layers.0.feed_forward.w1": (12, 8), "layers.0.feed_forward.w2": (8, 12), "layers.0.feed_forward.w3": (12, 8)}
+        download = self.folder / "download"
+        download.mkdir()
+        (download / "params.json").write_text('{"dim": 8, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "norm_eps": 1e-5, "rope_theta": 500000.0}')
+
+        def write(more=(), short=0, inside="consolidated/data.pkl"):
+            named = collections.OrderedDict((f"{name}.weight", Tensor(str(i), *shape)) for i, (name, shape) in enumerate(shapes.items()))
+            named.update(more)
+            text = io.BytesIO()
+            sys.modules.update({"torch": torch, "torch._utils": utils})
+            try:
+                Pickler(text, 2).dump(named)
+            finally:
+                del sys.modules["torch"], sys.modules["torch._utils"]
+            with zipfile.ZipFile(download / "consolidated.00.pth", "w") as archive:
+                archive.writestr(inside, text.getvalue())
+                for i, shape in enumerate(shapes.values()):
+                    rows, columns = (*shape, 1)[:2]  # each row is its number, over and over
+                    archive.writestr(f"consolidated/data/{i}", b"".join(struct.pack("<f", row) * columns for row in range(rows))[short:])
+
+        def convert(code):
+            script = [sys.executable, ROOT / "experiments/reference/meta_weights.py", "download", "model"]
+            done = subprocess.run(script, cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, code, done)
+            return done.stdout + done.stderr
+
+        for arguments, why in (({"more": {"x.weight": Hostile()}}, "it names posix.system, which no file of weights needs; nothing of it was run"),
+                               ({"more": {"layers.0.x.weight": Tensor("0", 16, 8)}}, "there is a tensor layers.0.x.weight, which Llama 3 has not"),
+                               ({"short": 4}, "model.embed_tokens.weight has 508 bytes, expected 512"),
+                               ({"inside": "consolidated/other"}, "there is no data.pkl in it")):
+            write(**arguments)
+            self.assertIn(why, convert(1))
+            self.assertEqual(self.entries(), ["download"])
+        for content in (b"", b"PK", (download / "consolidated.00.pth").read_bytes()[:200]):
+            (download / "consolidated.00.pth").write_bytes(content)
+            self.assertIn("download: File is not a zip file", convert(1))
+        write({"rope.freqs": Tensor("1", 8)})
+        self.assertIn('12 tensors of ', convert(0))
+        data = (self.folder / "model/model.safetensors").read_bytes()
+        length, = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + length])
+
+        def first_of_rows(name):
+            begin, end = header[name]["data_offsets"]
+            values = struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin:8 + length + end])
+            return [int(value) for value in values[::header[name]["shape"][1]]]
+
+        self.assertEqual(first_of_rows("model.layers.0.self_attn.q_proj.weight"), [0, 2, 1, 3, 4, 6, 5, 7])
+        self.assertEqual(first_of_rows("model.layers.0.self_attn.k_proj.weight"), [0, 2, 1, 3])
+        self.assertEqual(first_of_rows("model.layers.0.mlp.gate_proj.weight"), list(range(12)))
+        self.assertEqual(header["model.layers.0.mlp.down_proj.weight"]["shape"], [8, 12])
+        self.assertEqual(json.loads((self.folder / "model/config.json").read_text())["intermediate_size"], 12)
+        self.assertIn("model is there; name another folder", convert(1))
 
     def test_make_pack_info_verify(self):
         self.assertIn('data = folder("shapes")', self.shapes().stdout)
@@ -209,6 +341,7 @@ class Data(unittest.TestCase):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)
+    parser.add_argument("--clients", default="")
     OPTIONS, rest = parser.parse_known_args()
     OPTIONS.expc = os.path.abspath(OPTIONS.expc)
     unittest.main(argv=["data_test.py", *rest])

@@ -9,10 +9,12 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
@@ -30,6 +32,7 @@ REFUSED = [
     (["--data", DIGITS, "--steps", "3", "--loader", "dali", "--strategy", "ddp"], "--loader dali is for timed trials of ddp_ds"),
     (["--data", DIGITS, "--steps", "3", "--global-batch", "10", "--gpus", "4"], "--global-batch 10 is no multiple of 4 ranks"),
     (["--data", DIGITS, "--steps", "3", "--pin-memory", "yes"], "yes is neither true nor false"),
+    (["--data", DIGITS, "--steps", "3", "--profile", "true", "--profiler", "nsys", "--gpus", "2"], "--profiler nsys is for one device"),
 ]
 
 
@@ -98,9 +101,7 @@ def filled(template, values):
 
 def watched():
     """What a trace gives, of one as torch's profiler writes it: two copies of 8 bytes to the device, a kernel, a collective."""
-    source = (EXPERIMENTS / "twins/watching.py").read_text().replace("import torch\n", "")
-    module = {}
-    exec(compile(source, "watching.py", "exec"), module)
+    module = vars(script("twins/watching.py"))
     call = lambda name, dur: {"cat": "cuda_runtime", "name": name, "dur": dur}  # noqa: E731
     copied = {"cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "dur": 5, "args": {"bytes": 8}}
     found = module["totals"]([call("cudaLaunchKernelExC", 3), call("cudaLaunchKernel", 1), call("cudaMemcpyAsync", 7), copied, copied,
@@ -110,7 +111,51 @@ def watched():
     assert near == {"api_time": 11, "launch_time": 4, "launch_count": 2, "memcpy_async_time": 7, "memcpy_htod_time": 10, "bytes_htod": 16,
                     "copies_htod": 2, "kernel_time": 40, "nccl_time": 9, "nccl_all_reduce_time": 9}, near
     assert module["is_sum"]("bytes_htod") and not module["is_sum"]("nccl_time")
-    return set(found) | {"profiled_time"}
+    return set(found) | {"profiled_time"} | watched_by_nsys(module)
+
+
+NSYS = """#!/bin/sh
+# Does as nsys does, as far as a twin sees it: runs the command, and prints reports as CSV.
+if [ $1 = profile ]; then
+  shift
+  while case $1 in --*) true;; *) false;; esac; do shift; done
+  exec "$@"
+fi
+echo "Processing [nsys.sqlite] with [cuda_api_sum.py]... "
+echo "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
+echo "60.0,3000,2,1500.0,1500.0,1000,2000,0.0,cudaLaunchKernel"
+echo "20.0,1000,1,1000.0,1000.0,1000,1000,0.0,cudaLaunchKernelExC_v11060"
+echo "20.0,5000,4,1250.0,1250.0,1000,2000,0.0,cudaEventDestroy"
+echo "20.0,9000,4,1250.0,1250.0,1000,2000,0.0,cuLaunchKernel"
+echo
+echo "Processing [nsys.sqlite] with [cuda_gpu_kern_sum.py]... "
+echo "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
+echo '90.0,40000,3,1.0,1.0,1,1,0.0,"void kernel<float, 4>(float *, int)"'
+echo "10.0,6000,1,1.0,1.0,1,1,0.0,ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+echo
+echo "SKIPPED: nsys.sqlite does not contain GPU memory data."
+echo "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation"
+echo "100.0,7000,2,1.0,1.0,1,1,0.0,[CUDA memcpy Host-to-Device]"
+"""
+
+
+def watched_by_nsys(module):
+    """What nsys counts is added to what the trial wrote; a trial that fails stays one."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, out = pathlib.Path(folder) / "nsys", pathlib.Path(folder) / "out.json"
+        program.write_text(NSYS)
+        program.chmod(0o755)
+        path, os.environ["PATH"] = os.environ["PATH"], f"{folder}:{os.environ['PATH']}"
+        try:
+            assert module["under_nsys"](["sh", "-c", f"echo '{{\"profiled_time\": 2}}' > {out}"], str(out)) == 0
+            assert module["under_nsys"](["false"], str(out)) == 1
+        finally:
+            os.environ["PATH"] = path
+        found = json.loads(out.read_text())
+    near = {name: round(value * 1e9) if name.endswith("time") else value for name, value in found.items() if value}
+    assert near == {"profiled_time": 2e9, "api_time": 9000, "launch_time": 4000, "launch_count": 3, "event_destroy_time": 5000, "kernel_time": 40000,
+                    "nccl_time": 6000, "nccl_all_reduce_time": 6000, "memcpy_htod_time": 7000, "copies_htod": 2}, near
+    return set(found)
 
 
 def planned(expc, parsers, study):

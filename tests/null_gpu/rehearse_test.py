@@ -81,10 +81,17 @@ class Rehearse(unittest.TestCase):
         for point in points.values():
             self.check(point, "failed", "rows.jsonl")
 
-    def test_a_level_that_the_worker_refuses(self):
-        points = self.rehearse(IMAGE.format(arguments="size = 32px", factors="factor loader in { dataloader, dali }"), code=3)
+    def test_dali_is_left_out(self):
+        points = self.rehearse(IMAGE.format(arguments="size = 32px", factors="factor loader in { dataloader, dali }"))
         self.check(points["loader=dataloader"], "runs")
-        self.check(points["loader=dali"], "failed", "loader dali needs a real GPU")
+        self.check(points["loader=dali"], "not rehearsed", "DALI brings a CUDA runtime of its own")
+
+    def test_a_step_that_is_observed_needs_no_second_steps_memory(self):
+        study = IMAGE.format(arguments="size = 768px", factors="")
+        point, = self.rehearse(study).values()
+        held = point["rehearsed"]["ranks"][0]["device_memory_reserved"]
+        point, = self.rehearse(study, cards=f"1x{held * 14 // 10 >> 20}MiB").values()
+        self.check(point, "runs")
 
     def test_a_model_that_does_not_fit(self):
         points = self.rehearse(IMAGE.format(arguments="", factors="factor size in { 32px, 1024px }"), code=3, cards="1x128MiB")

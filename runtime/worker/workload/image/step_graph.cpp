@@ -18,14 +18,19 @@ bool StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::
   }
   if (communicator_.allReduce(refusal_.empty() ? 0.0 : 1.0, comm::Reduction::Max) > 0) {
     if (refusal_.empty()) refusal_ = "another rank could not record its own";
-    images_ = labels_ = loss_ = at::Tensor();
     for (const at::Tensor& weight : weights) weight.mutable_grad().reset();
-    graph_->drop();
+    drop();
     return false;
   }
   weights_ = std::move(weights);
   for (const at::Tensor& weight : weights_) gradients_.push_back(weight.grad());
   return true;
+}
+
+void StepGraph::drop() {
+  images_ = labels_ = loss_ = at::Tensor();
+  gradients_.clear();
+  graph_->drop();
 }
 
 at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels) {

@@ -36,6 +36,8 @@ class StepGraph {
   /// Queues a copy of the batch and the work. Returns the loss, which the next launch leaves alone; the weights have
   /// their gradients until then.
   at::Tensor launch(const at::Tensor& images, const at::Tensor& labels);
+  /// Gives up what was recorded, and its memory; another batch may be recorded then.
+  void drop();
   /// Kernels, copies and the like in a launch.
   size_t nodes() const { return graph_->nodes(); }
 

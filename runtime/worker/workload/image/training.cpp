@@ -224,8 +224,10 @@ void Training::openGraph() {
 /// each where the step cannot be recorded.
 at::Tensor Training::train(const feed::DeviceBatch& batch) {
   // A rate that changes must not be recorded. Who observes operators sees none in a launch.
-  const bool whole = schedule_.isConstant(),
-             full = graph_ && graph_->refusal().empty() && batch.count == parameters_.batch && !at::hasCallbacks();
+  const bool whole = schedule_.isConstant(), observed = at::hasCallbacks(),
+             full = graph_ && graph_->refusal().empty() && batch.count == parameters_.batch && !observed;
+  // All ranks are observed in the same step. The graph keeps the memory of a whole step, which this one needs too.
+  if (observed && graph_ && graph_->recorded()) graph_->drop();
   const StepGraph::Work work = [&](const at::Tensor& images, const at::Tensor& labels) {
     at::Tensor loss = computeGradients(images, labels);
     if (whole) update();
