@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
-#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "compiler/check/errors.h"
+#include "compiler/check/formula/lookup.h"
 #include "compiler/check/metrics.h"
 #include "compiler/check/named.h"
-#include "compiler/formula/lookup.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
-#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {

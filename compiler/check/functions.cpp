@@ -5,7 +5,7 @@
 
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
-#include "compiler/formula/lookup.h"
+#include "compiler/check/formula/lookup.h"
 
 namespace expc::check {
 namespace {

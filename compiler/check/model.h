@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
-#include "compiler/formula/formula.h"
-#include "compiler/value/system.h"
-#include "compiler/value/value.h"
+#include "compiler/check/formula/formula.h"
+#include "compiler/check/value/system.h"
+#include "compiler/check/value/value.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::check {

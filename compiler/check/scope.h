@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
+#include "compiler/check/formula/formula.h"
 #include "compiler/check/model.h"
-#include "compiler/formula/formula.h"
 #include "compiler/load/load.h"
 
 namespace expc::check {

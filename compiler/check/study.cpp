@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
-#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {

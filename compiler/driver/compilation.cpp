@@ -49,7 +49,7 @@ void finish(Compilation& compilation) {
 }
 
 /// The ids of a study's points at which a condition holds (`--where 'gpus > 1'`); nothing after a report.
-std::optional<std::set<std::string>> pointsWhere(lower::Prepared& prepared, const std::string& condition,
+std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, const std::string& condition,
                                                  diag::Emitter& emitter) {
   const auto holds = prepared.condition(condition, emitter);
   if (!holds) return std::nullopt;
@@ -113,7 +113,7 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
       console.error(found.takeError());
   }
   if (compilation.program)
-    lower::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
+    points::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
   finish(compilation);
 }
 
@@ -142,7 +142,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console) {
   std::vector<ChosenPlan> plans;
-  for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &system, compilation.emitter)) {
+  for (const auto& prepared : points::Prepared::all(*compilation.program, options, &system, compilation.emitter)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
     if (auto unreadable = plan::validate(*plan)) {

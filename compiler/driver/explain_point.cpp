@@ -5,7 +5,7 @@
 #include "compiler/check/expression.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/plan_modes.h"
-#include "compiler/survey/grid_lints.h"
+#include "compiler/points/grid_lints.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::driver {
@@ -19,7 +19,7 @@ bool looksLikeId(const std::string& text) {
 
 class Explainer {
  public:
-  explicit Explainer(lower::Prepared& prepared)
+  explicit Explainer(points::Prepared& prepared)
       : prepared_(prepared), study_(prepared.study()), sources_(*prepared.program().sources) {}
 
   /// The points that a beginning of an id names, at most two.
@@ -94,7 +94,7 @@ class Explainer {
         break;
     }
     const check::Rule& rule = study_.rules[obstacle.rule];
-    text += fmt::format("  the rule {} removes it ({}): {} {}\n", lower::ruleName(rule, sources_), place(rule.range),
+    text += fmt::format("  the rule {} removes it ({}): {} {}\n", points::ruleName(rule, sources_), place(rule.range),
                         rule.kind == ast::RuleKind::Require ? "require" : "exclude", rule.text);
     if (!rule.because.empty()) text += fmt::format("  because \"{}\"\n", rule.because);
     expand::Assignment at(prepared_.selected());
@@ -134,14 +134,15 @@ class Explainer {
     return fmt::format("when {} ({})", source::squeeze(sources_.text(when->range)), place(when->range));
   }
 
-  lower::Prepared& prepared_;
+  points::Prepared& prepared_;
   const check::Study& study_;
   const source::SourceManager& sources_;
 };
 
 }  // namespace
 
-bool explainPoint(lower::Prepared& prepared, const std::string& point, const Console& console, diag::Emitter& emitter) {
+bool explainPoint(points::Prepared& prepared, const std::string& point, const Console& console,
+                  diag::Emitter& emitter) {
   Explainer explainer(prepared);
   std::vector<unsigned> levels;
   if (looksLikeId(point)) {

@@ -56,7 +56,8 @@ bool canStart(const RunOptions& options, const cluster::Site& site, const Consol
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return false;
   if (!site.setup.empty()) return true;
-  for (const auto& prepared : lower::Prepared::all(*compilation.program, options.study, nullptr, compilation.emitter)) {
+  for (const auto& prepared :
+       points::Prepared::all(*compilation.program, options.study, nullptr, compilation.emitter)) {
     const auto plan = lower::planOf(*prepared, compilation.emitter);
     llvm::Error missing = plan ? engine::checkDataExists(*plan) : llvm::Error::success();
     if (plan && !missing && site.modules.empty())

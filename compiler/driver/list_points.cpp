@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPerPage = 50;
 constexpr size_t kBuffer = 1 << 16;
 
-std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
+std::string row(points::Prepared& prepared, expand::Levels point, size_t width) {
   std::string label = expand::labelOf(prepared.study(), point);
   std::string text = fmt::format("  {}  {:{}}", prepared.writer().id(point), label, width);
   const std::string& unavailable = prepared.machine().unavailable(point);
@@ -30,7 +30,7 @@ report::PlanCounts countsOf(const lower::Outline& outline) {
           outline.criterion_cells, outline.comparison_unfit, outline.criterion_unfit};
 }
 
-bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
+bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console) {
   const bool lines = options.format == PlanFormat::JsonLines;
   const uint64_t shown = options.page.value_or(1), first = (shown - 1) * kPerPage;

@@ -79,7 +79,7 @@ llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
 }
 
 /// Their number, a digest of their ids, and how many there are of each level: as small for millions as for ten.
-llvm::json::Object pointsOf(const lower::Prepared& prepared, const llvm::json::Object& meaning) {
+llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::Object& meaning) {
   llvm::json::Object levels;
   const check::Study& study = prepared.study();
   for (unsigned i = 0; i < study.factors.size(); ++i)
@@ -132,7 +132,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
   return data;
 }
 
-llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool with_data) {
+llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const plan::Plan& head = outline.head;
   const llvm::json::Object& meaning = outline.meaning;
@@ -264,7 +264,7 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
   llvm::json::Object studies;
   for (const auto& study : program.studies) {
     const select::Selection whole{study->name, {}, {}};
-    auto prepared = lower::Prepared::of(program, *study, whole, nullptr, emitter);
+    auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return llvm::createStringError("the study has errors");
     auto lock = lockOf(*prepared, data);
     if (!lock) return lock.takeError();

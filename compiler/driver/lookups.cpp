@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "compiler/value/value.h"
+#include "compiler/check/value/value.h"
 #include "runtime/worker/llama/config/config_file.h"
 #include "runtime/worker/text/token_rows.h"
 

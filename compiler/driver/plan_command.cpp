@@ -92,7 +92,7 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   return console.print(report::planText(plan, extras));
 }
 
-bool showSummary(lower::Prepared& prepared, const Console& console) {
+bool showSummary(points::Prepared& prepared, const Console& console) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const report::PlanCounts counts = countsOf(outline);
   report::PlanExtras extras;
@@ -103,7 +103,7 @@ bool showSummary(lower::Prepared& prepared, const Console& console) {
 }
 
 /// One study in the form that was asked for; false when standard output took no more.
-bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
+bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
                const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
   if (options.where || options.page || options.format == PlanFormat::JsonLines) {
@@ -135,7 +135,7 @@ int plan(const PlanOptions& options, const Console& console) {
   if (options.format == PlanFormat::Json && studies > 1)
     return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
                                      options.study.file, studies));
-  const auto prepared = lower::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
+  const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
   bool good = compilation.emitter.errors() == 0;
   for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
   if (!showDiagnostics(compilation, console)) return compilation.code();

@@ -12,11 +12,11 @@ report::PlanCounts countsOf(const lower::Outline& outline);
 
 /// `plan --where CONDITION --page N`: the points that satisfy the condition, a page of them. With JSON lines a header
 /// and all of them. False when standard output took no more.
-bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
+bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console);
 
 /// `plan --explain POINT`: where each value of the point comes from, or what removed it. Nothing of the study is shown
 /// when `point` names none in it; then false, after a report.
-bool explainPoint(lower::Prepared& prepared, const std::string& point, const Console& console, diag::Emitter& emitter);
+bool explainPoint(points::Prepared& prepared, const std::string& point, const Console& console, diag::Emitter& emitter);
 
 }  // namespace expc::driver

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/survey/grid_lints.h"
+#include "compiler/points/grid_lints.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;
@@ -28,7 +28,7 @@ struct Expanded {
     expand::Walker::Options options;
     options.count_removed = true;
     expand::Walker walker(*space, options);
-    lower::Seen seen(*space);
+    points::Seen seen(*space);
     auto end = walker.run([&](expand::Levels point) {
       seen.add(point);
       result.emplace_back(point.begin(), point.end());
@@ -38,9 +38,9 @@ struct Expanded {
     product = walker.product();
     removed = walker.removed();
     if (result.empty())
-      lower::lintEmpty(*space, fixture.emitter);
+      points::lintEmpty(*space, fixture.emitter);
     else
-      lower::lintGrid(*space, seen, fixture.emitter);
+      points::lintGrid(*space, seen, fixture.emitter);
     return result;
   }
   uint64_t removedInAll() const {

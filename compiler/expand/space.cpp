@@ -4,8 +4,8 @@
 #include <set>
 
 #include "compiler/check/errors.h"
+#include "compiler/check/formula/order.h"
 #include "compiler/expand/walk.h"
-#include "compiler/formula/order.h"
 
 namespace expc::expand {
 namespace {

@@ -27,7 +27,7 @@ plan::Plan planOf(const std::string& text, std::map<std::string, std::string> fi
 Slugs slugsOf(const std::string& text, std::map<std::string, std::string> files = {}) {
   check::Fixture fixture(text, std::move(files));
   CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
-  lower::verify(fixture.program, {}, fixture.emitter);
+  points::verify(fixture.program, {}, fixture.emitter);
   return fixture.slugs();
 }
 

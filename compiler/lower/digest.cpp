@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/lower/lower.h"
-#include "compiler/survey/values.h"
+#include "compiler/points/values.h"
 #include "runtime/plan/json.h"
 
 namespace expc::lower {
@@ -58,7 +58,7 @@ void keepMeaning(Value& value) {
 
 class Meaning {
  public:
-  Meaning(const plan::Plan& head, const Prepared& prepared)
+  Meaning(const plan::Plan& head, const points::Prepared& prepared)
       : head_(head),
         study_(prepared.study()),
         selected_(prepared.selected()),
@@ -113,7 +113,7 @@ class Meaning {
     return Object{{"name", factor.name}, {"levels", std::move(levels)}, {"baseline", factor.baseline}};
   }
 
-  static Object idsJson(const IdSums& ids) {
+  static Object idsJson(const points::IdSums& ids) {
     return Object{{"count", ids.count}, {"sum", static_cast<int64_t>(ids.sum)}, {"mix", static_cast<int64_t>(ids.mix)}};
   }
 
@@ -121,7 +121,7 @@ class Meaning {
   Value pointsWhere(const check::FormulaPtr& where) {
     if (!where) return nullptr;
     const expand::Condition condition(space_, where, expand::View::Study);
-    IdSums ids;
+    points::IdSums ids;
     space_.forEach([&](expand::Levels point) {
       if (condition.holds(point)) ids.add(writer_.hash(point));
       return true;
@@ -131,7 +131,8 @@ class Meaning {
 
   Value level(unsigned factor, unsigned index) const {
     Array values;
-    for (const check::Value& value : study_.factors[factor].levels[index].values) values.push_back(toExactJson(value));
+    for (const check::Value& value : study_.factors[factor].levels[index].values)
+      values.push_back(points::toExactJson(value));
     return values;
   }
 
@@ -172,7 +173,7 @@ class Meaning {
     for (const check::Published::Row& row : published.rows) {
       Object object;
       for (const auto& [parameter, value] : row.parameters)
-        object[study_.workload->parameters[parameter].name] = toExactJson(value);
+        object[study_.workload->parameters[parameter].name] = points::toExactJson(value);
       for (const auto& [metric, value] : row.metrics) object[study_.metrics[metric].name] = value.toString();
       rows.push_back(std::move(object));
     }
@@ -182,9 +183,9 @@ class Meaning {
   const plan::Plan& head_;
   const check::Study& study_;
   const select::Selected& selected_;
-  const Survey& survey_;
+  const points::Survey& survey_;
   const expand::Space& space_;
-  PointWriter writer_;
+  points::PointWriter writer_;
 };
 
 }  // namespace
@@ -194,7 +195,7 @@ std::string withoutBlanks(std::string text) {
   return text;
 }
 
-Object meaningOf(const plan::Plan& head, const Prepared& prepared) { return Meaning(head, prepared).run(); }
+Object meaningOf(const plan::Plan& head, const points::Prepared& prepared) { return Meaning(head, prepared).run(); }
 
 std::string digestOf(Object meaning) {
   for (auto& [section, items] : meaning)

@@ -4,9 +4,9 @@
 #include <cassert>
 #include <map>
 
-#include "compiler/survey/grid_lints.h"
-#include "compiler/survey/published.h"
-#include "compiler/survey/terms.h"
+#include "compiler/points/grid_lints.h"
+#include "compiler/points/published.h"
+#include "compiler/points/terms.h"
 
 namespace expc::lower {
 namespace {
@@ -45,7 +45,7 @@ plan::Bound bandAround(double value, const check::Criterion& criterion, const st
 /// Writes a prepared study as a plan.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(Prepared& prepared)
+  explicit PlanBuilder(points::Prepared& prepared)
       : prepared_(prepared), space_(prepared.space()), study_(prepared.study()), pairs_(prepared.space()) {}
 
   plan::Plan build() {
@@ -76,7 +76,7 @@ class PlanBuilder {
         auto place = std::lower_bound(kept.begin(), kept.end(), levels[factor]) - kept.begin();
         point.levels.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
       }
-      point.parameters = parametersOf(selected, at);
+      point.parameters = points::parametersOf(selected, at);
       point.unavailable = prepared_.machine().unavailable(levels);
       point.expected_infeasible = prepared_.machine().expectedInfeasible(levels);
       point.estimates = prepared_.machine().estimates(levels);
@@ -87,7 +87,7 @@ class PlanBuilder {
 
   void references() {
     for (size_t i = 0; i < study_.references.size(); ++i) {
-      PublishedValues published(space_, study_.references[i]);
+      points::PublishedValues published(space_, study_.references[i]);
       for (const plan::Metric& metric : plan_.metrics) {
         auto index = static_cast<unsigned>(study_.findMetric(metric.name));
         for (size_t at = 0; at < plan_.points.size(); ++at)
@@ -100,7 +100,7 @@ class PlanBuilder {
   /// A selection may leave out the point of a control.
   void controls() {
     for (const check::Control& control : study_.controls)
-      findPinned(space_, control.pins, [&](expand::Levels point) {
+      points::findPinned(space_, control.pins, [&](expand::Levels point) {
         plan_.controls.push_back({control.name, id(point)});
         return false;
       });
@@ -121,15 +121,15 @@ class PlanBuilder {
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};
-      cell.term = metricTerm(metric, cell.points[0].point);
+      cell.term = points::metricTerm(metric, cell.points[0].point);
       return cell;
     }
     pairs_.reads(comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
       if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
     });
-    cell.estimator = estimatorOf(*comparison);
-    cell.term = comparisonTerm(study_, *comparison, pairs_, point, [&](expand::Levels at) { return id(at); });
+    cell.estimator = points::estimatorOf(*comparison);
+    cell.term = points::comparisonTerm(study_, *comparison, pairs_, point, [&](expand::Levels at) { return id(at); });
     return cell;
   }
 
@@ -146,14 +146,14 @@ class PlanBuilder {
       const auto* value = std::get_if<check::Value>(&outcome);
       shared = value && value->asBool();
     }
-    return idealOf(study_, comparison, point[comparison.over], baseline, shared);
+    return points::idealOf(study_, comparison, point[comparison.over], baseline, shared);
   }
 
   // Cells of comparisons and criteria, without those that read a point that the system cannot run.
   void comparison(size_t index) {
     const check::Comparison& declared = study_.comparisons[index];
     for (size_t i = 0; i < plan_.points.size(); ++i)
-      if (pairs_.value(declared, point(i)).found == Pairs::Found::One &&
+      if (pairs_.value(declared, point(i)).found == points::Pairs::Found::One &&
           prepared_.machine().runs(&declared, point(i))) {
         plan_.comparisons[index].cells.push_back(cell(&declared, study_.metrics[declared.metric], point(i)));
         plan_.comparisons[index].cells.back().ideal = ideal(declared, point(i));
@@ -163,16 +163,17 @@ class PlanBuilder {
   void criterion(size_t index) {
     const check::Criterion& declared = *prepared_.selected().criteria[index];
     plan::Criterion& criterion = plan_.criteria[index];
-    Question question(space_, declared, prepared_.machine());
+    points::Question question(space_, declared, prepared_.machine());
     const check::Comparison* comparison = question.comparison();
     std::vector<expand::Levels> points;
     for (size_t i = 0; i < plan_.points.size(); ++i) {
       expand::Levels at = point(i);
-      if (question.at(at, comparison ? pairs_.value(*comparison, at) : Pairs::Answer()) != Question::Answer::Cell)
+      if (question.at(at, comparison ? pairs_.value(*comparison, at) : points::Pairs::Answer()) !=
+          points::Question::Answer::Cell)
         continue;
       if (declared.infeasible) {
         criterion.cells.push_back(cell(nullptr, {}, at));
-        criterion.cells.back().term = constantTerm(1);
+        criterion.cells.back().term = points::constantTerm(1);
         criterion.cells.back().kind = plan_.design.kinds[0].kind;
       } else {
         criterion.cells.push_back(cell(comparison, study_.metrics[*declared.metric], at));
@@ -188,19 +189,19 @@ class PlanBuilder {
     if (!cells.empty()) criterion.claim = claimOf(declared, points, cells, 0);
   }
 
-  Prepared& prepared_;
+  points::Prepared& prepared_;
   const expand::Space& space_;
   const check::Study& study_;
-  Pairs pairs_;
+  points::Pairs pairs_;
   std::vector<unsigned> levels_;  // of all points, in order
   plan::Plan plan_;
 };
 
 }  // namespace
 
-std::optional<plan::Plan> planOf(Prepared& prepared, diag::Emitter& emitter) {
+std::optional<plan::Plan> planOf(points::Prepared& prepared, diag::Emitter& emitter) {
   if (prepared.survey().points > kMaxPlanPoints) {
-    reportTooMany(prepared.study(), kMaxPlanPoints, false, emitter);
+    points::reportTooMany(prepared.study(), kMaxPlanPoints, false, emitter);
     return std::nullopt;
   }
   return PlanBuilder(prepared).build();

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "compiler/survey/prepared.h"
+#include "compiler/points/prepared.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::lower {
 
-/// More points than this are not written into one plan; looking at them one by one (Prepared) has no such limit.
+/// More points than this are not written into one plan; looking at them one by one (points::Prepared) has no such
+/// limit.
 inline constexpr uint64_t kMaxPlanPoints = 1'000'000;
 
 /// A text whatever its layout.
@@ -20,7 +21,7 @@ std::string withoutBlanks(std::string text);
 /// What a selected study means, by section: the fields of its outlined plan without texts, labels and what a machine
 /// makes of them, beside sums of the ids of its points and of what its criteria ask about. Declarations follow each
 /// other as they do in the plan.
-llvm::json::Object meaningOf(const plan::Plan& head, const Prepared& prepared);
+llvm::json::Object meaningOf(const plan::Plan& head, const points::Prepared& prepared);
 /// Its hash, the same in whichever order things are declared.
 std::string digestOf(llvm::json::Object meaning);
 
@@ -33,9 +34,9 @@ struct Outline {
   std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 };
 /// Its digest included.
-Outline outlineOf(const Prepared& prepared);
+Outline outlineOf(const points::Prepared& prepared);
 
 /// The whole plan of a prepared study; nothing after reporting that it has more points than kMaxPlanPoints (E0404).
-std::optional<plan::Plan> planOf(Prepared& prepared, diag::Emitter& emitter);
+std::optional<plan::Plan> planOf(points::Prepared& prepared, diag::Emitter& emitter);
 
 }  // namespace expc::lower

@@ -25,7 +25,7 @@ plan::Plan planOf(const std::string& text, const select::Selection& selection = 
 std::vector<std::string> slugsOf(const std::string& text, const select::Selection& selection = {}) {
   check::Fixture fixture(text);
   CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
-  lower::verify(fixture.program, selection, fixture.emitter);
+  points::verify(fixture.program, selection, fixture.emitter);
   return fixture.slugs();
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("a million points are looked at one by one, but not written into a pla
       check::jobStudy("factor batch in 1..1024 factor gpus in 1..64 factor rank in 1..16 factor method in "
                       "{ none, lora } exclude gpus == 64 and batch > 1000" +
                       kMeasure));
-  CHECK(lower::verify(fixture.program, {}, fixture.emitter));
+  CHECK(points::verify(fixture.program, {}, fixture.emitter));
   CHECK(!lower::compile(fixture.program, {}, nullptr, fixture.emitter));
   CHECK(fixture.reported("too-many-points"));
 }
@@ -322,7 +322,7 @@ TEST_CASE("an empty grid names a smallest set of rules") {
   check::Fixture fixture(check::jobStudy(
       "factor gpus in 1..4 factor batch in { 32, 64 } require a: gpus >= 3 "
       "require b: batch <= 64 require c: gpus <= 2 require d: batch >= 33 measure accuracy, step_time"));
-  lower::verify(fixture.program, {}, fixture.emitter);
+  points::verify(fixture.program, {}, fixture.emitter);
   REQUIRE_MESSAGE(fixture.collector.diagnostics.size() == 1, fixture.text());
   CHECK(fixture.slugs()[0] == "empty-grid");
   CHECK(fixture.collector.diagnostics[0].notes.size() == 2);

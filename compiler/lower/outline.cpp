@@ -7,8 +7,8 @@
 #include <set>
 
 #include "compiler/lower/lower.h"
-#include "compiler/survey/terms.h"
-#include "compiler/survey/values.h"
+#include "compiler/points/terms.h"
+#include "compiler/points/values.h"
 
 namespace expc::lower {
 namespace {
@@ -32,7 +32,7 @@ std::string shortened(const std::vector<std::string>& labels) {
 
 class Outliner {
  public:
-  explicit Outliner(const Prepared& prepared)
+  explicit Outliner(const points::Prepared& prepared)
       : prepared_(prepared),
         sources_(*prepared.program().sources),
         selected_(prepared.selected()),
@@ -84,7 +84,7 @@ class Outliner {
     for (const check::Use& use : study_.uses)
       plan_.workloads.push_back({use.label, use.workload->name, use.workload->version, use.workload->command});
     for (unsigned metric : study_.measuredWith(selected_.criteria))
-      plan_.metrics.push_back(lower::toPlan(study_, study_.metrics[metric]));
+      plan_.metrics.push_back(points::toPlan(study_, study_.metrics[metric]));
     for (const check::Published& published : study_.references)
       plan_.references.push_back({published.name, published.source, {}});
   }
@@ -98,7 +98,7 @@ class Outliner {
       if (declared.baseline == level) factor.baseline = static_cast<unsigned>(factor.levels.size());
       const auto& values = declared.levels[level].values;
       llvm::json::Array tuple;
-      for (const check::Value& value : values) tuple.push_back(toJson(value));
+      for (const check::Value& value : values) tuple.push_back(points::toJson(value));
       llvm::json::Value value = declared.lockstep() ? llvm::json::Value(std::move(tuple)) : std::move(tuple[0]);
       factor.levels.push_back({declared.levels[level].label, std::move(value)});
     }
@@ -113,7 +113,7 @@ class Outliner {
       const check::Rule& rule = study_.rules[i];
       source::Position position = sources_.position(rule.range.file, rule.range.begin);
       plan::RemovedGroup group;
-      group.rule = ruleName(rule, sources_);
+      group.rule = points::ruleName(rule, sources_);
       group.because = rule.because;
       group.location = fmt::format("{}:{}:{}", sources_.name(rule.range.file), position.line, position.column);
       group.count = removed.count;
@@ -210,7 +210,7 @@ class Outliner {
     }
   }
 
-  plan::Criterion criterion(const check::Criterion& declared, const Survey::OfCriterion& of) const {
+  plan::Criterion criterion(const check::Criterion& declared, const points::Survey::OfCriterion& of) const {
     plan::Criterion result;
     result.name = declared.name;
     result.text = declared.text;
@@ -242,14 +242,14 @@ class Outliner {
     for (auto compared = criterion.comparison; compared; compared = study_.comparisons[*compared].inner)
       texts.push_back(study_.comparisons[*compared].name + " = " + study_.comparisons[*compared].text);
     if (texts.empty() && criterion.metric)
-      if (const plan::Metric metric = lower::toPlan(study_, study_.metrics[*criterion.metric]); metric.derived)
+      if (const plan::Metric metric = points::toPlan(study_, study_.metrics[*criterion.metric]); metric.derived)
         texts.push_back(metric.name + " = " + metric.text);
     return fmt::format("{}", fmt::join(texts, "; "));
   }
 
   /// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels
   /// out.
-  std::string domain(const check::Criterion& criterion, const Survey::OfCriterion& of) const {
+  std::string domain(const check::Criterion& criterion, const points::Survey::OfCriterion& of) const {
     std::string text;
     for (unsigned index = 0; index < study_.factors.size(); ++index) {
       const check::Factor& factor = study_.factors[index];
@@ -277,17 +277,17 @@ class Outliner {
     return text;
   }
 
-  const Prepared& prepared_;
+  const points::Prepared& prepared_;
   const source::SourceManager& sources_;
   const select::Selected& selected_;
   const check::Study& study_;
-  const Survey& survey_;
+  const points::Survey& survey_;
   Outline outline_;
   plan::Plan& plan_;
 };
 
 }  // namespace
 
-Outline outlineOf(const Prepared& prepared) { return Outliner(prepared).run(); }
+Outline outlineOf(const points::Prepared& prepared) { return Outliner(prepared).run(); }
 
 }  // namespace expc::lower

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "compiler/lower/lower.h"
-#include "compiler/survey/lints.h"
-#include "compiler/survey/values.h"
+#include "compiler/points/lints.h"
+#include "compiler/points/values.h"
 #include "runtime/plan/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"
@@ -24,10 +24,10 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& set
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
     const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
     if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
-      parameters[selected.study->workload->parameters[i].name] = lower::toExactJson(*value);
+      parameters[selected.study->workload->parameters[i].name] = points::toExactJson(*value);
   }
   if (workload.command)
-    document["command"] = lower::argumentsJson(*workload.command);
+    document["command"] = points::argumentsJson(*workload.command);
   else
     document["workload"] = workload.name;
   document["parameters"] = std::move(parameters);
@@ -40,7 +40,7 @@ struct Lowered {
       : fixture(text, std::move(files)) {
     REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
     const check::System* system = machine.empty() ? nullptr : fixture.program.findSystem(machine);
-    prepared = lower::Prepared::of(fixture.program, *fixture.program.studies[0], selection, system, fixture.emitter);
+    prepared = points::Prepared::of(fixture.program, *fixture.program.studies[0], selection, system, fixture.emitter);
   }
   std::vector<std::vector<unsigned>> points() {
     std::vector<std::vector<unsigned>> result;
@@ -66,7 +66,7 @@ struct Lowered {
       REQUIRE(static_cast<bool>(document));
       CHECK(plan::canonicalJson(*document) == line);
       CHECK(document->getAsObject()->getString("point") == llvm::StringRef(id));
-      CHECK(*document->getAsObject()->getObject("parameters") == lower::parametersOf(prepared->selected(), at));
+      CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected(), at));
       CHECK(document->getAsObject()->getObject("levels")->size() == point.size());
       CHECK(result.insert(id).second);
     }
@@ -74,7 +74,7 @@ struct Lowered {
   }
 
   check::Fixture fixture;
-  std::unique_ptr<lower::Prepared> prepared;
+  std::unique_ptr<points::Prepared> prepared;
 };
 
 const std::string kMeasure = " measure step_time, accuracy ";

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "compiler/check/value/dimension.h"
 #include "compiler/lsp/completion.h"
 #include "compiler/lsp/facts.h"
-#include "compiler/value/dimension.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::lsp {

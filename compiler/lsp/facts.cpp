@@ -32,7 +32,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   const select::Selected whole = select::Selected::whole(study);
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
-  PointCounts counts{lower::Seen(*space)};
+  PointCounts counts{points::Seen(*space)};
   expand::Walker walker(*space, {});
   const expand::Space::End end = walker.run([&](expand::Levels point) {
     ++counts.points;

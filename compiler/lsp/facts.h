@@ -5,13 +5,13 @@
 #include <string>
 
 #include "compiler/lsp/workspace.h"
-#include "compiler/survey/grid_lints.h"
+#include "compiler/points/grid_lints.h"
 
 namespace expc::lsp {
 
 /// How many points a study has, and how many of them each level of a factor.
 struct PointCounts {
-  lower::Seen seen;
+  points::Seen seen;
   uint64_t points = 0;
   uint64_t product = 0;  // before the rules
 };

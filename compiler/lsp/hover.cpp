@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "compiler/check/expression.h"
+#include "compiler/check/value/dimension.h"
 #include "compiler/doc/module_page.h"
 #include "compiler/language/words.h"
 #include "compiler/lsp/context.h"
 #include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
-#include "compiler/value/dimension.h"
 
 namespace expc::lsp {
 

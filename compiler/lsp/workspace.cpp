@@ -97,7 +97,7 @@ void Workspace::verify(Analysis& analysis, uint64_t most) {
   if (analysis.verified || !analysis.parsed || combinations(analysis.program) > most) return;
   analysis.verified = true;
   diag::Emitter emitter(analysis.said);
-  lower::verify(analysis.program, {}, emitter);
+  points::verify(analysis.program, {}, emitter);
 }
 
 bool Workspace::mayImport(const Document& document, const std::string& path) const {

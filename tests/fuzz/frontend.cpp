@@ -54,7 +54,7 @@ void compileText(const std::string& text) {
   if (small(program)) {
     select::Selection selection;
     selection.overrides = overrides(text);
-    lower::verify(program, selection, emitter);
+    points::verify(program, selection, emitter);
     check::System system = check::System::unknown("fuzz");
     system.set("gpus", check::Value::number(2));
     if (emitter.errors() == 0) lower::compileAll(program, selection, &system, emitter);
@@ -62,7 +62,7 @@ void compileText(const std::string& text) {
       if (study->presets.empty()) continue;
       selection.study = study->name;
       selection.presets = {study->presets.front().name};
-      lower::verify(program, selection, emitter);
+      points::verify(program, selection, emitter);
     }
   }
   render(sources, collector.diagnostics);

@@ -18,23 +18,23 @@ ARROWS = {
     "compiler/parse": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast"},
     "compiler/format": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse"},
     "compiler/load": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "stdlib"},
-    "compiler/value": {"compiler/source", "compiler/language"},
-    "compiler/formula": {"compiler/source", "compiler/diag", "compiler/value"},
+    "compiler/check/value": {"compiler/source", "compiler/language"},
+    "compiler/check/formula": {"compiler/source", "compiler/diag", "compiler/check/value"},
     "compiler/check": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/load",
-                       "compiler/value", "compiler/formula", "runtime/plan", "runtime/stats", "stdlib"},
-    "compiler/select": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "compiler/value",
-                        "compiler/formula", "compiler/check"},
-    "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/value", "compiler/formula",
+                       "compiler/check/value", "compiler/check/formula", "runtime/plan", "runtime/stats", "stdlib"},
+    "compiler/select": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "compiler/check/value",
+                        "compiler/check/formula", "compiler/check"},
+    "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check/value", "compiler/check/formula",
                         "compiler/check", "compiler/select", "runtime/stats"},
-    "compiler/survey": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/value", "compiler/formula",
+    "compiler/points": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check/value", "compiler/check/formula",
                         "compiler/check", "compiler/select", "compiler/expand", "runtime/stats", "runtime/plan"},
-    "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/value", "compiler/formula",
-                       "compiler/check", "compiler/select", "compiler/expand", "compiler/survey", "runtime/plan"},
+    "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check/value", "compiler/check/formula",
+                       "compiler/check", "compiler/select", "compiler/expand", "compiler/points", "runtime/plan"},
     "compiler/explain": {"compiler/source", "compiler/diag"},
     "compiler/doc": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/explain"},
     "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse",
-                     "compiler/load", "compiler/value", "compiler/formula", "compiler/check", "compiler/select", "compiler/expand",
-                     "compiler/survey", "compiler/lower", "compiler/doc", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
+                     "compiler/load", "compiler/check/value", "compiler/check/formula", "compiler/check", "compiler/select", "compiler/expand",
+                     "compiler/points", "compiler/lower", "compiler/doc", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
     "runtime/base": set(),  # the ground floor: every part may include it
     "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),
@@ -143,6 +143,16 @@ def null_gpu_apart(files):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {header} crosses the border of the null GPU"
 
 
+def foreign_namespaces(files):
+    """A file below compiler/ or runtime/ that opens namespaces of the house opens that of a folder it lies in."""
+    words = {"export": "exports"}  # a word of C++
+    for path, text in files:
+        opened = set(re.findall(r"^namespace expc::(\w+)", text, re.M))
+        rooms = {words.get(folder, folder) for folder in path.split("/")[1:-1]}
+        if path.startswith(("compiler/", "runtime/")) and opened and not opened & rooms:
+            yield f"{path}: its namespace is expc::{min(opened)}, and it lies in none of that name"
+
+
 def project_files():
     """All of the project's own C++ with its tests."""
     for top in ("compiler", "runtime", "nullgpu", "stdlib", "tests"):
@@ -167,6 +177,8 @@ def self_test():
                 (NULL_GPU_FACE, '#include "nullgpu/core/activity.h"\n')]
     assert len(list(null_gpu_apart(crossing))) == 3
     assert not list(null_gpu_apart([("runtime/x.cpp", f'#include "{NULL_GPU_FACE}"\n'), ("nullgpu/x.cpp", '#include "nullgpu/core/cards.h"\n')]))
+    named = ("runtime/a/x.h", "namespace expc::a {\n")
+    assert not list(foreign_namespaces([named])) and len(list(foreign_namespaces([("runtime/b/x.h", named[1])]))) == 1
 
 
 def main():
@@ -175,6 +187,7 @@ def main():
     files = [(path, text) for path, text in everything if not of_tests(path)]
     assert len(files) > 20, "no sources found"
     found = list(violations(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything)) + list(null_gpu_apart(everything))
+    found += foreign_namespaces(everything)
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 

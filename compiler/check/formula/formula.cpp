@@ -1,0 +1,281 @@
+#include "compiler/check/formula/formula.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "compiler/check/formula/lookup.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be held exactly");
+EXPC_DIAGNOSTIC(DivisionByZero, Error, "division by zero");
+EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active");
+EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
+
+using Op = Formula::Op;
+
+struct Evaluator {
+  const Environment& environment;
+  Failure failure;
+
+  /// Nothing means that `failure` says why.
+  std::optional<Value> fail(Failure::Kind kind, source::Range range, unsigned parameter = 0) {
+    failure = {kind, range, parameter};
+    return std::nullopt;
+  }
+
+  std::optional<Value> parameter(const Formula& formula) {
+    assert(formula.parameter < environment.count && "a formula is evaluated without its parameters");
+    const Value* value = environment.parameters[formula.parameter];
+    return value ? std::optional<Value>(*value) : fail(Failure::Kind::Inactive, formula.range, formula.parameter);
+  }
+
+  std::optional<Value> logic(const Formula& formula) {
+    bool stop = formula.op == Op::Or;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      if (value->asBool() == stop) return value;
+    }
+    return Value::boolean(!stop);
+  }
+
+  static int order(const Value& left, const Value& right) {
+    if (const EnumValue* level = std::get_if<EnumValue>(&left.node)) {
+      unsigned other = std::get<EnumValue>(right.node).level;
+      return level->level < other ? -1 : level->level > other ? 1 : 0;
+    }
+    const Rational &a = *left.asNumber(), &b = *right.asNumber();
+    return a < b ? -1 : b < a ? 1 : 0;
+  }
+
+  /// A result of arithmetic, where it can be held exactly.
+  std::optional<Value> number(const std::optional<Rational>& result, const Formula& formula) {
+    return result ? std::optional(Value::number(*result, formula.type.dimension))
+                  : fail(Failure::Kind::Overflow, formula.range);
+  }
+
+  std::optional<Value> unary(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    if (formula.op == Op::Not) return Value::boolean(!value->asBool());
+    if (formula.op == Op::Negate) return number(-*value->asNumber(), formula);
+    return std::get<CompositeValue>(value->node).parts[formula.parameter];
+  }
+
+  std::optional<Value> binary(const Formula& formula) {
+    auto left = run(*formula.operands[0]);
+    if (!left) return left;
+    auto right = run(*formula.operands[1]);
+    if (!right) return right;
+    const Op op = formula.op;
+    if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
+    if (op == Op::InList)
+      return Value::boolean(std::ranges::count(std::get<CompositeValue>(right->node).parts, *left) > 0);
+    if (op < Op::InSet) {
+      const int sign = order(*left, *right);
+      return Value::boolean(op == Op::Less        ? sign < 0
+                            : op == Op::LessEqual ? sign <= 0
+                            : op == Op::Greater   ? sign > 0
+                                                  : sign >= 0);
+    }
+    const Rational &a = *left->asNumber(), &b = *right->asNumber();
+    if (op == Op::Divide && b.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+    return number(op == Op::Add ? a + b : op == Op::Subtract ? a - b : op == Op::Multiply ? a * b : a / b, formula);
+  }
+
+  std::optional<Value> inSet(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    for (size_t i = 1; i < formula.operands.size(); ++i) {
+      auto element = run(*formula.operands[i]);
+      if (!element) return element;
+      if (*element == *value) return Value::boolean(true);
+    }
+    return Value::boolean(false);
+  }
+
+  std::optional<Value> inRange(const Formula& formula) {
+    std::optional<Value> values[4];
+    for (size_t i = 0; i < formula.operands.size(); ++i) {
+      if (!formula.operands[i]) continue;
+      values[i] = run(*formula.operands[i]);
+      if (!values[i]) return values[i];
+    }
+    const auto number = [&](size_t i) { return values[i] ? values[i]->asNumber() : nullptr; };
+    if (number(3) && !formula.geometric && number(3)->sign() == 0)
+      return fail(Failure::Kind::DivisionByZero, formula.range);
+    const auto lies = liesInRange(*number(0), *number(1), number(2), number(3), formula.geometric);
+    return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
+  }
+
+  /// Appends the values of all operands; false where one has none.
+  bool append(const Formula& formula, std::vector<Value>& values) {
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return false;
+      values.push_back(std::move(*value));
+    }
+    return true;
+  }
+
+  /// A level with its payload, a list, a tuple or a record.
+  std::optional<Value> composite(const Formula& formula) {
+    Value result = formula.constant;
+    auto* level = std::get_if<EnumValue>(&result.node);
+    std::vector<Value>& parts = level ? level->payload : std::get<CompositeValue>(result.node).parts;
+    return append(formula, parts) ? std::optional(std::move(result)) : std::nullopt;
+  }
+
+  std::optional<Value> choose(const Formula& formula) {
+    for (size_t i = 0; i + 1 < formula.operands.size(); i += 2) {
+      auto holds = run(*formula.operands[i]);
+      if (!holds) return holds;
+      if (holds->asBool()) return run(*formula.operands[i + 1]);
+    }
+    return run(*formula.operands.back());
+  }
+
+  std::optional<Value> extreme(const Formula& formula) {
+    std::optional<Value> best;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      if (!best || (formula.op == Op::Max ? order(*value, *best) > 0 : order(*value, *best) < 0))
+        best = std::move(value);
+    }
+    return best;
+  }
+
+  std::optional<Value> system(const Formula& formula) {
+    if (environment.system && formula.parameter < environment.system->size())
+      if (const auto& value = (*environment.system)[formula.parameter]) return *value;
+    return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
+  }
+
+  std::optional<Value> lookup(const Formula& formula) {
+    if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
+    std::vector<Value> arguments;
+    if (!append(formula, arguments)) return std::nullopt;
+    const auto found = (*environment.lookup)(lookupFunctions()[formula.parameter].name, arguments);
+    return found ? std::optional(Value::number(*found, formula.type.dimension))
+                 : fail(Failure::Kind::NotFound, formula.range);
+  }
+
+  std::optional<Value> constant(const Formula& formula) { return formula.constant; }
+
+  std::optional<Value> metric(const Formula&) {
+    assert(false && "metrics have values in trials only");
+    return std::nullopt;
+  }
+
+  std::optional<Value> coalesce(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
+    return value || !absent ? value : run(*formula.operands[1]);
+  }
+
+  std::optional<Value> run(const Formula& formula) {
+    using E = Evaluator;
+    // In the order of Formula::Op.
+    static constexpr std::optional<Value> (E::* kBy[])(const Formula&) = {
+        &E::constant, &E::parameter, &E::metric, &E::metric,    &E::system, &E::lookup,   &E::choose,  &E::extreme,
+        &E::extreme,  &E::coalesce,  &E::unary,  &E::unary,     &E::logic,  &E::logic,    &E::binary,  &E::binary,
+        &E::binary,   &E::binary,    &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange, &E::binary,
+        &E::binary,   &E::binary,    &E::binary, &E::composite, &E::unary,  &E::composite};
+    static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
+    return (this->*kBy[static_cast<size_t>(formula.op)])(formula);
+  }
+};
+
+void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
+  if (formula.op == leaf && std::find(found.begin(), found.end(), formula.parameter) == found.end())
+    found.push_back(formula.parameter);
+  for (const FormulaPtr& operand : formula.operands)
+    if (operand) collect(*operand, leaf, found);
+}
+
+}  // namespace
+
+std::vector<unsigned> parametersOf(const Formula& formula) {
+  std::vector<unsigned> found;
+  collect(formula, Op::Parameter, found);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<unsigned> metricsOf(const Formula& formula) {
+  std::vector<unsigned> found;
+  collect(formula, Op::Metric, found);
+  return found;
+}
+
+std::optional<bool> liesInRange(const Rational& value, const Rational& lower, const Rational* upper,
+                                const Rational* step, bool geometric) {
+  if (value < lower || (upper && *upper < value)) return false;
+  if (!step) return true;
+  if (!geometric) {
+    const auto distance = value - lower;
+    const auto count = distance ? *distance / *step : std::nullopt;
+    return count ? std::optional(count->isInteger()) : std::nullopt;
+  }
+  if (*step <= Rational(1) || lower.sign() <= 0) return value == lower;
+  std::optional<Rational> at = lower;
+  while (at && *at < value) at = *at * *step;
+  return at && *at == value;
+}
+
+Outcome evaluate(const Formula& formula, const Environment& environment) {
+  Evaluator evaluator{environment, {}};
+  auto value = evaluator.run(formula);
+  if (value) return std::move(*value);
+  return evaluator.failure;
+}
+
+void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
+                   diag::Emitter& emitter) {
+  using Kind = Failure::Kind;
+  assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
+  assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
+  auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
+                 : failure.kind == Kind::DivisionByZero
+                     ? emitter.build(failure.range, DivisionByZero)
+                     : emitter.build(failure.range, InactiveParameter, parameter_name);
+  if (failure.kind == Kind::Overflow) builder.note({}, "numbers are exact fractions of 64-bit whole numbers");
+  if (failure.kind == Kind::Inactive)
+    builder.note({},
+                 "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
+  if (!context.empty()) builder.note({}, "{}", context);
+  builder.emit();
+}
+
+std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
+                                                 bool geometric, source::Range range, size_t limit,
+                                                 diag::Emitter& emitter) {
+  auto refuse = [&](std::string_view why) { return emitter.refuse(range, BadRange, why); };
+  if (!upper) return refuse("has no end; levels need one");
+  const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
+  const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
+  if (last < first) return refuse("is empty: its end lies before its beginning");
+  if (!step && (!dimension.isPlain() || !first.isInteger())) return refuse("needs a step: write 'by' and the distance");
+  Rational stride = step ? *step->asNumber() : Rational(1);
+  if (geometric && (stride <= Rational(1) || first.sign() <= 0))
+    return refuse("never ends: 'by *' takes a factor above 1 and a beginning above 0");
+  if (!geometric && stride.sign() <= 0) return refuse("never ends: its step must be above 0");
+  std::vector<Value> values;
+  std::optional<Rational> next;
+  for (std::optional<Rational> at = first; at && *at <= last; at = next) {
+    if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
+    values.push_back(Value::number(*at, dimension));
+    next = geometric ? *at * stride : *at + stride;
+    if (next) continue;
+    const auto room = geometric ? last / *at : last - *at;
+    if (!room || stride <= *room)
+      return refuse(fmt::format("has a value after {} that cannot be held exactly; write the levels one by one",
+                                values.back().toString()));
+  }
+  return values;
+}
+
+}  // namespace expc::check

@@ -1,0 +1,161 @@
+#include "compiler/check/value/dimension.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "compiler/language/words.h"
+
+namespace expc::check {
+namespace {
+
+Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(Dimension::Time)); }
+
+constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",    "Images",
+                                                                        "Tokens", "Energy", "Operations"};
+constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J", "FLOP"};
+
+/// "a b / c" from one name for each base; `one` stands for an empty numerator.
+std::string compose(const Dimension& dimension, const std::array<std::string_view, Dimension::kBases>& names,
+                    std::string_view slash, std::string_view times) {
+  std::string above, below;
+  const auto add = [&](std::string_view name, int power) {
+    for (int n = 0; n < power; ++n) {
+      if (!above.empty()) above.append(times);
+      above.append(name);
+    }
+    for (int n = 0; n < -power; ++n) below.append(slash).append(name);
+  };
+  for (size_t i = 0; i < names.size(); ++i) add(names[i], dimension.powers[i]);
+  if (dimension.own)
+    for (const auto& [name, power] : *dimension.own) add(name, power);
+  if (above.empty()) above.push_back('1');
+  return above + below;
+}
+
+/// The one object of these powers; kept for good, since there are as many as units that somebody has written.
+const Dimension::Own* interned(Dimension::Own powers) {
+  std::erase_if(powers, [](const auto& power) { return power.second == 0; });
+  if (powers.empty()) return nullptr;
+  static std::mutex mutex;
+  static std::set<Dimension::Own> all;
+  const std::lock_guard lock(mutex);
+  return &*all.insert(std::move(powers)).first;
+}
+
+}  // namespace
+
+Dimension Dimension::ofOwn(std::string_view unit) {
+  Dimension result;
+  result.own = interned({{std::string(unit), 1}});
+  return result;
+}
+
+Dimension Dimension::of(Base base) {
+  Dimension result;
+  result.powers[base] = 1;
+  return result;
+}
+
+bool Dimension::isPure() const {
+  return !own && std::all_of(powers.begin(), powers.end(), [](int8_t p) { return p == 0; });
+}
+
+std::string Dimension::typeName() const {
+  if (flavor == Flavor::Ratio) return "Ratio";
+  if (flavor == Flavor::Share) return "Share";
+  if (isPure()) return "number";
+  if (*this == power()) return "Power";
+  return compose(*this, kTypeNames, " / ", " * ");
+}
+
+std::string Dimension::planName() const {
+  std::string text = typeName();
+  std::erase(text, ' ');
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string Dimension::baseUnit() const {
+  if (flavor == Flavor::Ratio) return "x";
+  if (isPure()) return "";
+  if (*this == power()) return "W";
+  return compose(*this, kBaseUnits, "/", "*");
+}
+
+static std::optional<Dimension> combine(const Dimension& left, const Dimension& right, int sign) {
+  Dimension result;
+  for (size_t i = 0; i < Dimension::kBases; ++i) {
+    int power = left.powers[i] + sign * right.powers[i];
+    if (power > 9 || power < -9) return std::nullopt;
+    result.powers[i] = static_cast<int8_t>(power);
+  }
+  if (left.own || right.own) {
+    Dimension::Own powers = left.own ? *left.own : Dimension::Own{};
+    if (right.own)
+      for (const auto& [name, power] : *right.own) powers[name] += sign * power;
+    for (const auto& [name, power] : powers)
+      if (power > 9 || power < -9) return std::nullopt;
+    result.own = interned(std::move(powers));
+  }
+  if (!result.isPure()) return result;
+  using Flavor = Dimension::Flavor;
+  // A quotient of two quantities is a plain number; a scaled ratio stays a ratio; a quotient of two ratios is a number.
+  if (!left.isPure() || !right.isPure()) return result;
+  if (left.flavor == right.flavor) {
+    result.flavor = sign > 0 ? left.flavor : Flavor::Plain;
+  } else if (right.flavor == Flavor::Plain) {
+    result.flavor = left.flavor;
+  } else if (left.flavor == Flavor::Plain && sign > 0) {
+    result.flavor = right.flavor;
+  } else if (left.flavor != Flavor::Plain) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+std::optional<Dimension> Dimension::times(const Dimension& other) const { return combine(*this, other, 1); }
+std::optional<Dimension> Dimension::over(const Dimension& other) const { return combine(*this, other, -1); }
+
+std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) {
+  if (text.empty()) return Unit{};
+  std::optional<Unit> result;
+  while (true) {
+    size_t slash = text.find('/');
+    std::string_view part = text.substr(0, slash);
+    std::optional<Unit> found;
+    if (const language::Unit* built_in = language::findUnit(part))
+      found = Unit{*findDimension(built_in->type), *Rational::make(built_in->above, built_in->below)};
+    else if (declared)
+      found = declared(part);
+    if (!found) return std::nullopt;
+    if (!result) {
+      result = found;
+    } else {
+      auto dimension = result->dimension.over(found->dimension);
+      auto scale = result->scale / found->scale;
+      if (!dimension || !scale) return std::nullopt;
+      result = Unit{*dimension, *scale};
+    }
+    if (slash == std::string_view::npos) return result;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+std::optional<Dimension> findDimension(std::string_view type_name) {
+  if (const auto base = std::ranges::find(kTypeNames, type_name); base != kTypeNames.end())
+    return Dimension::of(static_cast<Dimension::Base>(base - kTypeNames.begin()));
+  if (type_name == "Power") return power();
+  if (type_name == "Ratio") return Dimension::ratio();
+  if (type_name == "Share") return Dimension::share();
+  return std::nullopt;
+}
+
+std::vector<std::string> dimensionNames() {
+  std::vector<std::string> names = language::texts(language::Role::Type);
+  std::erase_if(names, [](const std::string& name) { return !findDimension(name); });
+  return names;
+}
+
+}  // namespace expc::check

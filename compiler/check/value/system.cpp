@@ -1,0 +1,88 @@
+#include "compiler/check/value/system.h"
+
+#include <utility>
+
+#include "compiler/language/words.h"
+
+namespace expc::check {
+
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 53;  // that a file of a stranger's may say
+
+/// `int`, `Bytes`, `Bytes / Time`: the types that the table of words writes.
+Type typeOf(std::string_view written) {
+  if (written == "int") return Type::integer();
+  if (written == "bool") return Type::boolean();
+  if (written == "string") return Type::string();
+  const size_t stroke = written.find(" / ");
+  const Dimension above = *findDimension(written.substr(0, stroke));
+  return Type::number(stroke == std::string_view::npos ? above
+                                                       : *above.over(*findDimension(written.substr(stroke + 3))));
+}
+
+}  // namespace
+
+const std::vector<SystemProperty>& systemProperties() {
+  static const std::vector<SystemProperty> all = [] {
+    std::vector<SystemProperty> result;
+    for (const language::Word& word : language::words(language::Role::Property))
+      result.push_back({word.text, typeOf(word.type)});
+    return result;
+  }();
+  return all;
+}
+
+int findSystemProperty(std::string_view name) { return language::indexOf(language::Role::Property, name); }
+
+System System::unknown(std::string name) {
+  System system;
+  system.name = std::move(name);
+  system.values.resize(systemProperties().size());
+  return system;
+}
+
+const std::optional<Value>& System::operator[](std::string_view property) const {
+  return values[static_cast<size_t>(findSystemProperty(property))];
+}
+
+void System::set(std::string_view property, Value value) {
+  values[static_cast<size_t>(findSystemProperty(property))] = std::move(value);
+}
+
+llvm::json::Object toJson(const System& system) {
+  llvm::json::Object object;
+  const auto& all = systemProperties();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!system.values[i]) continue;
+    const Value& value = *system.values[i];
+    llvm::json::Value& member = object[llvm::StringRef(all[i].name)];
+    if (const Rational* number = value.asNumber())
+      member = number->toDouble();
+    else if (const auto* text = std::get_if<std::string>(&value.node))
+      member = llvm::json::fixUTF8(*text);
+    else
+      member = value.asBool();
+  }
+  return object;
+}
+
+System systemFromJson(std::string name, const llvm::json::Object& object) {
+  System system = System::unknown(std::move(name));
+  const auto& all = systemProperties();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
+    if (!member) continue;
+    const Type& type = all[i].type;
+    const auto whole = member->getAsInteger();
+    if (whole && *whole > 0 && *whole <= kMost && type.kind == Type::Kind::Number)
+      system.values[i] = Value::number(*whole, type.dimension);
+    else if (const auto text = member->getAsString(); text && type.kind == Type::Kind::String)
+      system.values[i] = Value::text(text->str());
+    else if (const auto truth = member->getAsBoolean(); truth && type.kind == Type::Kind::Bool)
+      system.values[i] = Value::boolean(*truth);
+  }
+  return system;
+}
+
+}  // namespace expc::check

@@ -1,0 +1,171 @@
+// What a design can never show or keep, and points that mean the same.
+
+#include <algorithm>
+
+#include "compiler/points/lints.h"
+#include "compiler/points/values.h"
+#include "runtime/stats/design.h"
+#include "runtime/stats/looks.h"
+#include "runtime/stats/width_stop.h"
+
+namespace expc::points {
+namespace {
+
+EXPC_DIAGNOSTIC(CannotPass, Error, "the criterion '{0}' can never pass: it needs {1} repetitions, the design has {2}");
+EXPC_DIAGNOSTIC(CannotFail, Warning,
+                "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}");
+EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
+                "'until' can never end these repetitions: an interval takes {0} of them, the design has at most {1}");
+EXPC_DIAGNOSTIC(LookDecidesNothing, Warning,
+                "the look after {0} repetitions can decide nothing: the criterion '{1}' takes {2} there");
+EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start");
+EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same");
+
+/// Starting a process takes longer than this on any machine, whatever the trial then does.
+constexpr double kLeastSeconds = 0.001;
+/// More points are not looked through for two that mean the same.
+constexpr size_t kMostIds = 2'000'000;
+
+unsigned mostRepetitions(const check::Setting& repeat) {
+  return static_cast<unsigned>(repeat.most.value_or(repeat.value).numerator());
+}
+
+/// The confidence of the intervals at the look after `looks[last]` repetitions, of which the design has `of`.
+double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned of, double confidence) {
+  std::vector<stats::LookAt> planned;
+  for (size_t i = 0; i <= last; ++i) {
+    const double fraction = i < looks.size() ? double(looks[i].repetitions) / of : 1;
+    planned.push_back({fraction, stats::plannedShare(fraction)});
+  }
+  return 1 - stats::LookLevels(planned).nominal(1 - confidence);
+}
+
+/// A look ends the trials only where it decides every criterion, so one that it cannot decide makes it idle.
+void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, unsigned of,
+               Reported& reported, diag::Emitter& emitter) {
+  for (size_t i = 0; i < kind.looks.size(); ++i) {
+    const check::Look& look = kind.looks[i];
+    const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
+    const unsigned needed = std::min(shape.repetitionsToPass(confidence), shape.repetitionsToFail(confidence));
+    if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
+    emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
+        .note(criterion.range,
+              "intervals have {:.4g}% confidence at this look, so that all looks together keep {:.4g}%",
+              confidence * 100, *criterion.confidence * 100)
+        .emit();
+  }
+}
+
+void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Shape& shape,
+                     const std::string& selection, Reported& reported, diag::Emitter& emitter) {
+  if (criterion.infeasible || !criterion.confidence || shape.cells() == 0) return;
+  const check::Design& design = space.selected().design;
+  const check::Metric& metric = space.study().metrics[*criterion.metric];
+  auto kind = design.kinds.find(metric.kind);
+  if (metric.exact || kind == design.kinds.end()) return;
+  auto repeat = kind->second.settings.find("repeat");
+  if (repeat == kind->second.settings.end()) return;
+  unsigned have = mostRepetitions(repeat->second);
+  const std::vector<check::Look>& looks = kind->second.looks;
+  const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
+  const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
+  unsigned pass = shape.repetitionsToPass(confidence);
+  unsigned fail = shape.repetitionsToFail(confidence);
+  lintLooks(kind->second, criterion, shape, have, reported, emitter);
+  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
+  auto finish = [&](diag::Builder builder, unsigned needed) {
+    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", shape.cells(),
+                 shape.cells() == 1 ? "cell" : "cells", confidence * 100,
+                 !looks.empty()               ? " after the looks before"
+                 : kind->second.until.empty() ? ""
+                                              : " where repetitions adapt",
+                 selection.empty() ? "" : " with " + selection, needed);
+    builder.emit();
+  };
+  if (have < pass && fresh(diag::Kind::CannotPass))
+    finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
+  if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
+    finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
+}
+
+void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& emitter) {
+  for (const auto& [kind, block] : design.kinds) {
+    auto repeat = block.settings.find("repeat");
+    if (block.until.empty() || repeat == block.settings.end()) continue;
+    unsigned have = mostRepetitions(repeat->second),
+             needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
+    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->second.range)) continue;
+    emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
+        .note(repeat->second.range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
+        .emit();
+  }
+}
+
+void lintBudget(const check::Design& design, uint64_t points, const std::string& selection, Reported& reported,
+                diag::Emitter& emitter) {
+  auto budget = design.settings.find("budget");
+  if (budget == design.settings.end()) return;
+  uint64_t trials = 0;
+  for (const auto& [kind, block] : design.kinds)
+    if (auto repeat = block.settings.find("repeat"); repeat != block.settings.end())
+      trials += points * static_cast<uint64_t>(repeat->second.value.numerator());
+  if (budget->second.value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
+  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->second.range)) return;
+  auto builder = emitter.build(budget->second.range, BudgetTooSmall, budget->second.value.toString(), trials);
+  builder.note({}, "{} points{}", points, selection.empty() ? "" : " with " + selection);
+  builder.emit();
+}
+
+/// Whether two points of a study could mean the same at all.
+bool canCoincide(const check::Study& study) {
+  for (size_t i = 0; i < study.uses.size(); ++i)
+    for (size_t j = i + 1; j < study.uses.size(); ++j) {
+      const check::Workload &a = *study.uses[i].workload, &b = *study.uses[j].workload;
+      const bool commands = a.command && b.command;
+      if (&a == &b || (commands && argumentsJson(*a.command) == argumentsJson(*b.command))) return true;
+    }
+  return std::any_of(study.factors.begin(), study.factors.end(), [&](const check::Factor& factor) {
+    return factor.lockstep() &&
+           std::any_of(factor.parameters.begin(), factor.parameters.end(),
+                       [&](unsigned parameter) { return study.workload->parameters[parameter].when != nullptr; });
+  });
+}
+
+}  // namespace
+
+void lintDesign(const expand::Space& space, const Survey& survey, const std::string& selection, Reported& reported,
+                diag::Emitter& emitter) {
+  for (size_t i = 0; i < survey.criteria.size(); ++i)
+    lintRepetitions(space, *space.selected().criteria[i], survey.criteria[i].shape, selection, reported, emitter);
+  lintUntil(space.selected().design, reported, emitter);
+  lintBudget(space.selected().design, survey.points, selection, reported, emitter);
+}
+
+void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
+  const check::Study& study = whole.study();
+  if (!canCoincide(study)) return;
+  PointWriter writer(whole);
+  std::vector<uint64_t> ids;
+  whole.forEach([&](expand::Levels point) {
+    ids.push_back(writer.hash(point));
+    return ids.size() < kMostIds;
+  });
+  std::sort(ids.begin(), ids.end());
+  auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice == ids.end()) return;
+  uint64_t count = 0;
+  for (size_t i = 1; i < ids.size(); ++i) count += ids[i] == ids[i - 1];
+  auto builder = emitter.build(study.range, SamePoint, study.name);
+  bool first = true;
+  whole.forEach([&](expand::Levels point) {
+    if (writer.hash(point) != *twice) return true;
+    builder.note({}, "{} {}", first ? "the point at" : "and the one at", expand::labelOf(study, point));
+    first = false;
+    return true;
+  });
+  if (count > 1) builder.note({}, "{} points mean what another one does", count);
+  builder.note({}, "leave one of them out: what is the same is measured once");
+  builder.emit();
+}
+
+}  // namespace expc::points

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "compiler/points/published.h"
+#include "compiler/points/survey.h"
+
+namespace expc::points {
+
+/// One report of a kind for each criterion and setting that it blames, over several selections.
+class Reported {
+ public:
+  bool fresh(diag::Kind kind, const check::Criterion* criterion, source::Range setting) {
+    return seen_.emplace(kind, criterion, setting.file.index, setting.begin).second;
+  }
+
+ private:
+  std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
+};
+
+/// On the whole study: comparisons without partners (E0405) or with several baselines for one point (E0408).
+void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
+               diag::Emitter& emitter);
+
+/// On a study without errors: comparisons that lack some partners and do not allow it (W0406). What a rule of the
+/// workload removes is said at the first of them.
+void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
+                   diag::Emitter& emitter);
+
+/// On the whole study: criteria that ask about no point (E0407).
+void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
+
+/// On the whole study: controls that name no point or several (E0409).
+void lintControls(const expand::Space& whole, diag::Emitter& emitter);
+
+/// Two points that mean the same (E0410): two uses of a workload with equal parameters, or tuples that differ only
+/// where a parameter is not active.
+void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter);
+
+/// On the whole study: `like` where nothing is published for a cell (W0411), or for all (E0412).
+void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
+
+/// On an effective design: criteria that can never pass (E0501) or never fail (W0502), repetitions that can never end
+/// (E0503), a budget that no run can keep (E0504). `selection` names it ("preset quick", "" for the study).
+void lintDesign(const expand::Space& space, const Survey& survey, const std::string& selection, Reported& reported,
+                diag::Emitter& emitter);
+
+/// On a system: criteria all of whose points are expected to run out of memory (E0413).
+void lintInfeasible(const expand::Space& space, const Survey& survey, const check::System& system, Reported& reported,
+                    diag::Emitter& emitter);
+
+}  // namespace expc::points

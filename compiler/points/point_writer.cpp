@@ -1,0 +1,147 @@
+#include "compiler/points/point_writer.h"
+
+#include <llvm/Support/BLAKE3.h>
+
+#include <algorithm>
+
+#include "compiler/points/values.h"
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::points {
+namespace {
+
+/// What a point says of its workload, apart from parameters.
+llvm::json::Object identity(const check::Workload& workload) {
+  if (workload.command)
+    return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
+  return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
+}
+
+bool isDefault(const check::Use& use, unsigned parameter, const check::Value& value) {
+  const auto& fallback = use.workload->parameters[use.parameter_of[parameter]].fallback;
+  return fallback && *fallback == value;
+}
+
+std::string member(const std::string& name, const llvm::json::Value& value) {
+  return plan::canonicalJson(name) + ":" + plan::canonicalJson(value);
+}
+
+/// Adds a member of an object behind those before.
+void append(std::string& to, const std::string& text) {
+  if (!to.empty() && to.back() != '{' && !text.empty()) to += ',';
+  to += text;
+}
+
+/// What stands for a level, or for none, which is the last.
+const std::string& textAt(const std::vector<std::string>& texts, unsigned level) {
+  return level < expand::kOpen ? texts[level] : texts.back();
+}
+
+}  // namespace
+
+llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled) {
+  const check::Use& use = selected.study->uses[settled.use()];
+  llvm::json::Object parameters;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
+    if (const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr)
+      parameters[selected.study->workload->parameters[i].name] = toJson(*value);
+  return parameters;
+}
+
+PointWriter::PointWriter(const expand::Space& space) : space_(space) {
+  const check::Study& study = space.study();
+  for (unsigned use = 0; use < study.uses.size(); ++use) uses_.push_back(compile(space, use));
+  for (unsigned factor = 0; factor < study.factors.size(); ++factor) {
+    Labels labels{factor, {}};
+    const std::string& name = study.factors[factor].name;
+    for (const check::Level& level : study.factors[factor].levels)
+      labels.texts.push_back(member(name, plan::jsonText(level.label)));
+    labels.texts.push_back(member(name, nullptr));
+    labels_.push_back(std::move(labels));
+  }
+  std::sort(labels_.begin(), labels_.end(), [&](const Labels& a, const Labels& b) {
+    return study.factors[a.factor].name < study.factors[b.factor].name;
+  });
+}
+
+PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index) {
+  const check::Study& study = space.study();
+  const check::Use& use = study.uses[index];
+  Use result;
+  // The canonical text has its members by name; "parameters" stands between the others.
+  llvm::json::Object document = identity(*use.workload);
+  document["parameters"] = llvm::json::Object{};
+  std::string text = plan::canonicalJson(std::move(document));
+  const std::string marker = "\"parameters\":{";
+  size_t at = text.find(marker + "}") + marker.size();
+  result.prefix = text.substr(0, at);
+  result.suffix = text.substr(at);
+
+  std::vector<unsigned> sorted;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
+    if (use.parameter_of[i] >= 0) sorted.push_back(i);
+  const auto& parameters = study.workload->parameters;
+  std::sort(sorted.begin(), sorted.end(),
+            [&](unsigned a, unsigned b) { return parameters[a].name < parameters[b].name; });
+  for (unsigned parameter : sorted) {
+    Entry entry;
+    entry.factor = study.factor_of[parameter];
+    entry.when = space.when(parameter);
+    auto add = [&](const check::Value* value) {
+      entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
+      bool says = value && !isDefault(use, parameter, *value);
+      entry.id.push_back(says ? member(parameters[parameter].name, toExactJson(*value)) : "");
+    };
+    for (const check::Value* value : space.varied(parameter)) add(value);
+    const auto& given = space.selected().arguments[index][parameter];
+    add(given ? &*given : nullptr);
+    bool plain = entry.factor < 0 && !entry.when;
+    Entry* last = result.entries.empty() ? nullptr : &result.entries.back();
+    if (plain && last && last->factor < 0 && !last->when) {
+      append(last->id[0], entry.id[0]);
+      append(last->parameters[0], entry.parameters[0]);
+    } else {
+      result.entries.push_back(std::move(entry));
+    }
+  }
+  return result;
+}
+
+void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const {
+  for (const Entry& entry : uses_[space_.use(point)].entries)
+    if (!entry.when || entry.when->holds(point))
+      append(out, textAt(entry.*texts, entry.factor < 0 ? expand::kAbsent : point[entry.factor]));
+}
+
+void PointWriter::appendParameters(expand::Levels point, std::string& out) const {
+  out += '{';
+  appendMembers(point, &Entry::parameters, out);
+  out += '}';
+}
+
+void PointWriter::appendLevels(expand::Levels point, std::string& out) const {
+  out += '{';
+  for (const Labels& labels : labels_) append(out, textAt(labels.texts, point[labels.factor]));
+  out += '}';
+}
+
+uint64_t PointWriter::hash(expand::Levels point) {
+  const Use& use = uses_[space_.use(point)];
+  canonical_ = use.prefix;
+  appendMembers(point, &Entry::id, canonical_);
+  canonical_ += use.suffix;
+  const auto bytes = llvm::BLAKE3::hash<8>(
+      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical_.data()), canonical_.size()));
+  uint64_t value = 0;
+  for (uint8_t byte : bytes) value = value << 8 | byte;
+  return value;
+}
+
+std::string_view PointWriter::id(expand::Levels point) {
+  uint64_t value = hash(point);
+  for (size_t i = 16; i-- > 0; value >>= 4) hex_[i] = "0123456789abcdef"[value & 15];
+  return {hex_, 16};
+}
+
+}  // namespace expc::points

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "compiler/points/machine.h"
+#include "compiler/points/published.h"
+
+namespace expc::points {
+
+/// Which points a criterion asks about, and which of them are its cells.
+class Question {
+ public:
+  Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine);
+
+  enum class Answer {
+    No,           // not asked about
+    Failed,       // a `where` has no value there
+    Dropped,      // only the `where` of an `exists` leaves it out
+    Unpublished,  // the reference has nothing for it
+    Unfit,        // `where feasible` leaves it out: it is expected to run out of memory
+    Unavailable,  // the system cannot run what it reads
+    Cell
+  };
+  /// `value` says what the comparison that it judges has at `point` (Pairs::value).
+  Answer at(expand::Levels point, const Pairs::Answer& value);
+  void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
+
+  const check::Criterion& criterion() const { return criterion_; }
+  /// The comparison that it judges; null where it judges none.
+  const check::Comparison* comparison() const { return comparison_; }
+  /// What is published for the last point that was asked about.
+  std::optional<double> published() const { return value_; }
+
+ private:
+  Answer selects(expand::Levels point) const;
+
+  const check::Criterion& criterion_;
+  const check::Comparison* comparison_ = nullptr;
+  Machine& machine_;
+  Pairs pairs_;
+  std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
+  std::unique_ptr<PublishedValues> published_;             // null without a reference
+  std::optional<double> value_;
+};
+
+/// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where
+/// the points are many.
+class Shape {
+ public:
+  explicit Shape(const check::Criterion& criterion) : criterion_(&criterion) {}
+
+  void add(expand::Levels point);
+  uint64_t cells() const { return root_.cells; }
+  /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
+  int absentAmongOthers() const;
+  /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
+  /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
+  unsigned repetitionsToPass(double confidence) const;
+  unsigned repetitionsToFail(double confidence) const;
+
+ private:
+  struct Node {
+    uint64_t cells = 0;
+    std::map<std::vector<unsigned>, Node> groups;  // by the levels of one quantifier's factors; none for the last one
+  };
+  int absentAmongOthers(const Node& node, size_t depth) const;
+  unsigned needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain, uint64_t cells) const;
+
+  const check::Criterion* criterion_;
+  Node root_;
+};
+
+}  // namespace expc::points

@@ -1,0 +1,263 @@
+#include "compiler/points/survey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/points/values.h"
+
+namespace expc::points {
+namespace {
+
+/// Collects the paths that points read. Only parameters that name one somewhere are looked at.
+class PathReader {
+ public:
+  explicit PathReader(const expand::Space& space) : space_(space) {
+    for (unsigned i = 0; i < space.study().workload->parameters.size(); ++i) {
+      Parameter parameter = read(i);
+      if (std::any_of(parameter.paths.begin(), parameter.paths.end(), [](const auto& paths) { return !paths.empty(); }))
+        parameters_.push_back(std::move(parameter));
+    }
+  }
+
+  void add(expand::Levels point) {
+    for (Parameter& parameter : parameters_) {
+      if (parameter.when && !parameter.when->holds(point)) continue;
+      const unsigned level = parameter.factor < 0 ? expand::kAbsent : point[parameter.factor];
+      parameter.read[level < expand::kOpen ? level : parameter.levels + space_.use(point)] = true;
+    }
+  }
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> all;
+    for (const Parameter& parameter : parameters_)
+      for (size_t i = 0; i < parameter.read.size(); ++i)
+        for (const std::string& path : parameter.paths[i])
+          if (parameter.read[i] && std::find(all.begin(), all.end(), path) == all.end()) all.push_back(path);
+    return all;
+  }
+
+ private:
+  /// Its values: those of its factor's levels, then each workload's argument.
+  struct Parameter {
+    int factor = -1;
+    const expand::Condition* when = nullptr;
+    size_t levels = 0;
+    std::vector<std::vector<std::string>> paths;
+    std::vector<char> read;
+  };
+
+  Parameter read(unsigned index) const {
+    const check::Study& study = space_.study();
+    Parameter parameter{study.factor_of[index], space_.when(index), 0, {}, {}};
+    auto add = [&](const check::Value* value) {
+      parameter.paths.emplace_back();
+      if (value) collectPaths(*value, study.workload->parameters[index].type, parameter.paths.back());
+    };
+    for (const check::Value* value : space_.varied(index)) add(value);
+    parameter.levels = parameter.paths.size();
+    for (const auto& arguments : space_.selected().arguments) add(arguments[index] ? &*arguments[index] : nullptr);
+    parameter.read.resize(parameter.paths.size());
+    return parameter;
+  }
+
+  const expand::Space& space_;
+  std::vector<Parameter> parameters_;
+};
+
+EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
+
+/// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
+/// neither an argument nor a default.
+class ValueFinder {
+ public:
+  explicit ValueFinder(const expand::Space& space) : space_(space) {
+    const check::Study& study = space.study();
+    for (unsigned index = 0; index < study.factors.size(); ++index)
+      for (unsigned parameter : study.factors[index].parameters)
+        for (unsigned use = 0; use < study.uses.size(); ++use)
+          if (study.factors[index].active && study.uses[use].parameter_of[parameter] >= 0 &&
+              !space.selected().arguments[use][parameter])
+            risks_.push_back({use, index, parameter});
+  }
+
+  bool all(expand::Levels point) const { return !at(point); }
+
+  void report(expand::Levels point, diag::Emitter& emitter) const {
+    const check::Study& study = space_.study();
+    const Risk& risk = *at(point);
+    const check::Parameter& parameter = study.workload->parameters[risk.parameter];
+    emitter
+        .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
+               fmt::format("'{}'", parameter.name))
+        .note({}, "at {} the factor is not active, and the workload still has the parameter",
+              expand::labelOf(study, point))
+        .note(parameter.range, "give it a default, or a 'when' that says where the workload has it")
+        .emit();
+  }
+
+ private:
+  struct Risk {
+    unsigned use = 0, factor = 0, parameter = 0;
+  };
+
+  const Risk* at(expand::Levels point) const {
+    for (const Risk& risk : risks_) {
+      const expand::Condition* when = space_.when(risk.parameter);
+      if (point[risk.factor] == expand::kAbsent && space_.use(point) == risk.use && (!when || when->holds(point)))
+        return &risk;
+    }
+    return nullptr;
+  }
+
+  const expand::Space& space_;
+  std::vector<Risk> risks_;
+};
+
+class Surveyor {
+ public:
+  Surveyor(const expand::Space& space, Machine& machine, PointWriter* writer)
+      : space_(space),
+        study_(space.study()),
+        machine_(machine),
+        writer_(writer),
+        pairs_(space),
+        paths_(space),
+        values_known_(space),
+        survey_(space) {
+    survey_.comparisons.resize(study_.comparisons.size());
+    values_.resize(study_.comparisons.size());
+    for (const check::Criterion* criterion : space.selected().criteria) {
+      questions_.emplace_back(space, *criterion, machine);
+      Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
+      for (const check::Factor& factor : study_.factors) {
+        of.levels.emplace_back(factor.levels.size() + 1, 0);
+        of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
+      }
+    }
+    for (unsigned use = 0; use < study_.uses.size(); ++use)
+      for (unsigned parameter = 0; parameter < study_.workload->parameters.size(); ++parameter)
+        if (space.when(parameter) && study_.uses[use].parameter_of[parameter] >= 0 &&
+            (study_.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
+          survey_.idle.emplace_back(use, parameter);
+  }
+
+  std::optional<Survey> run(diag::Emitter& emitter) {
+    expand::Walker::Options options;
+    options.count_removed = true;
+    expand::Walker walker(space_, options);
+    using enum expand::Space::End;
+    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
+    if (end == TooMany) reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
+    if (end == Failed) space_.reportFailure(emitter);
+    if (end == Stopped)
+      failed_ ? failed_->reportFailure(failed_at_, emitter) : values_known_.report(failed_at_, emitter);
+    if (end != Done) return std::nullopt;
+    survey_.product = walker.product();
+    survey_.data_paths = paths_.paths();
+    survey_.removed = walker.removed();
+    return std::move(survey_);
+  }
+
+ private:
+  bool visit(expand::Levels point) {
+    if (!values_known_.all(point)) {
+      failed_at_.assign(point.begin(), point.end());
+      return false;
+    }
+    ++survey_.points;
+    survey_.seen.add(point);
+    paths_.add(point);
+    if (!survey_.idle.empty())
+      std::erase_if(survey_.idle, [&](const auto& given) {
+        return space_.use(point) == given.first && space_.when(given.second)->holds(point);
+      });
+    bool runs = machine_.unavailable(point).empty();
+    survey_.available += runs;
+    survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
+    if (writer_) survey_.ids.add(writer_->hash(point));
+    for (unsigned i = 0; i < values_.size(); ++i) compare(i, point);
+    static const Pairs::Answer kNone;
+    for (size_t i = 0; i < questions_.size(); ++i) {
+      const auto compared = questions_[i].comparison();
+      const auto answer = questions_[i].at(point, compared ? values_[compared - study_.comparisons.data()] : kNone);
+      if (answer == Question::Answer::Failed) {
+        failed_ = &questions_[i];
+        failed_at_.assign(point.begin(), point.end());
+        return false;
+      }
+      if (answer != Question::Answer::No) count(i, point, answer);
+    }
+    return true;
+  }
+
+  void compare(unsigned index, expand::Levels point) {
+    const check::Comparison& comparison = study_.comparisons[index];
+    Survey::OfComparison& of = survey_.comparisons[index];
+    const Pairs::Answer& value = values_[index] = pairs_.value(comparison, point);
+    if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
+    if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
+    if (value.found != Pairs::Found::One) return;
+    ++of.pairs;
+    if (!machine_.runs(&comparison, point)) return;
+    ++of.cells;
+    of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
+  }
+
+  static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
+    using enum Survey::OfCriterion::Asked;
+    for (size_t factor = 0; factor < point.size(); ++factor)
+      if (point[factor] != expand::kAbsent)
+        if (auto& asked = of.asked[factor][point[factor]]; asked != Once) asked = once ? Once : OnlyDropped;
+  }
+
+  void count(size_t index, expand::Levels point, Question::Answer answer) {
+    using enum Question::Answer;
+    Survey::OfCriterion& of = survey_.criteria[index];
+    mark(of, point, answer != Dropped);
+    if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
+    of.unfit += answer == Unfit;
+    if (answer == Unavailable || answer == Cell) of.shape.add(point);
+    if (answer != Cell) return;
+    ++of.cells;
+    for (size_t factor = 0; factor < point.size(); ++factor)
+      of.levels[factor][point[factor] == expand::kAbsent ? of.levels[factor].size() - 1 : point[factor]] = 1;
+    const Machine::Infeasible found = machine_.infeasible(questions_[index].comparison(), point);
+    if (found.why.empty() || ++of.infeasible > 1) return;
+    of.estimate = fmt::format("at {} {}", expand::labelOf(study_, found.point), found.why);
+    of.estimate_range = machine_.estimateRange();
+  }
+
+  const expand::Space& space_;
+  const check::Study& study_;
+  Machine& machine_;
+  PointWriter* writer_;
+  Pairs pairs_;
+  PathReader paths_;
+  ValueFinder values_known_;
+  std::vector<Question> questions_;
+  std::vector<Pairs::Answer> values_;  // by comparison, at the point in hand
+  Survey survey_;
+  const Question* failed_ = nullptr;
+  std::vector<unsigned> failed_at_;
+};
+
+}  // namespace
+
+std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
+                               diag::Emitter& emitter) {
+  return Surveyor(space, machine, writer).run(emitter);
+}
+
+std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
+                       const source::SourceManager& sources) {
+  std::string result;
+  for (const auto& [missing, count] : comparison.reasons) {
+    if (!result.empty()) result += "; ";
+    if (comparison.reasons.size() > 1) result += fmt::format("{}: ", count);
+    result += text(missing, study, sources);
+  }
+  return result;
+}
+
+}  // namespace expc::points

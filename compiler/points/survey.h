@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/expand/walk.h"
+#include "compiler/points/grid_lints.h"
+#include "compiler/points/machine.h"
+#include "compiler/points/point_writer.h"
+#include "compiler/points/question.h"
+
+namespace expc::points {
+
+/// Tells sets of points apart, whatever their order.
+struct IdSums {
+  uint64_t count = 0, sum = 0, mix = 0;
+
+  void add(uint64_t id) { ++count, sum += id, mix += id * (id >> 32 | 1); }
+};
+
+/// What one walk over the points of a selected study finds out; no point is kept, however many there are.
+struct Survey {
+  struct OfComparison {
+    uint64_t pairs = 0, without = 0, several = 0;
+    std::map<Missing, uint64_t> reasons;  // of `without`
+    std::vector<unsigned> example;        // a treated point with several baselines
+    uint64_t cells = 0;                   // pairs that the system can run
+    uint64_t infeasible = 0;              // of these, expected to run out of memory
+  };
+  struct OfCriterion {
+    explicit OfCriterion(const check::Criterion& criterion) : shape(criterion) {}
+    Shape shape;               // of all that it asks about
+    uint64_t unpublished = 0;  // left out of these: the reference has nothing for them
+    uint64_t unfit = 0;        // left out by `where feasible`
+    std::vector<unsigned> example;
+    uint64_t cells = 0;       // that the system can run
+    uint64_t infeasible = 0;  // of these, expected to run out of memory
+    std::string estimate;     // of the first one
+    source::Range estimate_range;
+    std::vector<std::vector<char>> levels;  // by factor: which occur in the cells; the last is kAbsent
+    enum Asked : char { Never, OnlyDropped, Once };
+    std::vector<std::vector<Asked>> asked;  // by factor and level: whether a point with it is asked about
+  };
+
+  explicit Survey(const expand::Space& space) : seen(space) {}
+
+  uint64_t product = 0, points = 0, available = 0, expected_infeasible = 0;
+  std::vector<expand::Walker::Removed> removed;  // by rule of the study
+  Seen seen;
+  std::vector<OfComparison> comparisons;  // by comparison of the study
+  std::vector<OfCriterion> criteria;      // by criterion of the selection
+  IdSums ids;                             // of all points; with `writer`
+  std::vector<std::string> data_paths;    // distinct, that some point reads
+  /// Uses and parameters that were given a value, and that are active at no point.
+  std::vector<std::pair<unsigned, unsigned>> idle;
+};
+
+/// Nothing after a report. With a writer the ids are summed up.
+std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
+                               diag::Emitter& emitter);
+
+/// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
+/// is one reason.
+std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
+                       const source::SourceManager& sources);
+
+}  // namespace expc::points
