@@ -129,6 +129,21 @@ TEST_CASE("readings of few values are as wide as the step between them") {
   CHECK(judgedGain(noisy, 1.1, "1.1x").cells[0].steps.empty());
 }
 
+TEST_CASE("no interval of a time goes below zero, unless a program printed it") {
+  Records records;
+  for (int64_t block = 1; block <= 10; ++block) records.timed(id("fp32", 1), block, block > 7 ? 0.01 : 0);
+  plan::Plan plan = study(10, 0);
+  auto cells = metricCells(plan, "step_time");
+  std::erase_if(cells, [](const plan::Cell& cell) { return cell.points[0].point != id("fp32", 1); });
+  const auto interval = [&] {
+    return *judged(plan, criterion(cells, atMost(1, "1s"), "s", 0.95), records).cells[0].interval;
+  };
+  CHECK(interval().low == 0);
+  CHECK(interval().high == 0.01);
+  plan.workloads.emplace_back().command.emplace().metrics.push_back({"step_time"});
+  CHECK(interval().low == -0.01);
+}
+
 TEST_CASE("values of several sessions scatter twice: inside and between") {
   Records records;
   for (int64_t session = 1; session <= 3; ++session)
