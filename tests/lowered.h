@@ -16,7 +16,7 @@ inline std::vector<plan::Plan> compileAll(const check::Program& program, const s
                                           const check::System* system, diag::Emitter& emitter) {
   std::vector<plan::Plan> plans;
   const size_t before = emitter.errors();
-  for (const auto& prepared : Prepared::all(program, selection, system, emitter))
+  for (const auto& prepared : points::Prepared::all(program, selection, system, emitter))
     if (auto plan = planOf(*prepared, emitter)) plans.push_back(std::move(*plan));
   if (emitter.errors() != before) plans.clear();
   return plans;

@@ -171,8 +171,8 @@ double onScale(const plan::Cell& cell, double value) {
 /// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
 bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
 
-/// Whether the cell is of one time, rate or size that the worker takes: none is below zero. What a program prints may be,
-/// as the offset of a clock is.
+/// Whether the cell is of one time, rate or size that the worker takes: none is below zero. What a program prints may
+/// be, as the offset of a clock is.
 bool isNeverNegative(const plan::Plan& plan, const plan::Cell& cell) {
   const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
   const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
