@@ -10,6 +10,7 @@
 #include "runtime/plan/json_record.h"
 
 using namespace expc::machine;
+using expc::plan::written;
 
 namespace {
 
@@ -74,7 +75,7 @@ TEST_CASE("null cards that a machine shows are no GPUs unless they are asked for
   CHECK(found[1].null);
   CHECK(found[1].toJson().getBoolean("null").value_or(false));
   CHECK(asked.notes.empty());
-  CHECK((*plan::toJson(asked).getArray("gpus"))[0].getAsObject()->getBoolean("null").value_or(false));
+  CHECK((*written(asked).getArray("gpus"))[0].getAsObject()->getBoolean("null").value_or(false));
 }
 
 TEST_CASE("real GPUs are none where null cards are asked for, and that there are none is said") {

@@ -9,6 +9,7 @@
 #include "runtime/plan/json_record.h"
 
 using namespace expc::machine;
+using expc::plan::written;
 
 namespace {
 
@@ -119,6 +120,6 @@ TEST_CASE("what NVML says of NVLinks and PCIe becomes ways, and part of the envi
   const auto of = [](const Machine& machine) { return llvm::cantFail(slots(machine)); };
   CHECK(joinedText(linked, of(linked)) == "NV4,SYS,SYS;NV4,SYS,SYS;NV4,SYS,SYS;NV4,SYS,SYS");
   CHECK(environmentClass(linked, of(linked), nullptr) != environmentClass(switched, of(switched), nullptr));
-  CHECK((*plan::toJson(linked).getArray("gpus"))[0].getAsObject()->getObject("ways")->getString("1") == "NV4");
+  CHECK((*written(linked).getArray("gpus"))[0].getAsObject()->getObject("ways")->getString("1") == "NV4");
   CHECK(joinedText(unknown, of(unknown)).empty());
 }
