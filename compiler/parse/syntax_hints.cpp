@@ -73,6 +73,10 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; did you mean 'infeasible'?";
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
+  if (found == Token::Assign && language::find(language::Role::Trait, before))
+    return "; a metric's value stands before what is said of it: metric rate : float = 1 / loss higher";
+  if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
+    return "; a table shows one metric or comparison: write another 'table'";
   if (in_study && found == Token::String && situation.previous.token != Token::String)
     return "; a reason follows 'because'";
   if (in_study && found == Token::Comma && situation.previous.token == Token::Number)

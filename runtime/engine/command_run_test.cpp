@@ -15,6 +15,7 @@
 #include "runtime/engine/extract.h"
 #include "runtime/plan/described.h"
 #include "runtime/store/store.h"
+#include "tests/support/engine/run.h"
 
 using namespace expc;
 using namespace expc::engine;

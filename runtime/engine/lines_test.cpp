@@ -107,7 +107,7 @@ TEST_CASE("what a node says of itself arrives as it was") {
   machine::Gpu gpu;
   gpu.index = 1;
   gpu.cores = {0};
-  gpu.ways[0] = {machine::Way::Over::System, 4};
+  gpu.ways = {{0, {.nvlinks = 4}}, {2, {.over = machine::Way::Over::System}}};
   node.machine.gpus = {gpu};
   auto read = plan::readRecord<Introduction>(plan::written(node), "a node");
   REQUIRE_MESSAGE(read, llvm::toString(read.takeError()));

@@ -152,7 +152,7 @@ struct PlanReport {
     if (extras.counted)
       for (const std::string& why : extras.counted->not_counted_reasons)
         now.emplace_back(warn("kept, and will not count:", why));
-    if (!stored && !extras.counts)
+    if (!stored && !published && !extras.counts)
       now.emplace_back(Paragraph{"how long they take is not known before trials of each kind are stored"});
     part.blocks.insert(part.blocks.begin() + 1, now.begin(), now.end());
     const double seconds = stored ? *stored : published ? published->seconds : 0;

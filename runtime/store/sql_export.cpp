@@ -48,7 +48,7 @@ CREATE TABLE series(
 CREATE VIEW measurement AS
   SELECT trial.id AS trial, point, label AS control, trial.kind, metric_value.name AS metric, value, status, reason, run,
          trial.session, host, block, block.study AS block_study, number AS block_number, printf('0x%016x', seed) AS seed,
-         position, attempt, strftime('%Y-%m-%dT%H:%M:%fZ', started, 'unixepoch') AS started, seconds,
+         position, attempt, strftime('%Y-%m-%dT%H:%M:%fZ', CAST(started * 1000 AS INTEGER) / 1000.0, 'unixepoch') AS started, seconds,
          nullif(time_limit, 0) AS time_limit, devices, trial.settings, worker_build, environment_class, data_digest,
          environment_class LIKE 'null-%' AS null_cards
   FROM trial JOIN block ON block.id = trial.block JOIN session ON session.id = trial.session

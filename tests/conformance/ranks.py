@@ -14,9 +14,12 @@ DIGITS = ROOT / "experiments" / "data" / "digits"
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody listens on, and that the kernel gives to no connection of another test meanwhile: not one of its own range."""
+    while True:
+        port = random.randrange(20000, 32768)
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 def specification(kind="timed", ranks=1, settings=None, metrics=(), seed=7, root=ROOT, cores=None, **parameters):

@@ -81,8 +81,7 @@ class ShellLauncher final : public Launcher {
     std::string piece(1 << 20, '\0');  // more than a pipe holds
     const ssize_t size = ::read(rank.pipe, piece.data(), piece.size());
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    RankReport exit;
-    exit.what = RankReport::What::Exited;
+    RankReport exit{.what = RankReport::What::Exited};
     const bool gone = size <= 0 && waitpid(rank.pid, &exit.status, WNOHANG) != 0;
     auto found = size > 0 ? rank.lines.add(piece.substr(0, size)) : rank.lines.end();
     if (gone) found.push_back(exit), close(rank.pipe);
