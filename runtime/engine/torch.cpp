@@ -41,6 +41,8 @@ std::string valueOf(const std::string& name, const std::vector<std::string>& add
 
 }  // namespace
 
+std::string torchWanted() { return minorOf(EXPC_TORCH_VERSION).str(); }
+
 llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added) {
   const fs::path program(worker);
   if (program.filename() != "expc-worker" && program.filename() != "expc-worker-cuda") return added;
@@ -49,7 +51,7 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   std::error_code unknown;
   const bool there = fs::exists(torch / "lib/libtorch_cpu.so", unknown);
   if (!there && named.empty()) return added;  // the loader says what it misses
-  const std::string version = versionOf(torch), wanted = minorOf(EXPC_TORCH_VERSION).str();
+  const std::string version = versionOf(torch), wanted = torchWanted();
   if (!there || minorOf(version) != wanted) {
     return base::failure(
         "the worker '{0}' was built for torch {1}, and {2} {3}; install that (`pip install 'torch=={1}.*'`), or name "

@@ -10,6 +10,9 @@
 
 namespace expc::engine {
 
+/// "2.11": what the workers were built for; another minor version has another binary interface.
+std::string torchWanted();
+
 /// The variables with which `worker` is started: `added`, and what leads it to the torch that EXPC_TORCH names. The
 /// error says which torch this worker was built for, where the one that it would load is of another minor version,
 /// whose binary interface differs, and how to get it.

@@ -226,8 +226,9 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
                        path, statusText(answer->status),
                        isCudaWorker(path)
                            ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
-                           : "build it again with `make`, or give an installed one its torch: `pip install "
-                             "'expc[torch]'`, or --torch PATH");
+                           : fmt::format("build it again with `make`, or give an installed one its torch: `pip install "
+                                         "'torch=={}.*'` beside it, or --torch PATH",
+                                         torchWanted()));
 }
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,

@@ -277,8 +277,12 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
     return "the values are exact, and the same in every block, each with a seed of its own";
   if (criterion.confidence) {
     const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
-    if (!passes && result.verdict != Verdict::Fail) return "intervals of " + confidence + " do not decide it";
-    if (result.look) return "intervals of " + confidence + " decide it";  // such a rate is known of planned looks only
+    const bool open = !passes && result.verdict != Verdict::Fail;
+    if (result.look)  // errors of single verdicts are known of planned looks only
+      return fmt::format("this look's intervals, of {} so that all looks keep {}, {} it",
+                         analysis::formatConfidence(result.look->confidence), confidence,
+                         open ? "do not decide" : "decide");
+    if (open) return "intervals of " + confidence + " do not decide it";
     return fmt::format("at {}, a claim that {} would {} in at most {} of such studies", confidence,
                        passes ? "does not hold" : "holds", passes ? "pass" : "fail",
                        twoDigits((1 - *criterion.confidence) / 2));

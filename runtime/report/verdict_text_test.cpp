@@ -83,7 +83,8 @@ TEST_CASE("how sure a claim with a confidence is") {
         "intervals of 95 % confidence do not decide it" + counts);
   CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
   result.look = analysis::Look{{8}, 14, 20, 0.979};
-  CHECK(said(claim, result, "how sure") == "intervals of 95 % confidence decide it" + counts);
+  CHECK(said(claim, result, "how sure") ==
+        "this look's intervals, of 97.9 % so that all looks keep 95 % confidence, decide it" + counts);
   CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
   result = judged(Verdict::Pass);
   result.provisional = true;

@@ -69,7 +69,7 @@ class Bench(Command):
         done = self.bench("sleep 0.01", "sleep 0.5", code=0)
         self.assertIn("wrote bench.exp", done.stderr)
         self.assertIn("sleep_0_5", done.stdout)
-        self.assertEqual(done.stdout.count("first_is_faster"), 1, done.stdout)
+        self.assertEqual(done.stdout.count("others_take_longer"), 1, done.stdout)
         self.assertIn("pass", done.stdout.lower())
         # Ten of each are enough for what is so clear.
         self.assertEqual([len(values) for values in self.values()], [10, 10])
@@ -80,6 +80,12 @@ class Bench(Command):
         # The other way round the answer is no.
         self.bench("sleep 0.5", "sleep 0.01", code=3)
         self.assertTrue((self.folder / "bench_2.exp").exists())
+
+    def test_long_commands_are_named_by_what_differs(self):
+        common = "sh -c true a_word_that_is_quite_long_and_says_nothing --chunk "
+        self.bench("-r", "7", common + "16", common + "17")
+        self.assertIn("workload chunk_16", self.read())
+        self.assertIn("workload chunk_17", self.read())
 
     def test_what_is_stored_is_read_once_for_a_plan(self):
         if not shutil.which("strace"):
@@ -143,7 +149,7 @@ class Bench(Command):
         self.assertEqual(len(self.values()), 4)
         done = self.bench("-r", "7", "-P", "t=1,5", "sleep 0.0{t}", "sleep 0.1{t}")
         self.assertIn("param t : int", " ".join(self.read("bench_2.exp").split()))
-        self.assertIn("first_is_faster", done.stdout)
+        self.assertIn("others_take_longer", done.stdout)
 
     def test_one_command_has_a_table_and_no_verdict(self):
         done = self.bench("true a b")
