@@ -51,21 +51,22 @@ diag::Refusal duplicateName(diag::Emitter& emitter, std::string_view what, const
   return diag::duplicateName(emitter, thing.range, what, thing.name, first);
 }
 
-/// The first that is called `name`, or what it points to; null where there is none.
-template <typename List>
-auto* named(const List& list, std::string_view name) {
-  const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
-  if constexpr (requires { found->get(); })
-    return found == std::end(list) ? nullptr : found->get();
-  else
-    return found == std::end(list) ? nullptr : &*found;
-}
-
 /// Index of the first that is called `name`, or -1.
 template <typename List>
 int findNamed(const List& list, std::string_view name) {
   const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
   return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
+}
+
+/// The first that is called `name`, or what it points to; null where there is none.
+template <typename List>
+auto* named(const List& list, std::string_view name) {
+  const int index = findNamed(list, name);
+  const auto found = std::begin(list) + std::max(0, index);
+  if constexpr (requires { found->get(); })
+    return index < 0 ? nullptr : found->get();
+  else
+    return index < 0 ? nullptr : &*found;
 }
 
 /// Whether nothing of a list is called as `thing` is; else reports the first one that is.

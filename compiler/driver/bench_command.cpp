@@ -104,6 +104,17 @@ class Bench {
     return all.size() < 2 || apart == std::string::npos || apart == 0 ? 0 : all[0].rfind(' ', apart - 1) + 1;
   }
 
+  /// As the language names things, none of `names_`: what a long command begins with says little of it.
+  std::string nameOf(const std::string& text) const {
+    const size_t from = text.size() > kLongestName ? shared() : 0;
+    std::string name =
+        std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
+    name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
+    if (!parse::isName(name)) name.insert(0, "run_");
+    while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
+    return name;
+  }
+
   std::string command(const std::string& text) {
     // A line without quotes is as many commands as it has words.
     const bool bare = options_.commands.size() > 1 &&
@@ -116,13 +127,7 @@ class Bench {
     for (const auto& [name, values] : parameters_)
       if ((text + options_.before + options_.prepare).find("{" + name + "}") == std::string::npos)
         return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
-    const size_t from = text.size() > kLongestName ? shared() : 0;
-    std::string name =
-        std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
-    name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
-    if (!parse::isName(name)) name.insert(0, "run_");
-    while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
-    names_.push_back(name);
+    names_.push_back(nameOf(text));
     // Said before anything is written; what a shell starts it says itself.
     const std::vector<std::string> words = shellWords(text);
     if (words.empty()) return "a command is empty";

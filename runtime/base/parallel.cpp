@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "runtime/base/failure.h"
 
@@ -18,15 +19,14 @@ namespace {
 
 class Work {
  public:
-  Work(int64_t count, const std::function<llvm::Error(int64_t, Scratch&)>& work) : count_(count), work_(work) {}
+  Work(int64_t count, const std::function<llvm::Error(int64_t)>& work) : count_(count), work_(work) {}
 
   void run(const Tick& tick) {
-    Scratch scratch;
     // Items are taken in order, and one that is taken is finished: so are all before one that failed.
     while (!stopped_) {
       const int64_t item = next_++;
       if (item >= count_) return;
-      if (auto error = one(item, scratch)) fail(item, llvm::toString(std::move(error)));
+      if (auto error = one(item)) fail(item, llvm::toString(std::move(error)));
       const int64_t done = ++done_;
       if (!tick) continue;
       if (auto error = tick(done, count_)) fail(-1, llvm::toString(std::move(error)));
@@ -36,9 +36,9 @@ class Work {
   llvm::Error result() const { return stopped_ ? llvm::createStringError(message_) : llvm::Error::success(); }
 
  private:
-  llvm::Error one(int64_t item, Scratch& scratch) const {
+  llvm::Error one(int64_t item) const {
     try {
-      return work_(item, scratch);
+      return work_(item);
     } catch (const std::exception& exception) {
       return failure("item {}: {}", item, exception.what());
     }
@@ -53,7 +53,7 @@ class Work {
   }
 
   const int64_t count_;
-  const std::function<llvm::Error(int64_t, Scratch&)>& work_;
+  const std::function<llvm::Error(int64_t)>& work_;
   std::atomic<int64_t> next_{0}, done_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
@@ -71,7 +71,7 @@ unsigned allCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t, Scratch&)>& work,
+llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t)>& work,
                     const Tick& tick) {
   Work shared(count, work);
   {

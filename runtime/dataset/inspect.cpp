@@ -109,7 +109,7 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const b
   if (const auto shape = sets->train->shape()) {
     headers.take(*shape);
   } else {
-    const auto work = [&](int64_t item, base::Scratch&) { return headers.look(setOf(*sets, item).file(item)); };
+    const auto work = [&](int64_t item) { return headers.look(setOf(*sets, item).file(item)); };
     if (auto error = base::forEach(info.train + info.test, threads, work, tick)) return error;
   }
   if (place.kind == Kind::Packed) {
@@ -127,10 +127,11 @@ llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, cons
   result.images = sets->train->count() + sets->test->count();
   std::map<int64_t, std::string> damaged;
   std::mutex mutex;
-  const auto work = [&](int64_t item, base::Scratch& scratch) -> llvm::Error {
+  const auto work = [&](int64_t item) -> llvm::Error {
+    thread_local std::vector<uint8_t> decoded;
     int64_t index = item;
     const data::Images& set = setOf(*sets, index);
-    auto pixels = set.read(index, scratch.decoded);
+    auto pixels = set.read(index, decoded);
     if (pixels) return llvm::Error::success();
     const std::lock_guard lock(mutex);
     damaged[item] = llvm::toString(pixels.takeError());

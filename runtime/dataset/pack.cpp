@@ -189,18 +189,17 @@ class Attempt {
         preparer_({shape.rows, shape.cols, shape.channels, data::Layout::Nhwc, data::Element::UInt8, false}) {}
 
   llvm::Error run(PackedWriter& writer, const base::Tick& tick) {
-    return base::forEach(
-        chosen_.count(), options_.threads,
-        [&](int64_t item, base::Scratch& scratch) { return one(writer, item, scratch); }, tick);
+    return base::forEach(chosen_.count(), options_.threads, [&](int64_t item) { return one(writer, item); }, tick);
   }
 
   std::map<int64_t, std::string> corrupt;  // item -> why
 
  private:
-  llvm::Error one(PackedWriter& writer, int64_t item, base::Scratch& scratch) {
+  llvm::Error one(PackedWriter& writer, int64_t item) {
+    thread_local std::vector<uint8_t> decoded, prepared;
     const data::Images& set = chosen_.set(item);
     const int64_t index = chosen_.index(item);
-    auto pixels = set.read(index, scratch.decoded);
+    auto pixels = set.read(index, decoded);
     if (!pixels) {
       std::string why;
       if (auto left = corruption(pixels.takeError(), options_, &why)) return left;
@@ -211,10 +210,10 @@ class Attempt {
     if (options_.size == 0 && (pixels->rows != shape_.rows || pixels->cols != shape_.cols))
       return failure("{}: {} x {} pixels, others are {} x {}; scale them all with --size", chosen_.name(item),
                      pixels->cols, pixels->rows, shape_.cols, shape_.rows);
-    scratch.prepared.resize(static_cast<size_t>(shape_.rows * shape_.cols * shape_.channels));
-    if (auto error = preparer_.apply(*pixels, scratch.prepared.data()))
+    prepared.resize(static_cast<size_t>(shape_.rows * shape_.cols * shape_.channels));
+    if (auto error = preparer_.apply(*pixels, prepared.data()))
       return failure("{}: {}", chosen_.name(item), llvm::toString(std::move(error)));
-    return writer.write(static_cast<uint64_t>(item), static_cast<uint32_t>(set.label(index)), scratch.prepared.data());
+    return writer.write(static_cast<uint64_t>(item), static_cast<uint32_t>(set.label(index)), prepared.data());
   }
 
   const Chosen& chosen_;

@@ -43,13 +43,13 @@ llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const bas
   const char* ending = options.png ? "png" : "jpg";
   return base::forEach(
       options.count + tests, options.threads,
-      [&](int64_t item, base::Scratch& scratch) -> llvm::Error {
+      [&](int64_t item) -> llvm::Error {
+        thread_local std::vector<uint8_t> pixels;
         const bool test = item >= options.count;
         const int64_t number = test ? item - options.count : item, label = number % options.classes;
-        scratch.prepared.resize(static_cast<size_t>(options.size * options.size * 3));
-        drawShape(label, options.size, options.seed, test, number, scratch.prepared.data());
-        auto bytes = options.png ? encodePng(scratch.prepared.data(), options.size)
-                                 : encodeJpeg(scratch.prepared.data(), options.size);
+        pixels.resize(static_cast<size_t>(options.size * options.size * 3));
+        drawShape(label, options.size, options.seed, test, number, pixels.data());
+        auto bytes = options.png ? encodePng(pixels.data(), options.size) : encodeJpeg(pixels.data(), options.size);
         if (!bytes) return bytes.takeError();
         return writeFile(root / (test ? "test" : "train") / shapeClass(label) / fmt::format("{:07}.{}", number, ending),
                          *bytes);

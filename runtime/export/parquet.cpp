@@ -14,11 +14,11 @@
 #include "runtime/report/python.h"
 #include "runtime/report/records_json.h"
 
-#define EXPC_NEEDS_PYARROW "it needs pyarrow (tools/setup, or `pip install 'expc[parquet]'` where pip installed expc)"
-
 namespace expc::exports {
 namespace {
 
+constexpr report::Package kWriter{"pyarrow", "parquet", "--format csv does without"};
+constexpr report::Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
 constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds of millions of rows
 
 /// What assets/write_parquet.py reads: the columns in one line, then CSV.
@@ -40,17 +40,16 @@ class DescribedCsv : public CsvSink {
 }  // namespace
 
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
-  constexpr const char* kLacking = EXPC_NEEDS_PYARROW "; --format csv does without";
   std::string way_out = "; name another file with --to FILE";
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     const auto feed = [&](llvm::raw_ostream& in) {
       DescribedCsv sink(in);
       write(sink);
     };
-    llvm::Error failed = report::runPython(report::assets::parquetScript(), {temporary}, feed, kLacking);
+    llvm::Error failed = report::runPython(report::assets::parquetScript(), {temporary}, feed, kWriter);
     if (!failed) return failed;
     const std::string why = llvm::toString(std::move(failed));
-    if (why == kLacking) way_out = "";
+    if (why == report::lackingText(kWriter)) way_out = "";
     return llvm::createStringError(fmt::format("{}: {}", path, why));
   });
   if (!error) return error;
@@ -58,9 +57,8 @@ llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&
 }
 
 llvm::Error parquetTexts(const std::string& path, const std::string& lines, int64_t most) {
-  constexpr const char* kLacking = EXPC_NEEDS_PYARROW "; JSON lines and CSV do without";
   llvm::Error failed = report::runPython(
-      report::assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kLacking,
+      report::assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kReader,
       kReadSeconds);
   return failed ? base::failure("{}: {}", path, llvm::toString(std::move(failed))) : llvm::Error::success();
 }

@@ -27,12 +27,10 @@ std::string standalone(const NamedChart& chart) {
 }  // namespace
 
 llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
-  constexpr const char* kLacking =
-      "it needs vl-convert (tools/setup, or `pip install 'expc[charts]'` where pip installed expc); without it the "
-      "report page saves its charts as SVG and PNG";
+  constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     llvm::Error error = runPython(
-        assets::drawScript(), {format, temporary}, [&](llvm::raw_ostream& in) { in << standalone(chart); }, kLacking);
+        assets::drawScript(), {format, temporary}, [&](llvm::raw_ostream& in) { in << standalone(chart); }, kDrawing);
     if (!error) return error;
     return llvm::createStringError(std::errc::io_error, "the chart %s cannot be drawn: %s", path.c_str(),
                                    llvm::toString(std::move(error)).c_str());

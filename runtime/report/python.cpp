@@ -22,12 +22,17 @@ std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
 }  // namespace
 
+std::string lackingText(const Package& package) {
+  return fmt::format("it needs {} (tools/setup, or `pip install 'expc[{}]'` where pip installed expc); {}",
+                     package.name, package.extra, package.without);
+}
+
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
-                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const char* lacking, unsigned seconds) {
+                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package, unsigned seconds) {
   const std::string set_up = (base::programFolder() / EXPC_SETUP_PYTHON).string();
   const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
-  if (!python) return llvm::createStringError(lacking);
+  if (!python) return llvm::createStringError(lackingText(package));
   base::Pipe in, said;
   if (in.read < 0 || said.read < 0) return llvm::createStringError(std::strerror(errno));
   std::vector<llvm::StringRef> words{*python, "-c", script};
@@ -53,7 +58,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   char part[4096];
   for (ssize_t got; (got = ::read(said.read, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
   if (code == 0) return llvm::Error::success();
-  if (code == kLacking) return llvm::createStringError(lacking);
+  if (code == kLacking) return llvm::createStringError(lackingText(package));
   if (problem.empty()) problem = llvm::StringRef(text).rtrim().str();
   return llvm::createStringError(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
 }

@@ -12,11 +12,18 @@
 
 namespace expc::report {
 
+/// A package that not every machine has, the extra of expc that brings it, and what does without.
+struct Package {
+  const char *name, *extra, *without;
+};
+/// How it is had, and what does without.
+std::string lackingText(const Package& package);
+
 /// Runs `script` with the set-up's interpreter, or with that of the pip that brought expc; it reads what `feed` writes.
-/// The error is what it said of its own, or `lacking` where there is no interpreter, or it ends with 3, since a package
-/// is missing. It may take `seconds` after all was fed.
+/// The error is what it said of its own, or that `package` is lacking where there is no interpreter, or it ends with 3.
+/// It may take `seconds` after all was fed.
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
-                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const char* lacking,
+                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
                       unsigned seconds = 120);
 
 }  // namespace expc::report

@@ -31,8 +31,9 @@ class Preloaded : public Images {
 
   /// Reads all of them on every core that the rank has.
   llvm::Error load(const Preparer& preparer) {
-    return base::forEach(count(), base::allCores(), [&](int64_t item, base::Scratch& scratch) {
-      return preparer.fill(*source_, item, place(item), scratch.decoded);
+    return base::forEach(count(), base::allCores(), [&](int64_t item) {
+      thread_local std::vector<uint8_t> decoded;
+      return preparer.fill(*source_, item, place(item), decoded);
     });
   }
 

@@ -26,7 +26,7 @@ template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
 llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
                                           Take take) {
   std::vector<Value> result(numbers.size());
-  const auto work = [&](int64_t i, base::Scratch&) -> llvm::Error {
+  const auto work = [&](int64_t i) -> llvm::Error {
     auto made = rows.row(numbers[static_cast<size_t>(i)]);
     if (!made) return made.takeError();
     result[static_cast<size_t>(i)] = take(std::move(*made));
