@@ -165,6 +165,8 @@ class Package(unittest.TestCase):
             self.assertIn("complete-words", (share / "bash-completion/completions/expc").read_text())
             self.assertIn("expc run", (share / "man/man1/expc-run.1").read_text().replace("\\-", "-"))
             self.assertIn("ten-minutes", (share / "doc/expc/index.html").read_text())
+            place = re.search("^Documentation: (.+)$", self.expc(program, "--help"), re.M)[1]
+            self.assertTrue(os.path.samefile(place, share / "doc/expc/index.html"), place)
             self.assertEqual(len(list((share / "expc").glob("expc-*.vsix"))), 1)
 
     def test_without_torch_it_says_how_to_get_one(self):
