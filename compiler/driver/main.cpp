@@ -22,6 +22,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
+#include "runtime/base/process.h"
 #include "runtime/engine/agent.h"
 #include "runtime/report/layout.h"
 
@@ -463,6 +464,17 @@ void openStandardStreams() {
     if (fcntl(number, F_GETFD) < 0) open("/dev/null", flags);  // the lowest number that is free
 }
 
+/// "\nDocumentation: …/index.html", where an installation has the pages: pip puts them five folders above its programs.
+std::string documentation() {
+  std::filesystem::path folder = expc::base::programFolder();
+  for (int above = 0; above < 5; ++above) {
+    folder = folder.parent_path();
+    const std::filesystem::path page = folder / "share/doc/expc/index.html";
+    if (std::error_code failed; std::filesystem::exists(page, failed)) return "\nDocumentation: " + page.string();
+  }
+  return "";
+}
+
 /// `--results=~/r` is left as it is by most shells.
 std::string withHome(std::string word) {
   const size_t at = word.find("=~/");
@@ -495,7 +507,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "
-      "something is broken, 130 interrupted.");
+      "something is broken, 130 interrupted." +
+      documentation());
   ColourMode colour = ColourMode::Auto;
   addChoice<ColourMode>(app, "--color", "WHEN", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},

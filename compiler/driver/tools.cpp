@@ -41,7 +41,7 @@ void addNew(CLI::App& app, Asked& asked) {
   command.footer(kPlainExitCodes);
   addOption(command, "name", "NAME", options.name, "Its name; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
-            "What it is about: image.mobilenet_v2, llm.finetune, or command, a program of your own")
+            "What it is about: image.mobilenet_v2 or llm.finetune, which need torch, or command, a program of your own")
       ->capture_default_str();
   command.add_flag("--force", options.force, "Replace a file of that name");
 }

@@ -1,5 +1,4 @@
-// What LLVM and libarchive ask glibc 2.36 for, so that what is built there also runs where glibc is older: nothing else
-// asks for more than 2.34.
+// What LLVM asks glibc 2.36 for, so that what is built there also runs where glibc is older (tools/package).
 #include <sys/random.h>
 
 #include <cstdint>
