@@ -16,7 +16,6 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/node_launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
@@ -234,8 +233,7 @@ class Execution {
     };
     auto begun = setup_.nodes->ask("begun", begin, tell_);
     if (!begun) return stopped(begun.takeError());
-    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock);
-    return campaignOn(launcher);
+    return campaignOn(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock));
   }
 
   LocalWorkers localWorkers(const std::string& log) const {

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "runtime/engine/agent_messages.h"
+#include "runtime/engine/clock.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/engine/launcher.h"
 #include "runtime/engine/lines.h"
 
 namespace expc::engine {
@@ -71,5 +73,8 @@ class Nodes {
   const Interrupts& interrupts_;
   std::vector<Node> nodes_;
 };
+
+/// Runs trials on nodes whose agents have begun, which must outlive it. `lanes`: of all of them together.
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, Say say, const Clock& clock);
 
 }  // namespace expc::engine
