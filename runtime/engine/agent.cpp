@@ -16,9 +16,7 @@
 #include <memory>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/lines.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/scratch.h"
 #include "runtime/machine/leases.h"

@@ -12,7 +12,7 @@
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"

@@ -1,4 +1,4 @@
-#include "runtime/engine/lines.h"
+#include "runtime/engine/agent.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/engine/agent_messages.h"
 #include "runtime/plan/json.h"
 #include "tests/support/engine/run.h"
 

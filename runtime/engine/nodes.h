@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
-#include "runtime/engine/lines.h"
 
 namespace expc::engine {
 

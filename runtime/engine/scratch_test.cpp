@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/data.h"
 
 namespace expc::engine {

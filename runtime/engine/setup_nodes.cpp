@@ -7,7 +7,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
