@@ -11,7 +11,6 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/placement.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"

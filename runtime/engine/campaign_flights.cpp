@@ -9,7 +9,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/placement.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/engine/placement.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/engine/worker_client.h"
 #include "tests/support/engine/run.h"
 

@@ -11,7 +11,6 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/placement.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/placement.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/plan/devices.h"

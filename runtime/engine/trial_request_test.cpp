@@ -1,4 +1,4 @@
-#include "runtime/engine/placement.h"
+#include "runtime/engine/trial_request.h"
 
 #include <doctest/doctest.h>
 
