@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json_record.h"
 

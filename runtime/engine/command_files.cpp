@@ -17,7 +17,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"

@@ -12,11 +12,11 @@
 
 #include "runtime/engine/command_environment.h"
 #include "runtime/engine/command_files.h"
+#include "runtime/engine/data.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/file_watch.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/nodes.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/channel/port.h"
-#include "runtime/engine/scratch.h"
+#include "runtime/engine/data.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/devices.h"

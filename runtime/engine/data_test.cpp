@@ -1,4 +1,4 @@
-#include "runtime/engine/scratch.h"
+#include "runtime/engine/data.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -10,7 +10,6 @@
 #include <iterator>
 
 #include "runtime/engine/agent.h"
-#include "runtime/engine/data.h"
 
 namespace expc::engine {
 namespace {
