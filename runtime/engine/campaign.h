@@ -10,7 +10,6 @@
 #include "runtime/analysis/index.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/forecast.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/scheduler.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/process_state.h"
+#include "runtime/engine/rank_process.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/command.h"

@@ -121,15 +121,15 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
 }
 
 llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
-  std::vector<fs::path> files;  // by name; the path itself if it is a file
+  std::vector<fs::path> found;  // by name; the path itself if it is a file
   auto error = files::eachFile(path, [&](const std::string& file) {
-    files.emplace_back(file);
+    found.emplace_back(file);
     return llvm::Error::success();
   });
   if (error) return unreadable(path, llvm::toString(std::move(error)));
-  std::ranges::sort(files);
+  std::ranges::sort(found);
   llvm::BLAKE3 hasher;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : found) {
     std::error_code ignored;
     // The name within the folder, so that the same data elsewhere has the same digest.
     const std::string name = file == path ? "" : fs::relative(file, path, ignored).string();

@@ -13,7 +13,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
-#include "runtime/engine/process_state.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"

@@ -11,8 +11,8 @@
 
 #include "runtime/engine/event_lines.h"
 #include "runtime/engine/log_tail.h"
-#include "runtime/engine/process_state.h"
 #include "runtime/engine/progress.h"
+#include "runtime/engine/rank_process.h"
 #include "runtime/engine/scheduler.h"
 #include "tests/support/engine/run.h"
 

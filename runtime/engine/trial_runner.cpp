@@ -8,7 +8,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/log_tail.h"
-#include "runtime/engine/process_state.h"
+#include "runtime/engine/rank_process.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine {
