@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/log_tail.h"
 #include "runtime/files/files.h"
 
 namespace expc::engine {
@@ -44,7 +43,7 @@ bool hasEnded(Node& node) {
 }
 
 llvm::Error missing(const Node& node, const std::string& why) {
-  const std::string said = logTail(node.log);
+  const std::string said = files::lastWords(node.log);
   return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
 }
 

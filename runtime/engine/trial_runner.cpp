@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/log_tail.h"
 #include "runtime/engine/rank_process.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine {
@@ -25,10 +25,10 @@ uint64_t sizeOf(const std::string& path) {
 
 /// The end of a rank's log. A command that was killed has written none: then of what its program wrote.
 std::string lastWords(const TrialRequest& request, unsigned rank) {
-  std::string tail = logTail(request.log(rank));
+  std::string tail = files::lastWords(request.log(rank));
   if (!request.spec.command) return tail;
   for (const char* output : {plan::kErrors, plan::kOutput})
-    if (tail.empty()) tail = logTail(plan::outputOf(request.spec.folder, output, rank));
+    if (tail.empty()) tail = files::lastWords(plan::outputOf(request.spec.folder, output, rank));
   return tail;
 }
 

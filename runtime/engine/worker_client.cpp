@@ -19,7 +19,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
-#include "runtime/engine/log_tail.h"
 #include "runtime/engine/torch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
@@ -297,7 +296,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
   return base::failure("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how,
-                       log, logTail(log));
+                       log, files::lastWords(log));
 }
 
 bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {

@@ -1,7 +1,6 @@
 #include "tests/fuzz/documents.h"
 
 #include "runtime/cluster/jobs.h"
-#include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/json.h"
