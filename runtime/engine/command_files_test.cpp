@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/engine/glob.h"
+#include "runtime/engine/trial_folders.h"
 #include "runtime/store/store.h"
 
 using namespace expc;

@@ -7,6 +7,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/progress.h"
+#include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/files/files.h"
