@@ -12,7 +12,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
@@ -80,7 +79,8 @@ Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeas
       folders_(env.options.results),
       lanes_(launcher.describe().lanes),
       scheduler_(index, lanes_.size(), env.options.attempts),
-      forecast_(index, lanes_.size()) {}
+      forecast_(index, lanes_.size()),
+      runner_(launcher, env.interrupts, env.clock, [this] { return tick(); }) {}
 
 llvm::Error Campaign::run() {
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
@@ -255,7 +255,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
-  auto end = runTrial(launcher_, env_.interrupts, request, TrialHooks{[this] { return tick(); }, nullptr});
+  auto end = runner_.run(request);
   if (!end) return end.takeError();
   if (end->status != store::TrialStatus::Valid && !env_.interrupts.requested())
     env_.listener.say("the GPUs are not heated up: {}", end->reason);

@@ -9,7 +9,6 @@
 #include "runtime/engine/progress.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
@@ -76,9 +75,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   if (auto error = makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
   const double begin = env_.clock.boot();
-  TrialHooks hooks;
-  hooks.tick = [this] { return tick(); };
-  auto end = runTrial(launcher_, env_.interrupts, request, hooks, env_.clock);
+  auto end = runner_.run(request);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
