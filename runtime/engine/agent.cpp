@@ -178,7 +178,7 @@ class Agent {
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), interrupts_, say, clock_, task->lanes);
+    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), say, clock_, task->lanes);
     if (auto error = launcher_->ready()) return error;
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
@@ -211,8 +211,6 @@ class Agent {
   const machine::Machine& machine_;
   const Clock& clock_ = Clock::real();
   const llvm::json::Array nothing_;
-  // A run is ended by its engine: what Slurm or a terminal sends goes to that, too.
-  Interrupts interrupts_;
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
   std::unique_ptr<LocalLauncher> launcher_;

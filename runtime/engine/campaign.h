@@ -10,7 +10,6 @@
 #include "runtime/analysis/index.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
@@ -26,7 +25,6 @@ namespace expc::engine {
 struct Env {
   const Setup& setup;
   const EngineOptions& options;
-  const Interrupts& interrupts;
   store::Store& store;
   ProgressListener& listener;
   Traces& traces;

@@ -9,6 +9,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/engine/rank_process.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/plan/command.h"
@@ -245,9 +246,9 @@ llvm::Error Campaign::closeLostLanes() {
   }
   if (any_open) return llvm::Error::success();
   // Who ends all nodes of a job tells this process, too, though not at the same moment.
-  pollfd told_here{env_.interrupts.fd(), POLLIN, 0};
+  pollfd told_here{Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
-  if (env_.interrupts.requested()) return llvm::Error::success();
+  if (Interrupts::requested()) return llvm::Error::success();
   return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
 }
 

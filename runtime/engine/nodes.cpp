@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/files/files.h"
 
 namespace expc::engine {
@@ -198,15 +199,14 @@ Nodes::~Nodes() {
   }
 }
 
-llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results,
-                                                    const Interrupts& interrupts) {
+llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
   if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
     return failure("'{}' has a character that shells read otherwise: agents cannot be started by it", asked.program);
   setenv("EXPC_AGENT", (asked.program + " agent").c_str(), 1);
   const std::string folder = results + "/nodes";
   std::error_code ignored;  // opening a file says what is wrong
   std::filesystem::create_directories(folder, ignored);
-  std::unique_ptr<Nodes> nodes(new Nodes(interrupts));
+  std::unique_ptr<Nodes> nodes(new Nodes);
   for (const NodesAsked::One& one : asked.all)
     if (auto error = nodes->launch(one, folder)) return error;
   if (auto error = nodes->meet()) return error;
@@ -261,9 +261,9 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
   std::vector<Value> answers(nodes_.size(), nullptr);
   const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
   while (llvm::any_of(answers, is_missing)) {
-    if (interrupts_.requested()) return failure("interrupted while the nodes were asked");
+    if (Interrupts::requested()) return failure("interrupted while the nodes were asked");
     if (auto error = tick()) return error;
-    std::vector<pollfd> fds{{interrupts_.fd(), POLLIN, 0}};
+    std::vector<pollfd> fds{{Interrupts::fd(), POLLIN, 0}};
     for (const auto& [node, answer] : llvm::zip(nodes_, answers))
       if (is_missing(answer)) fds.push_back({node.lines.fd(), POLLIN, 0});
     poll(fds.data(), fds.size(), 1000);

@@ -6,6 +6,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_request.h"
@@ -48,7 +49,7 @@ std::string preparedFolder(const Setup& setup, const plan::Point& point, const s
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
   for (const plan::Point& point : plan_.points) {
-    if (env_.interrupts.requested()) break;
+    if (Interrupts::requested()) break;
     const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
     std::error_code failed;
     if (folder.empty() ||
@@ -77,7 +78,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const double begin = env_.clock.boot();
   auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
+  if (end->status == store::TrialStatus::Interrupted && Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
                          workload.name, plan_.label(point), end->reason, plan::outputsOf(folder));

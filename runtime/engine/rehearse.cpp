@@ -34,17 +34,15 @@ constexpr const char* kDropped = "64KiB";
 
 class Rehearser {
  public:
-  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, const Interrupts& interrupts,
-            ProgressListener& listener)
+  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, ProgressListener& listener)
       : setup_(setup),
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
-        interrupts_(interrupts),
         listener_(listener),
         launcher_(
             {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
-            interrupts, [&listener](const std::string& text) { listener.message(text); }),
-        runner_(launcher_, interrupts, Clock::real(), [&lease] { return lease.heartbeat(); }) {
+            [&listener](const std::string& text) { listener.message(text); }),
+        runner_(launcher_, Clock::real(), [&lease] { return lease.heartbeat(); }) {
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -68,13 +66,13 @@ class Rehearser {
         if (auto error = leaveOut(point, why)) return error;
       } else if (isKept(point)) {
         outcome_.study.put(*known_.find(point.id));
-      } else if (!interrupts_.requested()) {
+      } else if (!Interrupts::requested()) {
         if (auto error = rehearse(point)) return error;
       }
     }
     launcher_.stop();
     listener_.finished();
-    outcome_.interrupted = interrupts_.requested();
+    outcome_.interrupted = Interrupts::requested();
     return std::move(outcome_);
   }
 
@@ -175,7 +173,6 @@ class Rehearser {
   const Setup& setup_;
   const RehearsalOptions& options_;
   const std::string folder_;
-  const Interrupts& interrupts_;
   ProgressListener& listener_;
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // as in the file
@@ -206,7 +203,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
 
 llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
                                           ProgressListener& listener) {
-  Interrupts interrupts;
+  const Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   auto setup = prepare(plan, absolute, listener);
@@ -217,7 +214,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
   for (const std::string& message : messages) listener.message(message);
   if (!lease) return lease.takeError();
-  return Rehearser(*setup, absolute, *lease, interrupts, listener).run();
+  return Rehearser(*setup, absolute, *lease, listener).run();
 }
 
 }  // namespace expc::engine

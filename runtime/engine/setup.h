@@ -105,8 +105,7 @@ void markUnavailable(Setup& setup, bool places);
 void shareDevices(Setup& setup, ProgressListener& listener);
 
 /// Starts the agents of the nodes that are asked for, if any are.
-llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
-                      const Interrupts& interrupts);
+llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results);
 
 /// Gives each node the lanes of the first one, on its own devices, once the workers are known; where a point needs
 /// several nodes, each so many of them. The error says how nodes are not alike.

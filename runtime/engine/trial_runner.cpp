@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/base/failure.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/engine/rank_process.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
@@ -61,7 +62,7 @@ llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
     trials_.try_emplace(*id, std::move(request), begin, std::move(hooks));
     return llvm::Error::success();
   }
-  if (!interrupts_.requested()) return id.takeError();
+  if (!Interrupts::requested()) return id.takeError();
   llvm::consumeError(id.takeError());
   TrialOver none;
   none.status = TrialStatus::Interrupted;
@@ -90,14 +91,14 @@ llvm::Error TrialRunner::listen() {
     until = std::min(until, trial.watch.wakeAt());
     all_stop &= trial.watch.isStopping();
   }
-  auto reports = launcher_.events(until, all_stop ? -1 : interrupts_.fd());
+  auto reports = launcher_.events(until, all_stop ? -1 : Interrupts::fd());
   if (!reports) return reports.takeError();
   for (RankReport& report : *reports) take(std::move(report));
   std::vector<std::map<uint64_t, Trial>::node_type> over;
   for (auto next = trials_.begin(); next != trials_.end();) {
     const auto at = next++;
     TrialWatch& watch = at->second.watch;
-    if (interrupts_.requested()) watch.interrupt();
+    if (Interrupts::requested()) watch.interrupt();
     const TrialWatch::Next what = watch.judge(now);
     if (what == TrialWatch::Next::Kill) launcher_.kill(at->first);
     if (what == TrialWatch::Next::Ended) over.push_back(trials_.extract(at));

@@ -13,7 +13,6 @@
 
 #include "runtime/engine/clock.h"
 #include "runtime/engine/data.h"
-#include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/trial_watch.h"
 
@@ -35,8 +34,8 @@ class TrialRunner {
  public:
   /// What it is given must outlive it. `tick` is called at least once a second while it attends to trials; its error ends
   /// the run.
-  TrialRunner(Launcher& launcher, const Interrupts& interrupts, const Clock& clock, Tick tick)
-      : launcher_(launcher), interrupts_(interrupts), clock_(clock), tick_(std::move(tick)) {}
+  TrialRunner(Launcher& launcher, const Clock& clock, Tick tick)
+      : launcher_(launcher), clock_(clock), tick_(std::move(tick)) {}
 
   /// Starts one beside those that are under way. One that an interrupt keeps from being started has ended with that.
   llvm::Error start(TrialRequest request, TrialHooks hooks);
@@ -61,7 +60,6 @@ class TrialRunner {
   void take(RankReport report);
 
   Launcher& launcher_;
-  const Interrupts& interrupts_;
   const Clock& clock_;
   const Tick tick_;
   std::map<uint64_t, Trial> trials_;  // by the launcher's number

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
@@ -31,7 +30,6 @@ namespace {
 
 // Loading libtorch from a cold disk takes a while.
 constexpr auto kStartPatience = std::chrono::seconds(120);
-constexpr size_t kMaxPacket = 256 << 10;
 constexpr size_t kMaxDescription = 4 << 20;
 constexpr size_t kMaxValues = 1ull << 30;  // of the series of many trials
 // Where the child finds its end of a channel.
@@ -116,7 +114,7 @@ Read readAll(int fd, std::string& text, size_t most) {
   auto end = Steady::now() + kStartPatience;
   char buffer[65536];
   while (true) {
-    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::currentFd(), POLLIN, 0}};
+    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     int ready = poll(waiting, 2, millisecondsUntil(end));
     if (ready == 0) return Read::NoAnswer;
     if (ready < 0) continue;  // a signal, of which the second descriptor tells
@@ -267,7 +265,7 @@ WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
 WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
-                                                 const Interrupts& interrupts, const Environment& environment) {
+                                                 const Environment& environment) {
   auto variables = withTorch(path, environment);
   if (!variables) return variables.takeError();
   const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
@@ -286,7 +284,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   if (server.pid_ < 0) return missing(path, errno);
   auto end = Steady::now() + kStartPatience;
   while (server.alive() && Steady::now() < end) {
-    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
+    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
     if (waiting[1].revents) return base::failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
@@ -310,13 +308,11 @@ bool WorkerServer::kill(uint64_t launch) {
                              plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
 }
 
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed) {
-  // Asked several times in a trial: a buffer that is not cleared each time.
-  static thread_local const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacket);
-  const ssize_t size = recv(channel, text.get(), kMaxPacket, MSG_DONTWAIT);
-  closed = size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN);
-  if (size <= 0) return std::nullopt;
-  auto value = plan::parseJson({text.get(), size_t(size)});
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed) {
+  const auto packet = channel::receivePacket(socket, /*waits=*/false);
+  closed = !packet && errno != EAGAIN;
+  if (!packet) return std::nullopt;
+  auto value = plan::parseJson(packet->text);
   auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
                      : llvm::Expected<plan::LaunchReply>(value.takeError());
   if (!reply) return reply.takeError();

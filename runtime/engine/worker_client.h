@@ -19,8 +19,6 @@
 
 namespace expc::engine {
 
-class Interrupts;
-
 /// What `worker --describe` printed.
 struct WorkerDescription {
   std::string build;
@@ -54,7 +52,7 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
 
 /// A message of the launch channel; the error says why what came is none. None where the other end is closed or nothing
 /// has come, which `closed` tells apart.
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed);
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed);
 
 /// A launch server, one process for many trials.
 class WorkerServer {
@@ -67,7 +65,7 @@ class WorkerServer {
   /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait
   /// with an error.
   static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
-                                            const Interrupts& interrupts, const Environment& environment = {});
+                                            const Environment& environment = {});
 
   /// Hands over the descriptors (the caller keeps its copies); `next_fd` may be -1. False when the server is gone.
   bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
