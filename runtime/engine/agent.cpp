@@ -16,9 +16,7 @@
 #include <memory>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/data.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/local_launcher.h"
 #include "runtime/machine/leases.h"
 
 namespace expc::engine {

@@ -11,11 +11,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"

@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/BLAKE3.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"

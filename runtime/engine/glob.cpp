@@ -8,10 +8,8 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"

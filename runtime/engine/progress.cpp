@@ -1,6 +1,5 @@
 #include "runtime/engine/progress.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>

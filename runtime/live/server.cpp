@@ -22,7 +22,6 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
