@@ -1,4 +1,4 @@
-#include "runtime/engine/command_environment.h"
+#include "runtime/engine/setup.h"
 
 #include <doctest/doctest.h>
 

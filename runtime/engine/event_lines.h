@@ -18,15 +18,12 @@ class EventLines {
   /// The same of a last line that was cut, once nothing more can come.
   std::vector<RankReport> end();
 
-  /// Nonsense was seen: who writes on is not worth reading.
-  bool isOver() const { return over_; }
-
  private:
   void take(std::string_view line, std::vector<RankReport>& reports);
   void refuse(std::string why, std::vector<RankReport>& reports);
 
   std::string rest_;
-  bool over_ = false;
+  bool over_ = false;  // nonsense was seen: who writes on is not worth reading
 };
 
 }  // namespace expc::engine

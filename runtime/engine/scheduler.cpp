@@ -11,7 +11,19 @@
 
 namespace expc::engine {
 
+namespace {
+
 using store::TrialStatus;
+
+/// Kinds of the plan in the order they run: timed first.
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
+  std::vector<plan::TrialKind> kinds;
+  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
+    if (plan::designOf(plan, kind)) kinds.push_back(kind);
+  return kinds;
+}
+
+}  // namespace
 
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
   std::string hash =
@@ -28,13 +40,6 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   };
   for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[below(i)]);
   return places;
-}
-
-std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
-  std::vector<plan::TrialKind> kinds;
-  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
-    if (plan::designOf(plan, kind)) kinds.push_back(kind);
-  return kinds;
 }
 
 bool needsTrials(const analysis::Index& index) {

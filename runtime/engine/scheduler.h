@@ -78,9 +78,6 @@ class Scheduler {
   std::set<plan::TrialKind> closed_;
 };
 
-/// Kinds of the plan in the order they run: timed first.
-std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
-
 /// Whether any kind still lacks trials.
 bool needsTrials(const analysis::Index& index);
 

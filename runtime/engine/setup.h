@@ -4,13 +4,13 @@
 // them. Private to this directory.
 
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/engine/command_environment.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/engine.h"
@@ -23,6 +23,16 @@
 #include "runtime/store/store.h"
 
 namespace expc::engine {
+
+/// The variables that a command of the study gets from the environment of `expc`: an allow list, so that a result does
+/// not hang on what nobody recorded.
+struct CommandEnvironment {
+  std::vector<std::string> variables;  // "NAME=value", sorted: all that there is but what expc sets itself
+  /// Of those that must agree for two trials to be compared: all but who runs it and where temporary files go.
+  std::string digest;
+  /// The same for people. Of one that was passed by name only a digest: it may be a secret.
+  llvm::json::Object recorded;
+};
 
 /// A worker program, described.
 struct WorkerProgram {
@@ -89,6 +99,14 @@ struct Setup {
   }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
+
+/// Picks what commands get out of `all` ("NAME=value"). `passed` are names that the user asked for besides
+/// (--pass-env); the error says that one is not set, or is no name.
+llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
+                                                      const std::vector<std::string>& passed);
+
+/// The variables of this process.
+std::vector<std::string> ownVariables();
 
 /// All that a command's environment begins with; on null cards also what makes them.
 std::vector<std::string> commandVariables(const Setup& setup);
