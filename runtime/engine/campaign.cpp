@@ -12,7 +12,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/interrupts.h"
-#include "runtime/engine/trial_request.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"

@@ -15,6 +15,7 @@
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_folders.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/machine/leases.h"
 #include "runtime/store/store.h"
@@ -60,6 +61,7 @@ class Campaign {
     store::Trial trial;
     const plan::Point* point = nullptr;
     store::Block block;
+    std::vector<NodePart> parts;
     TrialRequest request;
     int64_t uncounted = 0;  // starts before the one that counts, still to come
     bool before = false;    // what runs now, or ran last, is what runs before a start
@@ -94,10 +96,10 @@ class Campaign {
   /// Starts what is next of it: all of it, a start that does not count, what runs before one.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);
   /// What was started of it is over.
-  llvm::Error landed(const std::shared_ptr<Flight>& flight, TrialOver end);
+  llvm::Error landed(const std::shared_ptr<Flight>& flight, TrialEnd end);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
-  llvm::Error finish(Flight& flight, TrialOver end);
+  llvm::Error finish(Flight& flight, TrialEnd end);
   /// Nothing is measured any more on devices that processes keep; the error where no lane is left.
   llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
   /// The same on nodes that are gone.

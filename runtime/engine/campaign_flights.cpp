@@ -11,7 +11,6 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/rank_process.h"
-#include "runtime/engine/trial_request.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/gate.h"
@@ -101,18 +100,17 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.attempt = step.attempt;
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
-  const LaneDevices& own = setup_.lane(lane);
-  const std::vector<const LaneDevices*> parts = partsOf(own, *flight->point);
-  for (const LaneDevices* part : parts) {
-    std::vector<unsigned> slots = slotsOf(*part, flight->block, *flight->point);
+  flight->parts = partsOf(setup_, setup_.lane(lane), flight->block, *flight->point);
+  for (const NodePart& part : flight->parts) {
+    std::vector<unsigned> slots = part.own;
     // A command that asks for no number of them has the cores of all.
-    if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part->slots[0].gpu) {
-      slots.resize(part->slots.size());
+    if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part.all[0].gpu) {
+      slots.resize(part.all.size());
       std::iota(slots.begin(), slots.end(), 0u);
     }
     for (const unsigned slot : slots) {
-      llvm::json::Object device = part->slots[slot].toJson();
-      if (parts.size() > 1) device["node"] = setup_.nodes->all()[part->node].name;
+      llvm::json::Object device = part.all[slot].toJson();
+      if (flight->parts.size() > 1) device["node"] = setup_.nodes->all()[part.node].name;
       devices.push_back(std::move(device));
     }
   }
@@ -122,7 +120,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   if (!id) return id.takeError();
   trial.id = *id;
 
-  flight->request = trialRequest(setup_, options_, env_.traces, own, flight->block, *flight->point, trial);
+  flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
   flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
@@ -150,14 +148,14 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
-  const auto ended = [this, flight](TrialOver end) { return landed(flight, std::move(end)); };
+  const auto ended = [this, flight](TrialEnd end) { return landed(flight, std::move(end)); };
   return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
                                             env_.listener.trialProgress(flight->note, event.phase, event.done,
                                                                         event.total);
                                           }});
 }
 
-llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, TrialOver end) {
+llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, TrialEnd end) {
   lanes_[flight->lane].busy = false;
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
     flight->seconds_before += end.seconds;
@@ -173,7 +171,7 @@ llvm::Error Campaign::checkFiles(const plan::Point& point) {
   return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
 }
 
-llvm::Error Campaign::finish(Flight& flight, TrialOver end) {
+llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
@@ -190,7 +188,8 @@ llvm::Error Campaign::finish(Flight& flight, TrialOver end) {
     failed.reason = changed;
     unlink(flight.request.spec.outputs.c_str());  // of what was run, nobody knows
     failed.seconds = end.seconds;
-    static_cast<TrialEnd&>(end) = std::move(failed);
+    failed.readings = std::move(end.readings);
+    end = std::move(failed);
   }
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
@@ -253,13 +252,12 @@ llvm::Error Campaign::closeLostLanes() {
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
-  const LaneDevices& own = setup_.lane(flight.lane);
   const std::string who = stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
-  for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
-    for (const int pid : stuck) leases_.block(own.slots[slot], pid);
+  for (const unsigned slot : flight.parts.front().own)
+    for (const int pid : stuck) leases_.block(flight.parts.front().all[slot], pid);
   if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
   env_.listener.say(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "

@@ -8,7 +8,6 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/progress.h"
-#include "runtime/engine/trial_request.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"

@@ -83,26 +83,19 @@ void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::st
   request.environment.push_back(std::move(variables));
 }
 
-std::vector<NodePart> placesOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
-                               const plan::Point& point) {
-  const std::vector<const LaneDevices*> parts = partsOf(lane, point);
-  std::vector<NodePart> places;
-  for (const LaneDevices* part : parts)
-    places.push_back({setup.machineOf(*part), part->slots, slotsOf(*part, block, point),
-                      parts.size() > 1 ? setup.nodes->all()[part->node].interface : ""});
-  return places;
-}
-
 }  // namespace
 
-std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point) {
-  return lane.sets.of(plan::devicesOf(point) / lane.nodesFor(point), block.number);
-}
-
-std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point) {
-  std::vector<const LaneDevices*> parts{&lane};
+std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
+                              const plan::Point& point) {
+  const unsigned nodes = lane.nodesFor(point), each = plan::devicesOf(point) / nodes;
+  std::vector<NodePart> parts;
+  const auto add = [&](const LaneDevices& part) {
+    parts.push_back({setup.machineOf(part), part.slots, part.sets.of(each, block.number),
+                     nodes > 1 ? setup.nodes->all()[part.node].interface : "", part.node});
+  };
+  add(lane);
   for (const LaneDevices& other : lane.beyond)
-    if (parts.size() < lane.nodesFor(point)) parts.push_back(&other);
+    if (parts.size() < nodes) add(other);
   return parts;
 }
 
@@ -173,16 +166,15 @@ TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::strin
 }
 
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
                           const store::Trial& trial) {
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::TrialKind kind = block.kind;
-  const std::vector<NodePart> places = placesOf(setup, lane, block, point);
-  const std::string address = places.size() > 1 ? setup.nodes->all()[lane.node].address : "127.0.0.1";
+  const std::string address = parts.size() > 1 ? setup.nodes->all()[parts.front().node].address : "127.0.0.1";
   TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
-  for (const LaneDevices* part : partsOf(lane, point)) request.nodes.push_back(part->node);
+  for (const NodePart& part : parts) request.nodes.push_back(part.node);
   plan::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   spec.parameters = withCopies(point.parameters, setup.copies);
@@ -192,7 +184,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.log_limit = options.log_limit;
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
-    completeForCommand(request, plan, point, places, address, folder, commandVariables(setup));
+    completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
     request.log_prefix = plan::outputsOf(folder) + "/expc";
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
@@ -201,7 +193,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   }
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   // Of a point on several nodes each device has a rank (spreadOverNodes).
-  placeRanks(request, places, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
+  placeRanks(request, parts, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
              address);
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);

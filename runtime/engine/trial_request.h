@@ -28,7 +28,12 @@ struct NodePart {
   const std::vector<machine::Slot>& all;
   std::vector<unsigned> own;  // indices into `all`
   std::string interface;      // by which it reaches the others; "": not known
+  unsigned node = 0;
 };
+
+/// What a trial of the point has, of the devices of its lane: the same for all trials of a block with as many devices.
+std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
+                              const plan::Point& point);
 
 /// Fills world_size, slots and the ranks' environments of `request`. There is a rank for each slot, or one process
 /// holds all of one node. Of several nodes each has as many ranks, which are numbered from node to node; they meet at
@@ -45,19 +50,13 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables);
 
-/// The slots of a trial, of its lane's: the same for all trials of a block with as many devices.
-std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point);
-
-/// The lane on each node that a trial of the point takes.
-std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point);
-
 /// With what runs at the point, under that name.
 TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
                         uint64_t seed);
 
 /// `trial` has its number, key and limit.
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
                           const store::Trial& trial);
 
 /// The folder that the preparation of a point's command fills, below `results`; "" where the command has none. Points

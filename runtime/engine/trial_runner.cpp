@@ -64,7 +64,7 @@ llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
   }
   if (!Interrupts::requested()) return id.takeError();
   llvm::consumeError(id.takeError());
-  TrialOver none;
+  TrialEnd none;
   none.status = TrialStatus::Interrupted;
   none.reason = "interrupted by the user";
   return hooks.ended(std::move(none));
@@ -93,7 +93,14 @@ llvm::Error TrialRunner::listen() {
   }
   auto reports = launcher_.events(until, all_stop ? -1 : Interrupts::fd());
   if (!reports) return reports.takeError();
-  for (RankReport& report : *reports) take(std::move(report));
+  for (RankReport& report : *reports) {
+    const auto found = trials_.find(report.trial);
+    if (found == trials_.end()) continue;
+    const bool told = report.what == RankReport::What::Said && report.rank == 0;
+    const auto& progress = found->second.hooks.progress;
+    if (told && report.event.type == plan::Event::Type::Progress && progress) progress(report.event);
+    found->second.watch.take(std::move(report));
+  }
   std::vector<std::map<uint64_t, Trial>::node_type> over;
   for (auto next = trials_.begin(); next != trials_.end();) {
     const auto at = next++;
@@ -104,8 +111,8 @@ llvm::Error TrialRunner::listen() {
     if (what == TrialWatch::Next::Ended) over.push_back(trials_.extract(at));
   }
   for (auto& node : over) {
-    auto& [request, watch, hooks, end] = node.mapped();
-    static_cast<TrialEnd&>(end) = watch.end();
+    auto& [request, watch, hooks] = node.mapped();
+    TrialEnd end = watch.end();
     if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout || end.status == TrialStatus::Infeasible)
       end.log_tail = lastWords(request, watch.blamed());
     if (auto error = hooks.ended(std::move(end))) return error;
@@ -113,23 +120,10 @@ llvm::Error TrialRunner::listen() {
   return llvm::Error::success();
 }
 
-void TrialRunner::take(RankReport report) {
-  const auto found = trials_.find(report.trial);
-  if (found == trials_.end()) return;
-  auto& [request, watch, hooks, over] = found->second;
-  const plan::Event& event = report.event;
-  const bool told = report.what == RankReport::What::Said && report.rank == 0;
-  if (told && event.type == plan::Event::Type::Progress && hooks.progress) hooks.progress(event);
-  if (report.readings)  // of each node
-    over.readings = over.readings ? validity::together(*over.readings, *report.readings) : std::move(report.readings);
-  over.stuck.insert(over.stuck.end(), report.stuck.begin(), report.stuck.end());
-  watch.take(std::move(report));
-}
-
 llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
                                           std::function<void(const plan::Event&)> progress) {
-  std::optional<TrialOver> over;
-  const auto ended = [&](TrialOver end) {
+  std::optional<TrialEnd> over;
+  const auto ended = [&](TrialEnd end) {
     over = std::move(end);
     return llvm::Error::success();
   };
@@ -138,7 +132,7 @@ llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
     if (auto error = attend()) return error;
   if (!over->stuck.empty()) return besideStuck(stuckText(over->stuck.front()));
   removeEmptyLogs(request);
-  return TrialEnd(std::move(*over));
+  return std::move(*over);
 }
 
 }  // namespace expc::engine

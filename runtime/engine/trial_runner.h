@@ -18,15 +18,9 @@
 
 namespace expc::engine {
 
-/// How a trial ended, with the tail of the log where something went wrong, and what was seen of it besides.
-struct TrialOver : TrialEnd {
-  std::vector<int> stuck;                      // processes of it that do not die
-  std::optional<validity::Readings> readings;  // of all its nodes together
-};
-
 /// What hears of a trial. An error of `ended` ends the run.
 struct TrialHooks {
-  std::function<llvm::Error(TrialOver)> ended;
+  std::function<llvm::Error(TrialEnd)> ended;
   std::function<void(const plan::Event&)> progress = nullptr;
 };
 
@@ -53,11 +47,9 @@ class TrialRunner {
     TrialRequest request;
     TrialWatch watch;
     TrialHooks hooks;
-    TrialOver over;
   };
 
   llvm::Error listen();
-  void take(RankReport report);
 
   Launcher& launcher_;
   const Clock& clock_;
