@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -163,21 +162,6 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   return environment;
 }
 
-llvm::Expected<std::unique_ptr<const NullMachine>> NullMachine::make() {
-  std::error_code ignored;
-  std::string name = (std::filesystem::temp_directory_path(ignored) / "expc-null-XXXXXX").string();
-  if (!mkdtemp(name.data())) {
-    return base::failure("no folder for the null cards: {}: {}; name a folder for temporary files in TMPDIR", name,
-                         std::strerror(errno));
-  }
-  return std::unique_ptr<const NullMachine>(new NullMachine(std::move(name)));
-}
-
-NullMachine::~NullMachine() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::vector<std::string> commandVariables(const Setup& setup) {
   std::vector<std::string> variables = setup.command_environment.variables;
   variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
@@ -193,10 +177,11 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   setup.slots = std::move(*slots);
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   if (!setup.slots.front().null) return llvm::Error::success();
-  auto null_machine = NullMachine::make();
-  if (!null_machine) return null_machine.takeError();
-  setup.null_machine = std::move(*null_machine);
-  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->file());
+  setup.null_machine = std::make_unique<files::TemporaryFolder>("expc-null-XXXXXX");
+  if (setup.null_machine->path().empty())
+    return base::failure("no folder for the null cards: {}; name a folder for temporary files in TMPDIR",
+                         std::strerror(errno));
+  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->path() + "/machine");
   return llvm::Error::success();
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/nodes.h"
 #include "runtime/engine/worker_client.h"
+#include "runtime/files/files.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 #include "runtime/store/store.h"
@@ -54,23 +55,6 @@ struct LaneDevices {
   unsigned nodesFor(const plan::Point& point) const;
 };
 
-/// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work. Gone with
-/// this object.
-class NullMachine {
- public:
-  /// The error names the folder for temporary files that cannot be written.
-  static llvm::Expected<std::unique_ptr<const NullMachine>> make();
-  ~NullMachine();
-  NullMachine(const NullMachine&) = delete;
-  NullMachine& operator=(const NullMachine&) = delete;
-
-  std::string file() const { return folder_ + "/machine"; }
-
- private:
-  explicit NullMachine(std::string folder) : folder_(std::move(folder)) {}
-  std::string folder_;
-};
-
 struct Setup {
   plan::Plan plan;           // points that need more devices than there are marked unavailable
   machine::Machine machine;  // that of the engine, or the first node
@@ -84,7 +68,8 @@ struct Setup {
   store::Match match;
   std::map<std::string, ScratchCopy> copies;        // of data that trials read instead, by path as in the plan
   Environment environment;                          // of the workers, beside this process's
-  std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
+  /// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work; null else.
+  std::unique_ptr<const files::TemporaryFolder> null_machine;
   std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
   unsigned lanes_per_node = 1;                      // once they are spread over nodes
 

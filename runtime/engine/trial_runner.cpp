@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/interrupts.h"

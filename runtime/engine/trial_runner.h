@@ -6,10 +6,8 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "runtime/engine/clock.h"
 #include "runtime/engine/data.h"

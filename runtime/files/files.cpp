@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -307,6 +308,13 @@ bool removeTree(const std::string& path) {
   openFolders(path);
   fs::remove_all(path, failed);
   return !failed;
+}
+
+TemporaryFolder::TemporaryFolder(const std::string& name) {
+  std::error_code none;
+  const fs::path usual = fs::temp_directory_path(none);
+  std::string path = ((none ? "/tmp" : usual) / name).string();
+  if (::mkdtemp(path.data())) path_ = path;
 }
 
 std::string_view formOf(llvm::StringRef bytes) {

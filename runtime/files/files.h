@@ -76,6 +76,21 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
 /// where something stays.
 bool removeTree(const std::string& path);
 
+/// A new folder that is removed with this object, and all that is in it.
+class TemporaryFolder {
+ public:
+  /// `name` ends in XXXXXX, which others take the place of; one that is not absolute lies where temporary files do.
+  explicit TemporaryFolder(const std::string& name);
+  ~TemporaryFolder() { removeTree(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  /// "" where it could not be made.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 /// What a file is by its first bytes, and the way to what was wanted; "" of text in UTF-8 and of all that is not known.
 std::string_view formOf(llvm::StringRef bytes);
 
