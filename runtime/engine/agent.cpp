@@ -137,8 +137,9 @@ class Agent {
 
   llvm::Error describe(const Value& asked) {
     Object all;
-    for (const Value& path : *(asked.getAsArray() ? asked.getAsArray() : &nothing_)) {
-      const std::string program = path.getAsString().value_or("").str();
+    const llvm::json::Array* paths = asked.getAsArray();
+    for (size_t i = 0; paths && i < paths->size(); ++i) {
+      const std::string program = (*paths)[i].getAsString().value_or("").str();
       auto description = describeWorker(program);
       if (!description) return description.takeError();
       all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
@@ -208,7 +209,6 @@ class Agent {
   Lines& lines_;
   const machine::Machine& machine_;
   const Clock& clock_ = Clock::real();
-  const llvm::json::Array nothing_;
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
   std::unique_ptr<LocalLauncher> launcher_;

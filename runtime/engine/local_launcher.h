@@ -9,7 +9,6 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/engine/clock.h"
-#include "runtime/engine/event_lines.h"
 #include "runtime/engine/file_watch.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/rank_process.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 
-#include "runtime/engine/event_lines.h"
+#include "runtime/engine/launcher.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/rank_process.h"
 #include "runtime/engine/scheduler.h"

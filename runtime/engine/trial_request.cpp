@@ -44,18 +44,6 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
   return variables;
 }
 
-std::vector<std::string> rankEnvironment(const RankPlace& place, const std::string& devices) {
-  std::vector<std::string> variables = rankVariables(place);
-  variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
-  variables.push_back("CUDA_VISIBLE_DEVICES=" + devices);
-  return variables;
-}
-
-/// A place that there is not was refused before.
-machine::Slot placedSlot(const TrialRequest& request, const machine::Machine& machine, const machine::Slot& given) {
-  return machine::placed(machine, given, placeOf(request.spec.parameters)).value_or(given);
-}
-
 /// Adds the process of one node.
 void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
   const std::vector<machine::Slot>& all = part.all;
@@ -117,18 +105,24 @@ void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool 
   spec.world_size = one_process ? 1 : each * parts.size();
   // Free here, and so most likely on the other nodes.
   const int port = channel::freePort();
+  const auto add = [&](const RankPlace& place, const std::string& devices) {
+    std::vector<std::string>& variables = request.environment.emplace_back(rankVariables(place));
+    variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    variables.push_back("CUDA_VISIBLE_DEVICES=" + devices);
+  };
   std::string devices;  // of the one process, in the order of its slots
   for (const NodePart& part : parts)
     for (unsigned local = 0; local < each; ++local) {
-      const machine::Slot slot = placedSlot(request, part.machine, part.all[part.own[local]]);
+      const machine::Slot& given = part.all[part.own[local]];
+      // A place that there is not was refused before.
+      const machine::Slot slot = machine::placed(part.machine, given, placeOf(spec.parameters)).value_or(given);
       spec.slots.push_back(slot.toJson());
       if (slot.gpu) devices += (devices.empty() ? "" : ",") + slot.uuid;
       if (one_process) continue;
       const unsigned rank = request.environment.size();
-      const RankPlace place{rank, spec.world_size, local, each, address, port, part.interface};
-      request.environment.push_back(rankEnvironment(place, slot.gpu ? slot.uuid : ""));
+      add({rank, spec.world_size, local, each, address, port, part.interface}, slot.gpu ? slot.uuid : "");
     }
-  if (one_process) request.environment.push_back(rankEnvironment({0, 1, 0, 1, address, port, ""}, devices));
+  if (one_process) add({0, 1, 0, 1, address, port, ""}, devices);
 }
 
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
