@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/Support/Process.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -27,10 +28,7 @@ using llvm::json::Value;
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
 
 /// An address as a number; "" of what is none.
 std::string numberOf(const sockaddr* address) {

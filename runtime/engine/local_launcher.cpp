@@ -293,30 +293,30 @@ void LocalLauncher::kill(uint64_t id) {
 /// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is gone,
 /// the server does not do its work: its death kills its ranks.
 void LocalLauncher::giveUpOverdue() {
-  std::erase_if(trials_, [&](auto& one) {
-    auto& [id, trial] = one;
-    if (trial.killed_at == 0 || clock_.boot() - trial.killed_at <= kKillGrace) return false;
+  for (auto next = trials_.begin(); next != trials_.end();) {
+    const auto at = next++;
+    auto& [id, trial] = *at;
+    if (trial.killed_at == 0 || clock_.boot() - trial.killed_at <= kKillGrace) continue;
     std::vector<int> stuck;
     for (const Rank& rank : trial.ranks)
       if (!rank.exited && processState(rank.process.pid) != '\0') stuck.push_back(rank.process.pid);
     if (!stuck.empty()) {
       lose(id, trial, "was ended, and not all of it is gone", std::move(stuck));
-      return true;
-    }
-    if (trial.server->process.alive()) {
+      trials_.erase(at);
+    } else if (trial.server->process.alive()) {
       trial.server->death =
           fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
       trial.server->process.stop();
     }
-    return false;
-  });
+  }
 }
 
 void LocalLauncher::loseTrials(Server& server) {
   if (server.started && server.death.empty()) server.death = server.process.deathText();
-  std::erase_if(trials_, [&](auto& one) {
-    auto& [id, trial] = one;
-    if (trial.server != &server) return false;
+  for (auto next = trials_.begin(); next != trials_.end();) {
+    const auto at = next++;
+    auto& [id, trial] = *at;
+    if (trial.server != &server) continue;
     // Its children die with it; what they have started is in their groups.
     for (const Rank& rank : trial.ranks)
       if (rank.process.pid > 0 && !rank.exited) ::kill(-rank.process.pid, SIGKILL);
@@ -324,8 +324,8 @@ void LocalLauncher::loseTrials(Server& server) {
     for (const Rank& rank : trial.ranks)
       if (!rank.exited && !waitUntilGone(rank.process.pid)) stuck.push_back(rank.process.pid);
     lose(id, trial, "the worker's launch server " + server.death, std::move(stuck));
-    return true;
-  });
+    trials_.erase(at);
+  }
 }
 
 void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck) {

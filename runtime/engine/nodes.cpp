@@ -156,16 +156,17 @@ class NodeLauncher final : public Launcher {
 
   /// A trial that was lost on one node is over once nothing of it runs on the others.
   void settleLost() {
-    std::erase_if(trials_, [&](auto& one) {
-      auto& [id, trial] = one;
+    for (auto next = trials_.begin(); next != trials_.end();) {
+      const auto at = next++;
+      auto& [id, trial] = *at;
       const bool runs = std::ranges::any_of(
           trial.left, [&](const auto& part) { return part.second > 0 && nodes_.all()[part.first].lost.empty(); });
-      if (!trial.end || runs) return false;
+      if (!trial.end || runs) continue;
       trial.end->trial = id;
       trial.end->at = clock_.boot();
       reports_.push_back(std::move(*trial.end));
-      return true;
-    });
+      trials_.erase(at);
+    }
   }
 
   Nodes& nodes_;

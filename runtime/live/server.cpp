@@ -183,66 +183,45 @@ class Pages {
   std::string folder_;
 };
 
-/// Answers in a process of its own.
-class Answering {
- public:
-  Answering(int listener, int line, unsigned port, Pages pages)
-      : listener_(listener), line_(line), port_(port), pages_(std::move(pages)) {}
+/// One request and its answer.
+void exchange(int fd, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
+  const auto request = readRequest(fd);
+  if (!request) return;
+  const Answer given = answer(*request, port, count, page);
+  std::string text = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+      "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
+      given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
+      given.body.size(), report::kPagePolicy);
+  if (request->method != "HEAD") text += given.body;
+  send(fd, text);
+}
 
-  void run() {
-    while (!isOver()) {
-      pollfd waits[] = {{listener_, POLLIN, 0}, {line_, POLLIN, 0}};
-      if (::poll(waits, code_ ? 1 : 2, code_ ? 200 : -1) < 0 && errno != EINTR) return;
-      if (!code_ && waits[1].revents) hear();
-      if (waits[0].revents & POLLIN) serve();
+/// In a process of its own: until the run is no more, or has ended and nobody looks, or whoever looks was told.
+void answerAll(int listener, int line, unsigned port, Pages pages) {
+  std::optional<int> code;  // that the run has ended with
+  bool told = false;
+  Clock::time_point asked;
+  const auto page = [&](size_t study) {
+    asked = Clock::now();
+    told = code.has_value();
+    return pages.page(study, code);
+  };
+  while (!code || (!told && Clock::now() - asked <= kOpen)) {
+    pollfd waits[] = {{listener, POLLIN, 0}, {line, POLLIN, 0}};
+    if (::poll(waits, code ? 1 : 2, code ? 200 : -1) < 0 && errno != EINTR) return;
+    if (!code && waits[1].revents) {
+      int ended = 0;
+      if (::read(line, &ended, sizeof ended) != sizeof ended) return;
+      code = ended;
     }
+    if (!(waits[0].revents & POLLIN)) continue;
+    const base::Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd >= 0) exchange(fd, port, pages.count(), page);
   }
-
- private:
-  /// The run has ended, and nobody looks, or whoever looks was told.
-  bool isOver() const { return gone_ || (code_ && (told_ || Clock::now() - asked_ > kOpen)); }
-
-  void hear() {
-    int code = 0;
-    if (::read(line_, &code, sizeof code) == sizeof code)
-      code_ = code;
-    else
-      gone_ = true;  // the run's process is no more
-  }
-
-  std::string page(size_t study) {
-    asked_ = Clock::now();
-    told_ = code_.has_value();
-    return pages_.page(study, code_);
-  }
-
-  void serve() {
-    const base::Descriptor fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd >= 0) exchange(fd);
-  }
-
-  void exchange(int fd) {
-    const auto request = readRequest(fd);
-    if (!request) return;
-    const Answer given = answer(*request, port_, pages_.count(), [this](size_t study) { return page(study); });
-    std::string text = fmt::format(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-        "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
-        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-        "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
-        given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
-        given.body.size(), report::kPagePolicy);
-    if (request->method != "HEAD") text += given.body;
-    send(fd, text);
-  }
-
-  int listener_, line_;
-  unsigned port_;
-  Pages pages_;
-  std::optional<int> code_;
-  bool told_ = false, gone_ = false;
-  Clock::time_point asked_;
-};
+}
 
 llvm::Error cannot(unsigned port, const char* doing) {
   const int code = errno;
@@ -295,7 +274,7 @@ llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plan
     // A terminal's end of the run is the run's to hear; this process ends when the run's does.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
     setpriority(PRIO_PROCESS, 0, 10);
-    Answering(listener->first, line.read, listener->second, Pages(plans, std::move(folder))).run();
+    answerAll(listener->first, line.read, listener->second, Pages(plans, std::move(folder)));
     ::_exit(0);
   }
   return Server(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
