@@ -127,17 +127,14 @@ Read readAll(int fd, std::string& text, size_t most) {
 }
 
 /// "one_process" of each parameter: levels for which one process drives all devices.
-void readOneProcess(const llvm::json::Object& workload, std::map<std::string, std::vector<std::string>>& into) {
+void readOneProcess(const std::string& name, const llvm::json::Object& workload, WorkerDescription& into) {
   const llvm::json::Array* parameters = workload.getArray("params");
-  if (!parameters) return;
-  for (const llvm::json::Value& value : *parameters) {
-    const llvm::json::Object* parameter = value.getAsObject();
+  for (size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const llvm::json::Object* parameter = (*parameters)[i].getAsObject();
     const llvm::json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
-    const auto name = parameter ? parameter->getString("name") : std::nullopt;
-    if (!levels || !name) continue;
-    for (const llvm::json::Value& level : *levels) {
-      if (auto text = level.getAsString()) into[name->str()].push_back(text->str());
-    }
+    const auto own = parameter ? parameter->getString("name") : std::nullopt;
+    for (size_t j = 0; own && levels && j < levels->size(); ++j)
+      if (auto text = (*levels)[j].getAsString()) into.one_process.insert({name, own->str(), text->str()});
   }
 }
 
@@ -191,19 +188,15 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
     auto version = workload ? workload->getInteger("version") : std::nullopt;
     if (!name || !version) return bad("a workload has no name or no version");
     description.workloads[name->str()] = int(*version);
-    readOneProcess(*workload, description.one_process[name->str()]);
+    readOneProcess(name->str(), *workload, description);
   }
   return description;
 }
 
 bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
-  const auto found = one_process.find(workload);
-  if (found == one_process.end()) return false;
-  for (const auto& [parameter, levels] : found->second) {
-    const auto level = parameters.getString(parameter);
-    if (level && std::ranges::find(levels, level->str()) != levels.end()) return true;
-  }
-  return false;
+  return std::ranges::any_of(one_process, [&](const auto& one) {
+    return one[0] == workload && parameters.getString(one[1]) == llvm::StringRef(one[2]);
+  });
 }
 
 std::string statusText(int status) {

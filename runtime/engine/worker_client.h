@@ -7,9 +7,11 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <array>
 #include <csignal>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +26,8 @@ struct WorkerDescription {
   std::string build;
   llvm::json::Value libraries = llvm::json::Object{};
   std::map<std::string, int> workloads;  // name -> version
-  /// Parameters of a workload with levels for which one process drives all devices: workload -> parameter -> levels.
-  std::map<std::string, std::map<std::string, std::vector<std::string>>> one_process;
+  /// With what one process drives all devices of a trial: a workload, a parameter of it, a level of that.
+  std::set<std::array<std::string, 3>> one_process;
 
   /// Whether a trial of `workload` with these parameters is one rank that holds all its slots.
   bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
