@@ -1,7 +1,7 @@
 #pragma once
 
-// What a cluster wants to be told of a job, in a file that its users share: lines of `name = value`. And the script of a
-// job: the engine itself runs in the allocation, on its first node.
+// What a cluster wants to be told of a job, in a file that its users share: lines of `name = value`. And the script of
+// a job: the engine itself runs in the allocation, on its first node.
 
 #include <llvm/Support/Error.h>
 

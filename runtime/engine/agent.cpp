@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <llvm/Support/Process.h>
 #include <ifaddrs.h>
+#include <llvm/Support/Process.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>

@@ -63,9 +63,9 @@ class Campaign {
     store::Block block;
     std::vector<NodePart> parts;
     TrialRequest request;
-    int64_t uncounted = 0;  // starts before the one that counts, still to come
-    bool before = false;    // what runs now, or ran last, is what runs before a start
-    bool counts = true;     // what runs now is the trial itself
+    int64_t uncounted = 0;      // starts before the one that counts, still to come
+    bool before = false;        // what runs now, or ran last, is what runs before a start
+    bool counts = true;         // what runs now is the trial itself
     double seconds_before = 0;  // of what does not count
     TrialNote note;
   };

@@ -225,7 +225,8 @@ class Execution {
         return llvm::json::Object{{"begin", plan::written(task)}};
       };
       auto begun = setup_.nodes->ask("begun", begin, tell_);
-      return begun ? on(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock)) : stopped(begun.takeError());
+      return begun ? on(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock))
+                   : stopped(begun.takeError());
     }
     if (!setup_.null_machine) {  // null cards measure nothing that others could disturb
       std::vector<std::string> notes;

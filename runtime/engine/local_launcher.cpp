@@ -273,8 +273,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply) {
       report.at = reply.at;
     }
     const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
-    if (over)
-      add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
+    if (over) add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
     add(id, rank->number, std::move(report));
     if (over) trials_.erase(found);
     return;

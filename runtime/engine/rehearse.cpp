@@ -118,9 +118,9 @@ class Rehearser {
     if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
     seen.worker_build = setup_.built_in->description.build;
     const bool runs = end->status == TrialStatus::Valid;
-    seen.outcome = runs                                      ? missing.empty() ? Outcome::Runs : Outcome::LacksData
+    seen.outcome = runs                                     ? missing.empty() ? Outcome::Runs : Outcome::LacksData
                    : end->status == TrialStatus::Infeasible ? Outcome::DoesNotFit
-                                                             : Outcome::Failed;
+                                                            : Outcome::Failed;
     seen.reason = runs ? missing : end->reason;
     seen.rehearsed = std::move(end->rehearsed);
     seen.notes = std::move(end->notes);

@@ -66,12 +66,12 @@ struct Setup {
   CommandEnvironment command_environment;
   FileWatch files;  // as they were before their digests were taken
   store::Match match;
-  std::map<std::string, ScratchCopy> copies;        // of data that trials read instead, by path as in the plan
-  Environment environment;                          // of the workers, beside this process's
+  std::map<std::string, ScratchCopy> copies;  // of data that trials read instead, by path as in the plan
+  Environment environment;                    // of the workers, beside this process's
   /// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work; null else.
   std::unique_ptr<const files::TemporaryFolder> null_machine;
-  std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
-  unsigned lanes_per_node = 1;                      // once they are spread over nodes
+  std::unique_ptr<Nodes> nodes;  // null: there is this machine alone
+  unsigned lanes_per_node = 1;   // once they are spread over nodes
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;

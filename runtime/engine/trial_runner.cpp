@@ -114,7 +114,8 @@ llvm::Error TrialRunner::listen() {
   for (auto& node : over) {
     auto& [request, watch, hooks] = node.mapped();
     TrialEnd end = watch.end();
-    if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout || end.status == TrialStatus::Infeasible)
+    if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
+        end.status == TrialStatus::Infeasible)
       end.log_tail = lastWords(request, watch.blamed());
     if (auto error = hooks.ended(std::move(end))) return error;
   }

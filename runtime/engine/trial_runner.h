@@ -24,8 +24,8 @@ struct TrialHooks {
 
 class TrialRunner {
  public:
-  /// What it is given must outlive it. `tick` is called at least once a second while it attends to trials; its error ends
-  /// the run.
+  /// What it is given must outlive it. `tick` is called at least once a second while it attends to trials; its error
+  /// ends the run.
   TrialRunner(Launcher& launcher, const Clock& clock, Tick tick)
       : launcher_(launcher), clock_(clock), tick_(std::move(tick)) {}
 
