@@ -4,7 +4,6 @@
 #include <llvm/ADT/StringRef.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -37,29 +36,7 @@ using llvm::json::Object;
 constexpr std::string_view kSuffix = ".bundle.tar.zst";
 constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
 
-fs::path temporary() {
-  std::error_code none;
-  const fs::path folder = fs::temp_directory_path(none);
-  return none ? "/tmp" : folder;
-}
-
-/// A folder that is gone at the end, and what is in it.
-class Scratch {
- public:
-  explicit Scratch(const fs::path& below = temporary()) {
-    std::string name = (below / ".expc-bundle-XXXXXX").string();
-    path_ = mkdtemp(name.data()) ? name : "";
-  }
-  ~Scratch() {
-    if (!path_.empty()) files::removeTree(path_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+constexpr const char* kFolder = ".expc-bundle-XXXXXX";
 
 /// The study's file and all that was read for it, by the names under which they lie beside it.
 llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
@@ -227,7 +204,7 @@ class Making {
   const BundleOptions& options_;
   plan::Plan plan_;
   const Console& console_;
-  Scratch scratch_;
+  const files::TemporaryFolder scratch_{kFolder};
   std::optional<bundle::Anonymous> hidden_;
   Array verdicts_, environments_, workers_;
   uint64_t trials_ = 0;
@@ -325,7 +302,7 @@ int look(const BundleOptions& options, const Console& console) {
   // Beside the folder, which comes into being once all was found to be well.
   const fs::path beside = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
   if (!options.to.empty()) fs::create_directories(beside, failed);
-  const Scratch scratch(options.to.empty() ? temporary() : beside);
+  const files::TemporaryFolder scratch(options.to.empty() ? kFolder : (beside / kFolder).string());
   if (scratch.path().empty())
     return console.error(fmt::format("no folder can be made in {}: name another with --to DIR", beside.string()));
   const std::string folder = scratch.path() + "/bundle";

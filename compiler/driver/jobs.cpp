@@ -18,7 +18,6 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
-#include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/command_files.h"

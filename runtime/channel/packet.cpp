@@ -16,8 +16,8 @@ constexpr size_t kDescriptors = 3;
 
 }  // namespace
 
-std::optional<Packet> receivePacket(int socket) {
-  static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
+std::optional<Packet> receivePacket(int socket, bool waits) {
+  static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
   iovec data{buffer.get(), kMaxPacket};
   alignas(cmsghdr) char control[CMSG_SPACE(kDescriptors * sizeof(int))];
   msghdr message{};
@@ -26,8 +26,9 @@ std::optional<Packet> receivePacket(int socket) {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   ssize_t size = 0;
-  while ((size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  while ((size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT))) < 0 && errno == EINTR) {
   }
+  if (size == 0) errno = EPIPE;
   if (size <= 0) return std::nullopt;
   Packet packet;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {

@@ -20,9 +20,9 @@ struct Packet {
   base::Descriptor event_fd, log_fd, next_fd;
 };
 
-/// Waits for the next message; nothing once the other end is closed. One that was longer than the channel takes is cut:
-/// it does not parse.
-std::optional<Packet> receivePacket(int socket);
+/// Waits for the next message; nothing once the other end is closed, and where it does not wait, with errno at EAGAIN,
+/// while none has come. One that was longer than the channel takes is cut: it does not parse.
+std::optional<Packet> receivePacket(int socket, bool waits = true);
 
 /// `descriptors`: the first ones of a packet's, which stay the caller's. False with errno where it cannot be
 /// sent: EPIPE where the other end is closed.

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a cluster wants to be told of a job, in a file that its users share: lines of `name = value`.
+// What a cluster wants to be told of a job, in a file that its users share: lines of `name = value`. And the script of
+// a job: the engine itself runs in the allocation, on its first node.
 
 #include <llvm/Support/Error.h>
 
@@ -26,5 +27,19 @@ struct Site {
 llvm::Expected<Site> parseSite(std::string_view text, std::string_view name);
 
 llvm::Expected<Site> readSite(const std::string& path);
+
+/// What a job runs.
+struct Job {
+  std::string name;
+  std::vector<std::string> command;  // expc with its arguments
+  std::string folder;                // where it runs, absolute
+  std::string jobs;                  // the folder of jobs (jobs.h), absolute
+};
+
+/// As sbatch takes it. A function of its arguments: what a dry run prints is what is submitted.
+std::string renderScript(const Site& site, const Job& job);
+
+/// A word as a shell reads it back.
+std::string quoted(const std::string& word);
 
 }  // namespace expc::cluster

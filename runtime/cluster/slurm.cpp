@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <vector>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <llvm/Support/Process.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -16,11 +17,7 @@
 #include <memory>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/lines.h"
-#include "runtime/engine/local_launcher.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/machine/leases.h"
 
 namespace expc::engine {
@@ -31,10 +28,7 @@ using llvm::json::Value;
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
 
 /// An address as a number; "" of what is none.
 std::string numberOf(const sockaddr* address) {
@@ -141,8 +135,9 @@ class Agent {
 
   llvm::Error describe(const Value& asked) {
     Object all;
-    for (const Value& path : *(asked.getAsArray() ? asked.getAsArray() : &nothing_)) {
-      const std::string program = path.getAsString().value_or("").str();
+    const llvm::json::Array* paths = asked.getAsArray();
+    for (size_t i = 0; paths && i < paths->size(); ++i) {
+      const std::string program = (*paths)[i].getAsString().value_or("").str();
       auto description = describeWorker(program);
       if (!description) return description.takeError();
       all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
@@ -180,7 +175,7 @@ class Agent {
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), interrupts_, say, clock_, task->lanes);
+    launcher_ = std::make_unique<LocalLauncher>(std::move(task->workers), say, clock_, task->lanes);
     if (auto error = launcher_->ready()) return error;
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
@@ -212,9 +207,6 @@ class Agent {
   Lines& lines_;
   const machine::Machine& machine_;
   const Clock& clock_ = Clock::real();
-  const llvm::json::Array nothing_;
-  // A run is ended by its engine: what Slurm or a terminal sends goes to that, too.
-  Interrupts interrupts_;
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
   std::unique_ptr<LocalLauncher> launcher_;

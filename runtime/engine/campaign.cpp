@@ -11,9 +11,7 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
-#include "runtime/engine/placement.h"
-#include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
@@ -81,7 +79,8 @@ Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeas
       folders_(env.options.results),
       lanes_(launcher.describe().lanes),
       scheduler_(index, lanes_.size(), env.options.attempts),
-      forecast_(index, lanes_.size()) {}
+      forecast_(index, lanes_.size()),
+      runner_(launcher, env.clock, [this] { return tick(); }) {}
 
 llvm::Error Campaign::run() {
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
@@ -90,7 +89,7 @@ llvm::Error Campaign::run() {
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
-    if (!env_.interrupts.requested()) return error;
+    if (!Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
     return failed;
@@ -122,7 +121,7 @@ llvm::Error Campaign::end(int64_t run) {
     outcome_.ending = ending;
     return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
-  if (env_.interrupts.requested()) {
+  if (Interrupts::requested()) {
     env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
                       outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are");
     return done(Ending::Interrupted, "interrupted");
@@ -222,7 +221,7 @@ llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
   if (setup_.nodes) return heatNodes();
-  std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return env_.interrupts.requested(); }); });
+  std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return Interrupts::requested(); }); });
   llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
   cores.join();
   return error;
@@ -256,9 +255,9 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
-  auto end = runTrial(launcher_, env_.interrupts, request, TrialHooks{[this] { return tick(); }, nullptr});
+  auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status != store::TrialStatus::Valid && !env_.interrupts.requested())
+  if (end->status != store::TrialStatus::Valid && !Interrupts::requested())
     env_.listener.say("the GPUs are not heated up: {}", end->reason);
   return llvm::Error::success();
 }
@@ -320,7 +319,7 @@ std::string Campaign::newestReason(plan::TrialKind kind) const {
 }
 
 bool Campaign::stopping() const {
-  return env_.interrupts.requested() || (options_.fail_fast && index_.firstFailedForGood());
+  return Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
 }
 
 /// At the end of a block beyond the least number: how far the intervals are from what is asked.

@@ -10,14 +10,13 @@
 #include "runtime/analysis/index.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/forecast.h"
-#include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_folders.h"
-#include "runtime/engine/trial_watch.h"
+#include "runtime/engine/trial_request.h"
+#include "runtime/engine/trial_runner.h"
 #include "runtime/machine/leases.h"
 #include "runtime/store/store.h"
 
@@ -27,7 +26,6 @@ namespace expc::engine {
 struct Env {
   const Setup& setup;
   const EngineOptions& options;
-  const Interrupts& interrupts;
   store::Store& store;
   ProgressListener& listener;
   Traces& traces;
@@ -59,20 +57,17 @@ class Campaign {
   /// A trial under way.
   struct Flight {
     unsigned lane = 0;
-    double begin = 0;  // boot time
+    double begin = 0;  // boot time; 0: nothing of it was started yet
     store::Trial trial;
     const plan::Point* point = nullptr;
     store::Block block;
+    std::vector<NodePart> parts;
     TrialRequest request;
-    TrialRequest start;     // what of it is started now: all of it, a start that does not count, what runs before one
-    int64_t uncounted = 0;  // starts before the one that counts, still to come
-    bool before = false;    // what runs now, or ran last, is what runs before a start
-    bool counts = true;     // what runs now is the trial itself
+    int64_t uncounted = 0;      // starts before the one that counts, still to come
+    bool before = false;        // what runs now, or ran last, is what runs before a start
+    bool counts = true;         // what runs now is the trial itself
     double seconds_before = 0;  // of what does not count
     TrialNote note;
-    std::unique_ptr<TrialWatch> watch;
-    std::vector<int> stuck;  // processes of it that do not die
-    std::optional<validity::Readings> readings;
   };
 
   llvm::Error prepare();
@@ -98,20 +93,19 @@ class Campaign {
   void blockOver(plan::TrialKind kind);
   std::string newestReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
-  /// Starts what is next of it.
-  llvm::Error launch(std::unique_ptr<Flight> flight);
+  /// Starts what is next of it: all of it, a start that does not count, what runs before one.
+  llvm::Error launch(const std::shared_ptr<Flight>& flight);
+  /// What was started of it is over.
+  llvm::Error landed(const std::shared_ptr<Flight>& flight, TrialEnd end);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
-  /// Listens to the trials under way until something happened, and takes it in.
-  llvm::Error attend();
   llvm::Error finish(Flight& flight, TrialEnd end);
-  /// Nothing is measured any more on devices that a process keeps; the error where no lane is left.
-  llvm::Error closeLane(const Flight& flight);
+  /// Nothing is measured any more on devices that processes keep; the error where no lane is left.
+  llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
   /// The same on nodes that are gone.
   llvm::Error closeLostLanes();
-  bool hasFlights(unsigned node) const;
   /// Of a trial that something disturbed nothing counts.
-  void judgeReadings(const Flight& flight, TrialEnd& end);
+  void judgeReadings(const validity::Readings& readings, TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);
   void count(const store::Trial& trial);
@@ -137,7 +131,7 @@ class Campaign {
   std::vector<Lane> lanes_;
   Scheduler scheduler_;
   Forecast forecast_;
-  std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
+  TrialRunner runner_;
   std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
   int64_t run_ = 0;
   unsigned known_ = 0;       // trials of which it is known what others took
@@ -145,7 +139,7 @@ class Campaign {
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false;
-  double next_look_ = 0, last_touch_ = 0;
+  double last_touch_ = 0;
 };
 
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.

@@ -9,10 +9,8 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/placement.h"
-#include "runtime/engine/process_state.h"
-#include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
+#include "runtime/engine/interrupts.h"
+#include "runtime/engine/rank_process.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/gate.h"
@@ -22,8 +20,8 @@ namespace {
 
 using store::TrialStatus;
 
-constexpr double kLook = 1, kTouch = 60;  // seconds between two
-constexpr int kNodesEnd = 3000;           // ms
+constexpr double kTouch = 60;    // seconds between two notes that a session goes on
+constexpr int kNodesEnd = 3000;  // ms
 // Another lane may give up all that a block was to run; of one after the other nobody does.
 constexpr unsigned kMostEmpty = 3;
 // Others that take less of a trial's cores are not worth a word.
@@ -45,13 +43,9 @@ llvm::Error Campaign::runBlocks() {
     for (unsigned lane = 0; lane < lanes_.size(); ++lane)
       if (!lanes_[lane].busy && lanes_[lane].closed.empty())
         if (auto error = advance(lane)) return error;
-    if (flights_.empty() && had_way == alone_) return llvm::Error::success();
-    if (flights_.empty()) continue;  // a lane that stood still for another has its way now
-    if (auto error = attend()) {
-      // Nothing may outlive the run that would have recorded it.
-      for (const auto& [id, flight] : flights_) launcher_.kill(id);
-      return error;
-    }
+    if (runner_.isIdle() && had_way == alone_) return llvm::Error::success();
+    if (runner_.isIdle()) continue;  // a lane that stood still for another has its way now
+    if (auto error = runner_.attend()) return error;
   }
 }
 
@@ -67,7 +61,8 @@ llvm::Error Campaign::advance(unsigned lane) {
     if (alone) alone_[node] = lane;
     switch (step.what) {
       case Step::What::Trial:
-        if (alone && hasFlights(node)) return llvm::Error::success();  // those beside it end first
+        for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // those beside it end first
+          if (lanes_[other].busy && setup_.lane(other).node == node) return llvm::Error::success();
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
@@ -90,7 +85,7 @@ llvm::Error Campaign::advance(unsigned lane) {
 }
 
 llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
-  auto flight = std::make_unique<Flight>();
+  auto flight = std::make_shared<Flight>();
   flight->lane = lane;
   lanes_[lane].empty = 0;
   flight->block = scheduler_.block(lane)->block;
@@ -105,18 +100,17 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.attempt = step.attempt;
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
-  const LaneDevices& own = setup_.lane(lane);
-  const std::vector<const LaneDevices*> parts = partsOf(own, *flight->point);
-  for (const LaneDevices* part : parts) {
-    std::vector<unsigned> slots = slotsOf(*part, flight->block, *flight->point);
+  flight->parts = partsOf(setup_, setup_.lane(lane), flight->block, *flight->point);
+  for (const NodePart& part : flight->parts) {
+    std::vector<unsigned> slots = part.own;
     // A command that asks for no number of them has the cores of all.
-    if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part->slots[0].gpu) {
-      slots.resize(part->slots.size());
+    if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part.all[0].gpu) {
+      slots.resize(part.all.size());
       std::iota(slots.begin(), slots.end(), 0u);
     }
     for (const unsigned slot : slots) {
-      llvm::json::Object device = part->slots[slot].toJson();
-      if (parts.size() > 1) device["node"] = setup_.nodes->all()[part->node].name;
+      llvm::json::Object device = part.all[slot].toJson();
+      if (flight->parts.size() > 1) device["node"] = setup_.nodes->all()[part.node].name;
       devices.push_back(std::move(device));
     }
   }
@@ -126,20 +120,20 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   if (!id) return id.takeError();
   trial.id = *id;
 
-  flight->request = trialRequest(setup_, options_, env_.traces, own, flight->block, *flight->point, trial);
+  flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
   flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
-  return launch(std::move(flight));
+  return launch(flight);
 }
 
-llvm::Error Campaign::launch(std::unique_ptr<Flight> flight) {
-  flight->start = flight->request;
-  plan::TrialSpec& spec = flight->start.spec;
+llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
+  TrialRequest start = flight->request;
+  plan::TrialSpec& spec = start.spec;
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
       const FileWatch::Linking linking(files_);
-      if (flight->watch) folders_.drop(spec.folder);
+      if (flight->begin != 0) folders_.drop(spec.folder);
       if (auto error = folders_.make(spec.folder, setup_.command_files[flight->point->workload])) return error;
     }
     flight->before = !flight->before && !command->before.empty();
@@ -152,81 +146,29 @@ llvm::Error Campaign::launch(std::unique_ptr<Flight> flight) {
     }
   }
   if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
-  flight->readings.reset();
-  const double begin = env_.clock.boot();
-  if (!flight->watch) flight->begin = begin;
-  auto launched = launcher_.start(flight->start);
-  if (!launched) {
-    if (!env_.interrupts.requested()) return launched.takeError();
-    llvm::consumeError(launched.takeError());
-    TrialEnd none;
-    none.status = TrialStatus::Interrupted;
-    none.reason = "interrupted by the user";
-    return finish(*flight, std::move(none));
-  }
-  flight->watch = std::make_unique<TrialWatch>(flight->start, begin);
+  if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
-  flights_[*launched] = std::move(flight);
-  return llvm::Error::success();
+  const auto ended = [this, flight](TrialEnd end) { return landed(flight, std::move(end)); };
+  return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
+                                            env_.listener.trialProgress(flight->note, event.phase, event.done,
+                                                                        event.total);
+                                          }});
+}
+
+llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, TrialEnd end) {
+  lanes_[flight->lane].busy = false;
+  if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
+    flight->seconds_before += end.seconds;
+    return launch(flight);
+  }
+  std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight->lane; });
+  const std::vector<int> stuck = end.stuck;
+  if (auto error = finish(*flight, std::move(end))) return error;
+  return stuck.empty() ? llvm::Error::success() : closeLane(*flight, stuck);
 }
 
 llvm::Error Campaign::checkFiles(const plan::Point& point) {
   return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
-}
-
-llvm::Error Campaign::attend() {
-  const double now = env_.clock.boot();
-  if (now >= next_look_) {
-    next_look_ = now + kLook;
-    for (const auto& [id, flight] : flights_) watchLogs(flight->start, *flight->watch);
-    if (auto error = tick()) return error;
-  }
-  double until = next_look_;
-  bool all_stop = true;
-  for (const auto& [id, flight] : flights_) {
-    until = std::min(until, flight->watch->wakeAt());
-    all_stop &= flight->watch->isStopping();
-  }
-  auto reports = launcher_.events(until, all_stop ? -1 : env_.interrupts.fd());
-  if (!reports) return reports.takeError();
-  for (RankReport& report : *reports) {
-    const auto flight = flights_.find(report.trial);
-    if (flight == flights_.end()) continue;
-    const plan::Event& event = report.event;
-    if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
-      env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
-    std::optional<validity::Readings>& seen = flight->second->readings;
-    if (report.readings)  // of each node
-      seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
-    std::vector<int>& stuck = flight->second->stuck;
-    stuck.insert(stuck.end(), report.stuck.begin(), report.stuck.end());
-    flight->second->watch->take(std::move(report));
-  }
-  for (auto at = flights_.begin(); at != flights_.end();) {
-    Flight& flight = *at->second;
-    if (env_.interrupts.requested()) flight.watch->interrupt();
-    const TrialWatch::Next next = flight.watch->judge(now);
-    if (next == TrialWatch::Next::Kill) launcher_.kill(at->first);
-    if (next != TrialWatch::Next::Ended) {
-      ++at;
-      continue;
-    }
-    lanes_[flight.lane].busy = false;
-    TrialEnd end = finishTrial(flight.start, *flight.watch);
-    if (!flight.counts && end.status == TrialStatus::Valid && flight.stuck.empty()) {
-      flight.seconds_before += end.seconds;
-      auto going_on = std::move(at->second);
-      at = flights_.erase(at);
-      if (auto error = launch(std::move(going_on))) return error;
-      continue;
-    }
-    std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight.lane; });
-    if (auto error = finish(flight, std::move(end))) return error;
-    if (!flight.stuck.empty())
-      if (auto error = closeLane(flight)) return error;
-    at = flights_.erase(at);
-  }
-  return llvm::Error::success();
 }
 
 llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
@@ -246,13 +188,14 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
     failed.reason = changed;
     unlink(flight.request.spec.outputs.c_str());  // of what was run, nobody knows
     failed.seconds = end.seconds;
+    failed.readings = std::move(end.readings);
     end = std::move(failed);
   }
-  if (flight.readings) judgeReadings(flight, end);
+  if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
   end.environment_json = plan::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
-  if (command && flight.readings) trial.supply(plan::kEnergy, validity::energyOf(*flight.readings));
+  if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
     trial.notes.push_back(note);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
@@ -283,10 +226,6 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   return llvm::Error::success();
 }
 
-bool Campaign::hasFlights(unsigned node) const {
-  return std::ranges::any_of(flights_, [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
-}
-
 llvm::Error Campaign::closeLostLanes() {
   std::string told;
   bool any_open = false;
@@ -306,20 +245,19 @@ llvm::Error Campaign::closeLostLanes() {
   }
   if (any_open) return llvm::Error::success();
   // Who ends all nodes of a job tells this process, too, though not at the same moment.
-  pollfd told_here{env_.interrupts.fd(), POLLIN, 0};
+  pollfd told_here{Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
-  if (env_.interrupts.requested()) return llvm::Error::success();
+  if (Interrupts::requested()) return llvm::Error::success();
   return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
 }
 
-llvm::Error Campaign::closeLane(const Flight& flight) {
-  const LaneDevices& own = setup_.lane(flight.lane);
-  const std::string who = stuckText(flight.stuck.front());
+llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
+  const std::string who = stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
-  for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
-    for (const int pid : flight.stuck) leases_.block(own.slots[slot], pid);
+  for (const unsigned slot : flight.parts.front().own)
+    for (const int pid : stuck) leases_.block(flight.parts.front().all[slot], pid);
   if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
   env_.listener.say(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
@@ -328,8 +266,7 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
   return llvm::Error::success();
 }
 
-void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
-  const validity::Readings& readings = *flight.readings;
+void Campaign::judgeReadings(const validity::Readings& readings, TrialEnd& end) {
   end.environment["readings"] = plan::written(readings);
   known_ += readings.other_cpu.has_value();
   // A failure and an out of memory say something of the program, whatever went on beside it.

@@ -16,6 +16,15 @@ using namespace expc::engine;
 
 namespace {
 
+/// Stands still until it is moved.
+class MovedClock final : public Clock {
+ public:
+  double boot() const override { return boot_seconds; }
+  double wall() const override { return wall_seconds; }
+
+  double boot_seconds = 1000, wall_seconds = 1.7e9;
+};
+
 /// Every trial takes a second of its clock and ends as `judge` says; trials of several lanes end in the order of their
 /// start.
 class PretendedLauncher final : public Launcher {

@@ -29,13 +29,4 @@ class Clock {
   }
 };
 
-/// For tests: stands still until it is moved.
-class MovedClock final : public Clock {
- public:
-  double boot() const override { return boot_seconds; }
-  double wall() const override { return wall_seconds; }
-
-  double boot_seconds = 1000, wall_seconds = 1.7e9;
-};
-
 }  // namespace expc::engine

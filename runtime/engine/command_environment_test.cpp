@@ -1,6 +1,6 @@
-#include "runtime/engine/command_environment.h"
-
 #include <doctest/doctest.h>
+
+#include "runtime/engine/setup.h"
 
 using namespace expc::engine;
 using List = std::vector<std::string>;

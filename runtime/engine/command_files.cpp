@@ -11,13 +11,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
@@ -68,14 +65,15 @@ class Finder {
         index_(workload),
         workload_(plan.workloads[workload]),
         command_(*workload_.command),
-        results_(results) {}
+        started_{&command_.arguments, &command_.before},
+        results_(results) {
+    if (command_.preparation) started_.insert(started_.begin() + 1, &command_.preparation->arguments);
+  }
 
   llvm::Expected<CommandFiles> find() {
     if (command_.arguments.empty()) return fail("the command is empty");
-    if (auto error = programs(command_.arguments)) return error;
-    if (command_.preparation)
-      if (auto error = programs(command_.preparation->arguments)) return error;
-    if (auto error = programs(command_.before)) return error;
+    for (const auto* arguments : started_)
+      if (auto error = programs(*arguments)) return error;
     std::ranges::sort(files_.programs);
     if (auto error = inputs()) return error;
     if (auto error = metrics()) return error;
@@ -197,10 +195,8 @@ class Finder {
       if (auto error = inputsMatching(pattern, true)) return error;
     for (const std::string& pattern : command_.inputs)
       if (auto error = inputsMatching(pattern, false)) return error;
-    if (auto error = inputsAmong(command_.arguments)) return error;
-    if (command_.preparation)
-      if (auto error = inputsAmong(command_.preparation->arguments)) return error;
-    if (auto error = inputsAmong(command_.before)) return error;
+    for (const auto* arguments : started_)
+      if (auto error = inputsAmong(*arguments)) return error;
     const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
     const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
     std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
@@ -231,6 +227,7 @@ class Finder {
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
+  std::vector<const std::vector<std::string>*> started_;  // the arguments of all that it starts
   const std::string results_;
   CommandFiles files_;
 };
@@ -296,63 +293,6 @@ llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned worklo
   for (const InputFile& input : files->inputs)
     if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
-}
-
-/// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
-/// refuse symbolic links. A script that `inputs` does not name keeps a symbolic one, so that it finds what lies beside
-/// it.
-static void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
-  const fs::path target = fs::canonical(input.path, failed);
-  if (failed) return;
-  if (input.copy) {
-    if (fs::copy_file(target, link, failed)) fs::last_write_time(link, fs::last_write_time(target, failed), failed);
-    return;
-  }
-  if (input.said) {
-    fs::create_hard_link(target, link, failed);
-    if (!failed) return;
-    failed.clear();
-  }
-  fs::create_symlink(target, link, failed);
-}
-
-void leaveInputs(const std::string& folder, const CommandFiles& files) {
-  for (const InputFile& input : files.inputs) {
-    const fs::path link = fs::path(folder) / input.name;
-    std::error_code failed;
-    if (input.name.empty() || input.copy || fs::is_symlink(link, failed) || failed) continue;
-    if (!fs::equivalent(link, input.path, failed) || failed) continue;  // the program put something else there
-    const fs::path target = fs::canonical(input.path, failed);
-    if (failed || !fs::remove(link, failed) || failed) continue;
-    fs::create_symlink(target, link, failed);
-  }
-}
-
-static llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {
-  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder,
-                       failed.message());
-}
-
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
-  std::error_code failed;
-  fs::remove_all(folder, failed);
-  fs::create_directories(folder, failed);
-  return failed ? failedToMake(folder, failed) : fillTrialFolder(folder, files);
-}
-
-llvm::Error fillTrialFolder(const std::string& folder, const CommandFiles& files) {
-  std::error_code failed;
-  std::string last;
-  for (const InputFile& input : files.inputs) {
-    if (failed || input.name.empty()) continue;
-    const fs::path link = fs::path(folder) / input.name;
-    if (link.parent_path() != last) {
-      last = link.parent_path();
-      fs::create_directories(last, failed);
-    }
-    if (!failed) addLink(input, link, failed);
-  }
-  return failed ? failedToMake(folder, failed) : llvm::Error::success();
 }
 
 }  // namespace expc::engine

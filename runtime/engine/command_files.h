@@ -46,11 +46,4 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
 /// machine to machine; points are not asked for.
 llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick);
 
-/// Makes `folder` anew, with a link to each input, or a copy of it.
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
-/// The same with a folder that is there and has none of them.
-llvm::Error fillTrialFolder(const std::string& folder, const CommandFiles& files);
-/// In a folder that stays: hard links to inputs become symbolic ones, so that the user's files have one name again.
-void leaveInputs(const std::string& folder, const CommandFiles& files);
-
 }  // namespace expc::engine

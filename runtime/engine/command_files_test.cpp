@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/engine/glob.h"
+#include "runtime/engine/trial_folders.h"
 #include "runtime/store/store.h"
 
 using namespace expc;
@@ -98,6 +99,7 @@ TEST_CASE("patterns name files as they do in a shell, with ** for any folders") 
   CHECK(folder.matching("**/*.py") == List{"results.py", "src/deep/er/two.py", "src/one.py", "train.py"});
   CHECK(folder.matching("src/**/two.py") == List{"src/deep/er/two.py"});
   CHECK(folder.matching("src/*/notes.md") == List{"src/deep/notes.md"});
+  CHECK(folder.matching("sr*/de*/no*.md") == List{"src/deep/notes.md"});
   CHECK(folder.matching("src/.*.py") == List{"src/.dot.py"});
   CHECK(folder.matching("[st]*.py") == List{"train.py"});
   CHECK(folder.matching("?.txt") == List{"a.txt"});

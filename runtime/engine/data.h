@@ -1,10 +1,12 @@
 #pragma once
 
 // The data that a plan's points read: there at all, the same as before (digest), and in the page cache (reading it for
-// the digest).
+// the digest). And copies of them on a disk of the machine that trials run on, which are made before the first trial,
+// so that none of it is timed.
 
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <functional>
 #include <map>
@@ -33,5 +35,30 @@ llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& 
 /// makes of the file by itself, so that it is read once.
 llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
                         llvm::BLAKE3* alone = nullptr);
+
+/// One file or folder, and where its copy is.
+struct ScratchCopy {
+  std::string from, to;  // absolute
+  std::string digest;    // of what is there
+};
+
+/// The copies of all data that the plan's points read, by path as in Plan::data_paths, below `scratch`: a folder of
+/// this user's own has one for each digest, so that runs share them. `digests` has one for each path. A program has
+/// none: it may need what lies beside it.
+std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
+                                                 const std::map<std::string, std::string>& digests,
+                                                 const std::string& scratch);
+
+/// Parameters with data paths made absolute: the program runs in another folder than the one that the study's paths
+/// start from.
+llvm::json::Object absoluteParameters(const plan::Plan& plan, llvm::json::Object parameters);
+
+/// Parameters that name the copies of data where there are any.
+llvm::json::Object withCopies(llvm::json::Object parameters, const std::map<std::string, ScratchCopy>& copies);
+
+/// Makes the copy on this machine, unless it is there with that digest. Reading it for the digest leaves it in the page
+/// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,
+/// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces.
+llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick);
 
 }  // namespace expc::engine

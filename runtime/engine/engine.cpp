@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/node_launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
@@ -100,11 +98,10 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& list
 }
 
 /// Everything that can refuse a run without touching the results folder.
-llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, const Interrupts& interrupts,
-                              ProgressListener& listener) {
+llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
-  if (auto error = findNodes(setup, options, options.results, interrupts)) return error;
+  if (auto error = findNodes(setup, options, options.results)) return error;
   if (auto error = findSlots(setup, options, listener)) return error;
   if (setup.null_machine)
     listener.message("the GPUs are null cards, which compute nothing: no verdict comes from this run");
@@ -199,7 +196,7 @@ class Execution {
 
   /// By an error, or by the user.
   llvm::Error stopped(llvm::Error error) {
-    if (!env_.interrupts.requested()) return error;
+    if (!Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
     env_.outcome.ending = Ending::Interrupted;
     return recordRun(env_, "interrupted");
@@ -208,7 +205,7 @@ class Execution {
   llvm::Error copyData() {
     if (setup_.copies.empty()) return llvm::Error::success();
     const auto tick = [&]() -> llvm::Error {
-      return env_.interrupts.requested() ? base::failure("interrupted while data were copied") : env_.store.heartbeat();
+      return Interrupts::requested() ? base::failure("interrupted while data were copied") : env_.store.heartbeat();
     };
     if (auto error = makeCopies(setup_, tick, tell_)) return error;
     const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
@@ -218,24 +215,29 @@ class Execution {
   }
 
   llvm::Error campaign() {
-    if (options_.launcher) return campaignOn(*options_.launcher);
-    if (setup_.nodes) return campaignOnNodes();
-    if (auto error = leaseDevices()) return error;
-    LocalLauncher launcher(localWorkers("worker-server"), env_.interrupts, tell_, env_.clock, setup_.lanes.size());
+    machine::DeviceLeases leases;
+    const auto on = [&](Launcher& launcher) { return Campaign(env_, launcher, leases, index_).run(); };
+    if (options_.launcher) return on(*options_.launcher);
+    if (setup_.nodes) {
+      const auto begin = [&](const Node& node) {
+        const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
+                             options_.device_locks, owner()};
+        return llvm::json::Object{{"begin", plan::written(task)}};
+      };
+      auto begun = setup_.nodes->ask("begun", begin, tell_);
+      return begun ? on(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock))
+                   : stopped(begun.takeError());
+    }
+    if (!setup_.null_machine) {  // null cards measure nothing that others could disturb
+      std::vector<std::string> notes;
+      auto taken = machine::DeviceLeases::take(setup_.slots, options_.device_locks, owner(), notes);
+      for (const std::string& note : notes) env_.listener.message(note);
+      if (!taken) return taken.takeError();
+      leases = std::move(*taken);
+    }
+    LocalLauncher launcher(localWorkers("worker-server"), tell_, env_.clock, setup_.lanes.size());
     if (auto error = launcher.ready()) return stopped(std::move(error));
-    return campaignOn(launcher);
-  }
-
-  llvm::Error campaignOnNodes() {
-    const auto begin = [&](const Node& node) {
-      const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
-                           options_.device_locks, owner()};
-      return llvm::json::Object{{"begin", plan::written(task)}};
-    };
-    auto begun = setup_.nodes->ask("begun", begin, tell_);
-    if (!begun) return stopped(begun.takeError());
-    NodeLauncher launcher(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock);
-    return campaignOn(launcher);
+    return on(launcher);
   }
 
   LocalWorkers localWorkers(const std::string& log) const {
@@ -250,31 +252,17 @@ class Execution {
                        options_.results);
   }
 
-  /// Null cards measure nothing that others could disturb.
-  llvm::Error leaseDevices() {
-    if (setup_.null_machine) return llvm::Error::success();
-    std::vector<std::string> notes;
-    auto leases = machine::DeviceLeases::take(setup_.slots, options_.device_locks, owner(), notes);
-    for (const std::string& note : notes) env_.listener.message(note);
-    if (!leases) return leases.takeError();
-    leases_ = std::move(*leases);
-    return llvm::Error::success();
-  }
-
-  llvm::Error campaignOn(Launcher& launcher) { return Campaign(env_, launcher, leases_, index_).run(); }
-
   const Env& env_;
   const Setup& setup_;
   const EngineOptions& options_;
   const Say tell_ = [this](const std::string& text) { env_.listener.message(text); };
   analysis::Index index_;
-  machine::DeviceLeases leases_;
 };
 
 }  // namespace
 
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
-  Interrupts interrupts;
+  const Interrupts interrupts;
   RunOutcome outcome;
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
@@ -284,22 +272,22 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
-    if (!interrupts.requested()) return error;
+    if (!Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
     outcome.ending = Ending::Interrupted;
     return outcome;
   };
-  auto setup = prepare(plan, absolute, interrupts, listener);
+  auto setup = prepare(plan, absolute, listener);
   if (!setup) return stopped(setup.takeError());
   std::vector<std::string> messages;
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
   auto error = digestAll(*setup, options, [&]() -> llvm::Error {
-    return interrupts.requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
+    return Interrupts::requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
   });
   if (error) return stopped(std::move(error));
-  error = Execution(Env{*setup, absolute, interrupts, *store, listener, traces, outcome}).run();
+  error = Execution(Env{*setup, absolute, *store, listener, traces, outcome}).run();
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
   llvm::Error closing = store->close();
@@ -317,13 +305,13 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   auto files = findCommandFiles(plan, options.results);
   if (!files) return files.takeError();
   if (!store::isStore(options.results)) return store::Results{};
-  Interrupts interrupts;
+  const Interrupts interrupts;
   ProgressListener nobody;
-  auto setup = prepare(plan, options, interrupts, nobody);
+  auto setup = prepare(plan, options, nobody);
   if (!setup) return setup.takeError();
   bool over = false;
   auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
-    over = interrupts.requested() || options.clock->boot() > end;
+    over = Interrupts::requested() || options.clock->boot() > end;
     return over ? base::failure("not read to its end") : llvm::Error::success();
   });
   if (error && !over) return error;

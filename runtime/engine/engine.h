@@ -45,7 +45,7 @@ struct EngineOptions : Resources, analysis::RunPolicy {
   bool fail_fast = false;                          // end the run at the first place that used up its attempts
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
-  std::vector<std::string> pass_env;               // variables that commands get besides; see command_environment.h
+  std::vector<std::string> pass_env;               // variables that commands get besides; see CommandEnvironment
   std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
   Launcher* launcher = nullptr;                    // where trials run; null: on this machine

@@ -72,18 +72,13 @@ class Extraction {
     return key;
   }
 
-  std::vector<std::string> metricsOf(plan::TrialKind kind) const {
-    std::vector<std::string> names;
-    for (const plan::Metric& metric : plan_.metrics)
-      if (metric.kind == kind && !metric.derived) names.push_back(metric.name);
-    return names;
-  }
-
   void sort(Trial trial) {
     const plan::Point& point = *plan_.findPoint(trial.place().point);
     const bool valid = trial.status == TrialStatus::Valid;
     if (!plan_.workloads[point.workload].command || (!valid && trial.status != TrialStatus::Failed)) return;
-    const std::vector<std::string> asked = metricsOf(trial.key->kind);
+    std::vector<std::string> asked;
+    for (const plan::Metric& metric : plan_.metrics)
+      if (metric.kind == trial.key->kind && !metric.derived) asked.push_back(metric.name);
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
     store::TrialKey key = keyNow(trial);
     std::vector<std::string> lacking;

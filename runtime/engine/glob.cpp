@@ -8,10 +8,8 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
@@ -21,44 +19,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One name of a pattern; absent: `**`.
-using Part = std::optional<llvm::GlobPattern>;
+/// One name of a pattern.
+struct Part {
+  std::string name;
+  std::optional<llvm::GlobPattern> glob;  // absent: `**`
+};
 
 constexpr size_t kMostEntries = 5'000'000;
 
 class Walk {
  public:
-  Walk(std::vector<std::string> names, std::vector<Part> parts, fs::path except)
-      : names_(std::move(names)), parts_(std::move(parts)), except_(std::move(except)) {}
+  Walk(std::vector<Part> parts, fs::path except) : parts_(std::move(parts)), except_(std::move(except)) {}
 
+  llvm::Expected<std::vector<std::string>> from(const fs::path& base) {
+    into(base, 0);
+    if (!problem_.empty()) return llvm::createStringError(problem_);
+    std::ranges::sort(found_);
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    return std::move(found_);
+  }
+
+ private:
   /// Everything below `folder` that the parts from `at` on match. Behind the last one stands `**`: a folder that is
   /// named whole stands for all files in it.
   void into(const fs::path& folder, size_t at) {
     // Several `**` come to a folder in many ways.
     if (!seen_.insert({folder.string(), at}).second) return;
-    const bool any = at == parts_.size() || !parts_[at], last = at + 1 >= parts_.size();
+    const bool any = at == parts_.size() || !parts_[at].glob, last = at + 1 >= parts_.size();
     if (any && !last) into(folder, at + 1);
     // A name without a pattern may be one that cannot be listed.
-    if (!any && names_[at].find_first_of("*?[\\") == std::string::npos)
-      return visit(folder / names_[at], at, last, true);
+    if (!any && parts_[at].name.find_first_of("*?[\\") == std::string::npos)
+      return visit(folder / parts_[at].name, at, last, true);
     for (const fs::path& entry : entriesOf(folder)) {
       const std::string name = entry.filename().string();
-      if (name.front() == '.' && (any || names_[at].front() != '.')) continue;
+      if (name.front() == '.' && (any || parts_[at].name.front() != '.')) continue;
       if (any)
         visit(entry, at, last, false);
-      else if (parts_[at]->match(name))
+      else if (parts_[at].glob->match(name))
         visit(entry, at, last, true);
     }
   }
 
-  std::vector<std::string> take() {
-    std::ranges::sort(found_);
-    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-    return std::move(found_);
-  }
-  const std::string& problem() const { return problem_; }
-
- private:
   /// `matched`: the part at `at` matches this entry's name; otherwise that part is `**`, which goes on below it.
   void visit(const fs::path& entry, size_t at, bool last, bool matched) {
     std::error_code failed;
@@ -85,7 +86,6 @@ class Walk {
     return entries;
   }
 
-  const std::vector<std::string> names_;
   const std::vector<Part> parts_;
   const fs::path except_;
   std::set<std::pair<std::string, size_t>> seen_;  // folders, and the parts that were looked for in them
@@ -103,29 +103,25 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
   std::error_code none;
   if (pattern.find_first_of("[\\") != std::string::npos && fs::is_regular_file(literal, none))
     return std::vector<std::string>{literal.string()};
-  std::vector<std::string> names;
   std::vector<Part> parts;
   fs::path base = root;
   for (const fs::path& element : fs::path(pattern).lexically_normal()) {
     const std::string name = element.string();
     if (name == "/") base = "/";
     if (name.empty() || name == "." || name == "/") continue;
-    Part part;
-    if (name != "**") {
-      auto glob = llvm::GlobPattern::create(name);
-      if (!glob) return base::failure("the pattern '{}': {}", pattern, llvm::toString(glob.takeError()));
-      part = std::move(*glob);
-    }
-    names.push_back(name);
-    parts.push_back(std::move(part));
+    parts.push_back({name, std::nullopt});
+  }
+  // What is compiled refers to the name that it was made of, which does not move any more.
+  for (Part& part : parts) {
+    if (part.name == "**") continue;
+    auto glob = llvm::GlobPattern::create(part.name);
+    if (!glob) return base::failure("the pattern '{}': {}", pattern, llvm::toString(glob.takeError()));
+    part.glob = std::move(*glob);
   }
   if (parts.empty()) return base::failure("an empty pattern names no file");
   fs::path closed = fs::path(except).lexically_normal();
   if (!closed.has_filename()) closed = closed.parent_path();  // "results/"
-  Walk walk(std::move(names), std::move(parts), std::move(closed));
-  walk.into(base, 0);
-  if (!walk.problem().empty()) return llvm::createStringError(walk.problem());
-  return walk.take();
+  return Walk(std::move(parts), std::move(closed)).from(base);
 }
 
 }  // namespace expc::engine

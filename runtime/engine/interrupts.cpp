@@ -14,7 +14,6 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 constexpr int kInterruptedCode = 130;
 constexpr int kSignalCount = std::size(kSignals);
 
-// A handler can reach nothing but globals.
 std::atomic<int> count{0};
 int pipe_ends[2] = {-1, -1};
 
@@ -48,12 +47,11 @@ Interrupts::~Interrupts() {
     if (end >= 0) close(end);
     end = -1;
   }
+  count = 0;
 }
 
-bool Interrupts::requested() const { return count > 0; }
+bool Interrupts::requested() { return count > 0; }
 
-int Interrupts::fd() const { return pipe_ends[0]; }
-
-int Interrupts::currentFd() { return pipe_ends[0]; }
+int Interrupts::fd() { return pipe_ends[0]; }
 
 }  // namespace expc::engine

@@ -2,6 +2,7 @@
 
 // SIGINT, SIGTERM, SIGHUP and SIGUSR1 while a run goes on: the first asks it to finish, a second one ends the process
 // at once. SIGUSR1, which a cluster sends before a job's end, only ever asks: a job may get it beside another signal.
+// A handler can reach nothing but globals, so there is one such state in a process, and whoever waits asks for it.
 
 #include <csignal>
 
@@ -15,11 +16,10 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  bool requested() const;
-  /// Readable once it was requested; for poll.
-  int fd() const;
-  /// The same of the object that there is now; -1 if there is none. For what waits and is not handed it.
-  static int currentFd();
+  /// Of the object that there is now; false where there is none.
+  static bool requested();
+  /// Readable once it was requested; for poll. -1 where there is none.
+  static int fd();
 
  private:
   struct sigaction old_[4];

@@ -1,5 +1,3 @@
-#include "runtime/engine/lines.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/plan/json.h"
 #include "tests/support/engine/run.h"
 

@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
-#include "runtime/engine/process_state.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
@@ -29,10 +29,8 @@ constexpr size_t kMostRead = 2 << 20;
 
 }  // namespace
 
-LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, Say say, const Clock& clock,
-                             unsigned lanes)
-    : interrupts_(interrupts),
-      say_(std::move(say)),
+LocalLauncher::LocalLauncher(LocalWorkers workers, Say say, const Clock& clock, unsigned lanes)
+    : say_(std::move(say)),
       clock_(clock),
       lanes_(lanes),
       environment_(std::move(workers.environment)),
@@ -41,8 +39,6 @@ LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts,
   built_in_.path = std::move(workers.built_in);
   command_.path = std::move(workers.command);
 }
-
-LauncherDescription LocalLauncher::describe() const { return {"local", lanes_}; }
 
 llvm::Error LocalLauncher::ready() {
   for (Server* server : {&built_in_, &command_})
@@ -71,7 +67,7 @@ llvm::Error LocalLauncher::ready(Server& server) {
         server.path);
   }
   server.program = program;
-  auto process = WorkerServer::start(server.path, log_, interrupts_, environment_);
+  auto process = WorkerServer::start(server.path, log_, environment_);
   if (!process) return process.takeError();
   server.process = std::move(*process);
   if (&server == &command_) waiting_.clear();  // they died with the one before
@@ -188,19 +184,18 @@ bool LocalLauncher::launchNew(plan::LaunchRequest& launch, RankProcess& process,
 }
 
 llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int wake) {
-  std::vector<RankReport> reports;
   wait(until, wake);
   if (const double now = clock_.boot(); monitor_.isDue(now)) monitor_.look(now);
   // Pipes first: what a rank said comes before how it ended.
   for (auto& [id, trial] : trials_)
-    for (Rank& rank : trial.ranks) readPipe(id, rank, reports);
-  readProcesses(reports);
-  giveUpOverdue(reports);
+    for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/false);
+  readProcesses();
+  giveUpOverdue();
   for (Server* server : {&built_in_, &command_}) {
-    readServer(*server, reports);
-    if (!server->process.alive()) loseTrials(*server, reports);
+    while (auto reply = server->process.receive()) takeReply(*reply);
+    if (!server->process.alive()) loseTrials(*server);
   }
-  return reports;
+  return std::exchange(reports_, {});
 }
 
 void LocalLauncher::wait(double until, int wake) {
@@ -213,39 +208,32 @@ void LocalLauncher::wait(double until, int wake) {
   poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
 }
 
-RankReport& LocalLauncher::add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report) {
+void LocalLauncher::add(uint64_t id, unsigned rank, RankReport report) {
   report.trial = id;
   report.rank = rank;
   if (report.at == 0) report.at = clock_.boot();
-  return reports.emplace_back(std::move(report));
+  reports_.push_back(std::move(report));
 }
 
-void LocalLauncher::readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports) {
+void LocalLauncher::readPipe(uint64_t id, Rank& rank, bool last) {
   char piece[65536];
   for (size_t total = 0; rank.pipe >= 0 && total < kMostRead;) {
     const ssize_t size = read(rank.pipe, piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return;
-    if (size <= 0) return closePipe(id, rank, reports);
+    last |= size == 0 || (size < 0 && errno != EAGAIN);
+    if (size <= 0) break;
     total += size;
     for (RankReport& report : rank.lines.add({piece, static_cast<size_t>(size)}))
-      add(reports, id, rank.number, std::move(report));
+      add(id, rank.number, std::move(report));
   }
-}
-
-void LocalLauncher::closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports) {
-  if (rank.pipe < 0) return;
+  if (!last) return;
   rank.pipe.close();
-  for (RankReport& report : rank.lines.end()) add(reports, id, rank.number, std::move(report));
-}
-
-void LocalLauncher::readServer(Server& server, std::vector<RankReport>& reports) {
-  while (auto reply = server.process.receive()) takeReply(*reply, reports);
+  for (RankReport& report : rank.lines.end()) add(id, rank.number, std::move(report));
 }
 
 /// What ranks' processes say themselves: that the rank ended well. They wait for another one then, unless the server
 /// was told to kill them.
-void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
+void LocalLauncher::readProcesses() {
   std::vector<std::pair<plan::LaunchReply, RankProcess>> ended;
   for (auto& [id, trial] : trials_) {
     for (Rank& rank : trial.ranks) {
@@ -261,13 +249,13 @@ void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
     }
   }
   for (auto& [reply, process] : ended) {
-    takeReply(reply, reports);
+    takeReply(reply);
     process.pid = reply.pid;
     waiting_.add(std::move(process));
   }
 }
 
-void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports) {
+void LocalLauncher::takeReply(const plan::LaunchReply& reply) {
   for (auto found = trials_.begin(); found != trials_.end(); ++found) {
     auto& [id, trial] = *found;
     const auto rank =
@@ -276,8 +264,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
     RankReport report;
     report.pid = rank->process.pid = reply.pid;
     if (reply.type == plan::LaunchReply::Type::Exited) {
-      readPipe(id, *rank, reports);
-      closePipe(id, *rank, reports);  // its whole group is dead: nothing more can come
+      readPipe(id, *rank, /*last=*/true);  // its whole group is dead
       rank->exited = true;
       report.what = RankReport::What::Exited;
       report.status = reply.status;
@@ -286,9 +273,8 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.at = reply.at;
     }
     const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
-    if (over)
-      add(reports, id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
-    add(reports, id, rank->number, std::move(report));
+    if (over) add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
+    add(id, rank->number, std::move(report));
     if (over) trials_.erase(found);
     return;
   }
@@ -305,54 +291,46 @@ void LocalLauncher::kill(uint64_t id) {
 
 /// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is gone,
 /// the server does not do its work: its death kills its ranks.
-void LocalLauncher::giveUpOverdue(std::vector<RankReport>& reports) {
+void LocalLauncher::giveUpOverdue() {
   for (auto next = trials_.begin(); next != trials_.end();) {
-    auto& [id, trial] = *next;
-    const bool overdue = trial.killed_at != 0 && clock_.boot() - trial.killed_at > kKillGrace;
+    const auto at = next++;
+    auto& [id, trial] = *at;
+    if (trial.killed_at == 0 || clock_.boot() - trial.killed_at <= kKillGrace) continue;
     std::vector<int> stuck;
     for (const Rank& rank : trial.ranks)
-      if (overdue && !rank.exited && processState(rank.process.pid) != '\0') stuck.push_back(rank.process.pid);
+      if (!rank.exited && processState(rank.process.pid) != '\0') stuck.push_back(rank.process.pid);
     if (!stuck.empty()) {
-      lose(id, trial, "was ended, and not all of it is gone", std::move(stuck), reports);
-      next = trials_.erase(next);
-      continue;
-    }
-    if (overdue && trial.server->process.alive()) {
+      lose(id, trial, "was ended, and not all of it is gone", std::move(stuck));
+      trials_.erase(at);
+    } else if (trial.server->process.alive()) {
       trial.server->death =
           fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
       trial.server->process.stop();
     }
-    ++next;
   }
 }
 
-void LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& reports) {
+void LocalLauncher::loseTrials(Server& server) {
   if (server.started && server.death.empty()) server.death = server.process.deathText();
   for (auto next = trials_.begin(); next != trials_.end();) {
-    auto& [id, trial] = *next;
-    if (trial.server != &server) {
-      ++next;
-      continue;
-    }
+    const auto at = next++;
+    auto& [id, trial] = *at;
+    if (trial.server != &server) continue;
     // Its children die with it; what they have started is in their groups.
     for (const Rank& rank : trial.ranks)
       if (rank.process.pid > 0 && !rank.exited) ::kill(-rank.process.pid, SIGKILL);
     std::vector<int> stuck;
     for (const Rank& rank : trial.ranks)
       if (!rank.exited && !waitUntilGone(rank.process.pid)) stuck.push_back(rank.process.pid);
-    lose(id, trial, "the worker's launch server " + server.death, std::move(stuck), reports);
-    next = trials_.erase(next);
+    lose(id, trial, "the worker's launch server " + server.death, std::move(stuck));
+    trials_.erase(at);
   }
 }
 
-void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck,
-                         std::vector<RankReport>& reports) {
-  for (Rank& rank : trial.ranks) {
-    readPipe(id, rank, reports);
-    closePipe(id, rank, reports);
-  }
+void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck) {
+  for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/true);
   monitor_.end(id, clock_.boot());
-  add(reports, id, 0, {.what = RankReport::What::Lost, .text = std::move(why), .stuck = std::move(stuck)});
+  add(id, 0, {.what = RankReport::What::Lost, .text = std::move(why), .stuck = std::move(stuck)});
 }
 
 }  // namespace expc::engine

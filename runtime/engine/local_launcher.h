@@ -9,9 +9,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/engine/clock.h"
-#include "runtime/engine/event_lines.h"
 #include "runtime/engine/file_watch.h"
-#include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/rank_process.h"
 #include "runtime/engine/worker_client.h"
@@ -29,10 +27,9 @@ struct LocalWorkers {
 
 class LocalLauncher final : public Launcher {
  public:
-  LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, Say say, const Clock& clock = Clock::real(),
-                unsigned lanes = 1);
+  LocalLauncher(LocalWorkers workers, Say say, const Clock& clock = Clock::real(), unsigned lanes = 1);
 
-  LauncherDescription describe() const override;
+  LauncherDescription describe() const override { return {"local", lanes_}; }
   llvm::Expected<uint64_t> start(const TrialRequest& request) override;
   llvm::Expected<std::vector<RankReport>> events(double until, int wake) override;
   void kill(uint64_t trial) override;
@@ -70,18 +67,16 @@ class LocalLauncher final : public Launcher {
                                          int log_fd);
   static bool launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd, int log_fd);
   void wait(double until, int wake);
-  void readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
-  void closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
-  void readServer(Server& server, std::vector<RankReport>& reports);
-  void readProcesses(std::vector<RankReport>& reports);
-  void takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports);
-  void giveUpOverdue(std::vector<RankReport>& reports);
-  void loseTrials(Server& server, std::vector<RankReport>& reports);
-  void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck, std::vector<RankReport>& reports);
+  /// What the rank has said; `last`: nothing more can come.
+  void readPipe(uint64_t id, Rank& rank, bool last);
+  void readProcesses();
+  void takeReply(const plan::LaunchReply& reply);
+  void giveUpOverdue();
+  void loseTrials(Server& server);
+  void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck);
   void watch(uint64_t id, const TrialRequest& request);
-  RankReport& add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report);
+  void add(uint64_t id, unsigned rank, RankReport report);
 
-  const Interrupts& interrupts_;
   const Say say_;
   const Clock& clock_;
   const unsigned lanes_;
@@ -90,6 +85,7 @@ class LocalLauncher final : public Launcher {
   Server built_in_, command_;
   WaitingProcesses waiting_;  // of the server for commands: its ranks leave nothing behind in their process
   std::map<uint64_t, Trial> trials_;
+  std::vector<RankReport> reports_;  // not handed out yet
   validity::Monitor monitor_;
   uint64_t next_trial_ = 1;
   unsigned restarts_ = 0;

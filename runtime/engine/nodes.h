@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/agent_messages.h"
-#include "runtime/engine/interrupts.h"
-#include "runtime/engine/lines.h"
+#include "runtime/engine/agent.h"
+#include "runtime/engine/clock.h"
+#include "runtime/engine/launcher.h"
 
 namespace expc::engine {
 
@@ -48,9 +48,8 @@ class Nodes {
  public:
   /// Starts the agents and waits until all are there. What is said at their start, or by them to nobody, is in the
   /// folder `nodes` of `results`. The error names the first that is missing, with the end of that; an interrupt is an
-  /// error, too. `interrupts` must outlive them.
-  static llvm::Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results,
-                                                      const Interrupts& interrupts);
+  /// error, too.
+  static llvm::Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
@@ -64,12 +63,14 @@ class Nodes {
       const Tick& tick = [] { return llvm::Error::success(); }, double until = std::numeric_limits<double>::infinity());
 
  private:
-  explicit Nodes(const Interrupts& interrupts) : interrupts_(interrupts) {}
+  Nodes() = default;
   llvm::Error launch(const NodesAsked::One& asked, const std::string& folder);
   llvm::Error meet();
 
-  const Interrupts& interrupts_;
   std::vector<Node> nodes_;
 };
+
+/// Runs trials on nodes whose agents have begun, which must outlive it. `lanes`: of all of them together.
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, Say say, const Clock& clock);
 
 }  // namespace expc::engine

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/engine/placement.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/engine/worker_client.h"
 #include "tests/support/engine/run.h"
 
@@ -172,17 +172,6 @@ TEST_CASE("a worker gets variables of its own in the place of this process's") {
   };
   CHECK(variableOf({}) == "ours");
   CHECK(variableOf({"EXPC_TEST_VARIABLE=its", "EXPC_TEST_VARIABLES=others"}) == "its");
-}
-
-TEST_CASE("the folder of the null cards goes with the run") {
-  std::string folder;
-  {
-    const auto machine = llvm::cantFail(NullMachine::make());
-    folder = std::filesystem::path(machine->file()).parent_path();
-    std::ofstream(machine->file()) << "x";
-    CHECK(std::filesystem::exists(folder));
-  }
-  CHECK(!std::filesystem::exists(folder));
 }
 
 TEST_CASE("a place that one memory node makes like another is noted") {

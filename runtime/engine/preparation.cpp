@@ -6,10 +6,8 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/placement.h"
+#include "runtime/engine/interrupts.h"
 #include "runtime/engine/progress.h"
-#include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
@@ -49,7 +47,7 @@ std::string preparedFolder(const Setup& setup, const plan::Point& point, const s
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
   for (const plan::Point& point : plan_.points) {
-    if (env_.interrupts.requested()) break;
+    if (Interrupts::requested()) break;
     const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
     std::error_code failed;
     if (folder.empty() ||
@@ -76,11 +74,9 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   if (auto error = makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
   const double begin = env_.clock.boot();
-  TrialHooks hooks;
-  hooks.tick = [this] { return tick(); };
-  auto end = runTrial(launcher_, env_.interrupts, request, hooks, env_.clock);
+  auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
+  if (end->status == store::TrialStatus::Interrupted && Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
                          workload.name, plan_.label(point), end->reason, plan::outputsOf(folder));

@@ -1,6 +1,5 @@
 #include "runtime/engine/progress.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,6 +17,25 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr unsigned kBarCells = 24;
+
+/// "timed precision=fp32 gpus=2", or without the kind of a rehearsal.
+std::string nameText(const TrialNote& trial) {
+  return trial.rehearsal ? trial.point_label : fmt::format("{} {}", plan::toString(trial.kind), trial.point_label);
+}
+
+/// How it ended: "valid"; "runs" or "does not fit" of a rehearsal.
+std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
+  if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
+  if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
+  return store::toString(status);
+}
+
+/// "about 3 min 20 s left"; "" when nothing is known.
+std::string remainingText(const TrialNote& trial) {
+  if (!trial.remaining_seconds) return "";
+  return fmt::format("about {} left{}{}", durationText(*trial.remaining_seconds), trial.untimed.empty() ? "" : ", and ",
+                     trial.untimed);
+}
 
 /// One line, redrawn in place; what must stay is printed above it.
 class BarProgress : public ProgressListener {
@@ -112,22 +130,6 @@ std::unique_ptr<ProgressListener> makeProgress(bool quiet) {
   const bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
   if (draws && !quiet) return std::make_unique<BarProgress>();
   return std::make_unique<LineProgress>(quiet);
-}
-
-std::string nameText(const TrialNote& trial) {
-  return trial.rehearsal ? trial.point_label : fmt::format("{} {}", plan::toString(trial.kind), trial.point_label);
-}
-
-std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
-  if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
-  if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
-  return store::toString(status);
-}
-
-std::string remainingText(const TrialNote& trial) {
-  if (!trial.remaining_seconds) return "";
-  return fmt::format("about {} left{}{}", durationText(*trial.remaining_seconds), trial.untimed.empty() ? "" : ", and ",
-                     trial.untimed);
 }
 
 }  // namespace expc::engine

@@ -49,14 +49,6 @@ class ProgressListener {
 /// logs. Quiet: a line for what the user should see and for each trial that has a reason for how it ended.
 std::unique_ptr<ProgressListener> makeProgress(bool quiet);
 
-/// "about 3 min 20 s left", "at least 12 s left"; "" when nothing is known.
-std::string remainingText(const TrialNote& trial);
-
-/// "timed precision=fp32 gpus=2", or without the kind of a rehearsal.
-std::string nameText(const TrialNote& trial);
-/// How it ended: "valid"; "runs" or "does not fit" of a rehearsal.
-std::string_view endText(const TrialNote& trial, store::TrialStatus status);
-
 using analysis::durationText;
 
 }  // namespace expc::engine

@@ -1,6 +1,7 @@
 #pragma once
 
-// Processes that run one rank of a command after the other, each told over a channel of its own (runtime/plan/trial.h).
+// Processes of ranks: those that run one rank of a command after the other, each told over a channel of its own
+// (runtime/plan/trial.h), and whether one that was killed is really gone.
 
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 
 #include "runtime/base/descriptor.h"
 
@@ -44,5 +46,16 @@ class WaitingProcesses {
  private:
   std::deque<RankProcess> processes_;  // the one that waits longest first
 };
+
+/// The state letter of /proc/PID/stat, e.g. 'R', 'D'; '\0' where there is no such process, or only its exit status is
+/// left. `proc` is where /proc is.
+char processState(pid_t pid, const std::string& proc = "/proc");
+
+/// Waits a few seconds for the end of a process that was killed; false where it is still there.
+bool waitUntilGone(pid_t pid, const std::string& proc = "/proc");
+
+/// "process 12, in state D (…)" of one that was killed and does not die: one in state D, which waits for a device or a
+/// file system that does not answer, dies only when that answers.
+std::string stuckText(pid_t pid, const std::string& proc = "/proc");
 
 }  // namespace expc::engine

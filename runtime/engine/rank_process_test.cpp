@@ -28,7 +28,7 @@ RankProcess processOf(uint64_t launch, uint64_t memory_limit) {
 /// Trials of commands by a launcher of this machine.
 class Commands {
  public:
-  Commands() : launcher_(workers(), interrupts_, [](const std::string&) {}) {}
+  Commands() : launcher_(workers(), [](const std::string&) {}) {}
 
   uint64_t start(const std::string& script, uint64_t memory_limit = 0) {
     TrialRequest request;
@@ -62,7 +62,6 @@ class Commands {
   LocalWorkers workers() const { return {"", EXPC_COMMAND_WORKER, {}, folder_.path + "/workers.log"}; }
 
   TestFolder folder_;
-  Interrupts interrupts_;
   LocalLauncher launcher_;
 };
 

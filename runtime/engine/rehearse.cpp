@@ -11,7 +11,6 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/local_launcher.h"
-#include "runtime/engine/placement.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
@@ -33,25 +32,17 @@ constexpr int kSteps = 2, kWarmup = 3;
 constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
 
-Outcome outcomeOf(TrialStatus status) {
-  return status == TrialStatus::Valid        ? Outcome::Runs
-         : status == TrialStatus::Infeasible ? Outcome::DoesNotFit
-                                             : Outcome::Failed;
-}
-
 class Rehearser {
  public:
-  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, const Interrupts& interrupts,
-            ProgressListener& listener)
+  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, ProgressListener& listener)
       : setup_(setup),
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
-        lease_(lease),
-        interrupts_(interrupts),
         listener_(listener),
         launcher_(
             {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
-            interrupts, [&listener](const std::string& text) { listener.message(text); }) {
+            [&listener](const std::string& text) { listener.message(text); }),
+        runner_(launcher_, Clock::real(), [&lease] { return lease.heartbeat(); }) {
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -75,13 +66,13 @@ class Rehearser {
         if (auto error = leaveOut(point, why)) return error;
       } else if (isKept(point)) {
         outcome_.study.put(*known_.find(point.id));
-      } else if (!interrupts_.requested()) {
+      } else if (!Interrupts::requested()) {
         if (auto error = rehearse(point)) return error;
       }
     }
     launcher_.stop();
     listener_.finished();
-    outcome_.interrupted = interrupts_.requested();
+    outcome_.interrupted = Interrupts::requested();
     return std::move(outcome_);
   }
 
@@ -120,21 +111,17 @@ class Rehearser {
     if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
     listener_.trialStarted(shown);
     const std::string missing = missingData(point);
-    TrialHooks hooks;
-    hooks.tick = [this] { return lease_.heartbeat(); };
-    hooks.progress = [&](const plan::Event& event) {
+    auto end = runner_.run(request(point), [&](const plan::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
-    };
-    auto end = runTrial(launcher_, interrupts_, request(point), hooks);
+    });
     if (!end) return end.takeError();
     if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
     seen.worker_build = setup_.built_in->description.build;
-    seen.outcome = outcomeOf(end->status);
-    seen.reason = end->reason;
-    if (seen.outcome == Outcome::Runs && !missing.empty()) {
-      seen.outcome = Outcome::LacksData;
-      seen.reason = missing;
-    }
+    const bool runs = end->status == TrialStatus::Valid;
+    seen.outcome = runs                                     ? missing.empty() ? Outcome::Runs : Outcome::LacksData
+                   : end->status == TrialStatus::Infeasible ? Outcome::DoesNotFit
+                                                            : Outcome::Failed;
+    seen.reason = runs ? missing : end->reason;
     seen.rehearsed = std::move(end->rehearsed);
     seen.notes = std::move(end->notes);
     seen.seconds = end->seconds;
@@ -170,8 +157,8 @@ class Rehearser {
   rehearsal::Point blank(const plan::Point& point) const {
     rehearsal::Point seen;
     seen.point = point.id;
-    const std::string label = setup_.plan.label(point);
-    seen.label = label.empty() ? "the only point" : label;
+    seen.label = setup_.plan.label(point);
+    if (seen.label.empty()) seen.label = "the only point";
     seen.estimates = point.estimates;
     seen.cards = cards_;
     seen.at = Clock::real().wall();
@@ -186,13 +173,12 @@ class Rehearser {
   const Setup& setup_;
   const RehearsalOptions& options_;
   const std::string folder_;
-  store::Lease& lease_;
-  const Interrupts& interrupts_;
   ProgressListener& listener_;
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // as in the file
   RehearsalOutcome outcome_;
   LocalLauncher launcher_;
+  TrialRunner runner_;
   unsigned expected_ = 0;  // points to launch
   double spent_seconds_ = 0;
 };
@@ -217,7 +203,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
 
 llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
                                           ProgressListener& listener) {
-  Interrupts interrupts;
+  const Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   auto setup = prepare(plan, absolute, listener);
@@ -228,7 +214,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
   for (const std::string& message : messages) listener.message(message);
   if (!lease) return lease.takeError();
-  return Rehearser(*setup, absolute, *lease, interrupts, listener).run();
+  return Rehearser(*setup, absolute, *lease, listener).run();
 }
 
 }  // namespace expc::engine

@@ -11,7 +11,19 @@
 
 namespace expc::engine {
 
+namespace {
+
 using store::TrialStatus;
+
+/// Kinds of the plan in the order they run: timed first.
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
+  std::vector<plan::TrialKind> kinds;
+  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
+    if (plan::designOf(plan, kind)) kinds.push_back(kind);
+  return kinds;
+}
+
+}  // namespace
 
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
   std::string hash =
@@ -28,13 +40,6 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   };
   for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[below(i)]);
   return places;
-}
-
-std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
-  std::vector<plan::TrialKind> kinds;
-  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
-    if (plan::designOf(plan, kind)) kinds.push_back(kind);
-  return kinds;
 }
 
 bool needsTrials(const analysis::Index& index) {
@@ -132,6 +137,34 @@ Step Scheduler::nextBlock() const {
   }
   step.what = Step::What::Done;
   return step;
+}
+
+void Forecast::renew() {
+  for (const plan::KindDesign& design : index_.plan().design.kinds)
+    left_[design.kind] = {analysis::remaining(index_, design.kind).trials, index_.typicalSeconds(design.kind)};
+}
+
+void Forecast::placeOver(plan::TrialKind kind) {
+  Left& left = left_[kind];
+  if (left.trials > 0) --left.trials;
+}
+
+void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
+  uint64_t trials = 0;
+  double seconds = 0;
+  bool known = false;
+  for (const auto& [kind, left] : left_) {
+    trials += left.trials;
+    if (left.trials == 0) continue;
+    known |= left.seconds_each.has_value();
+    if (!left.seconds_each)
+      note.untimed += fmt::format("{}{} {} trial{}", note.untimed.empty() ? "" : " and ", left.trials,
+                                  plan::toString(kind), left.trials == 1 ? "" : "s");
+    seconds += left.seconds_each.value_or(0) * double(left.trials);
+  }
+  note.done = done;
+  note.expected = done + unsigned(std::max<uint64_t>(1, trials + over));
+  if (known) note.remaining_seconds = seconds / lanes_;
 }
 
 }  // namespace expc::engine

@@ -1,14 +1,17 @@
 #pragma once
 
-// What runs next: a function of the index and of the blocks under way. It starts nothing and reads no clock.
+// What runs next, and how much is left: functions of the index and of the blocks under way. They start nothing and read
+// no clock.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/analysis/index.h"
+#include "runtime/engine/progress.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -75,9 +78,6 @@ class Scheduler {
   std::set<plan::TrialKind> closed_;
 };
 
-/// Kinds of the plan in the order they run: timed first.
-std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
-
 /// Whether any kind still lacks trials.
 bool needsTrials(const analysis::Index& index);
 
@@ -87,5 +87,27 @@ uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKi
 
 /// `places` in the order of a block (Fisher and Yates, from the block's seed).
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
+
+/// How much of a run is left, for its progress.
+class Forecast {
+ public:
+  /// The index must outlive it.
+  Forecast(const analysis::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
+  /// Looks at the whole plan again: at the beginning of each block.
+  void renew();
+  /// A place of a block is over.
+  void placeOver(plan::TrialKind kind);
+  /// Fills in what is left, for a trial after which or during which `done` others are over. `over`: it is itself.
+  void fill(TrialNote& note, unsigned done, bool over) const;
+
+ private:
+  struct Left {
+    uint64_t trials = 0;
+    std::optional<double> seconds_each;
+  };
+  const analysis::Index& index_;
+  const unsigned lanes_;
+  std::map<plan::TrialKind, Left> left_;
+};
 
 }  // namespace expc::engine

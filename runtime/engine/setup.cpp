@@ -1,21 +1,28 @@
 #include "runtime/engine/setup.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <map>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/placement.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/plan/devices.h"
+#include "runtime/plan/json.h"
+
+extern char** environ;
 
 namespace expc::engine {
 namespace {
+
+using llvm::StringRef;
 
 llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescription& worker, const std::string& path) {
   auto found = worker.workloads.find(workload.name);
@@ -96,21 +103,63 @@ std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, uns
   return {};
 }
 
-}  // namespace
+/// Where programs and libraries are found, and how text is read and written: a result may hang on these.
+constexpr StringRef kAgree[] = {"PATH",       "LD_LIBRARY_PATH", "LANG",        "LANGUAGE",     "TZ",
+                                "PYTHONPATH", "PYTHONHOME",      "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};
+/// Who runs it, and where temporary files go: these differ from job to job.
+constexpr StringRef kPassed[] = {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR"};
 
-llvm::Expected<std::unique_ptr<const NullMachine>> NullMachine::make() {
-  std::error_code ignored;
-  std::string name = (std::filesystem::temp_directory_path(ignored) / "expc-null-XXXXXX").string();
-  if (!mkdtemp(name.data())) {
-    return base::failure("no folder for the null cards: {}: {}; name a folder for temporary files in TMPDIR", name,
-                         std::strerror(errno));
-  }
-  return std::unique_ptr<const NullMachine>(new NullMachine(std::move(name)));
+/// Set by expc for each trial, so that what is passed would be lost.
+constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS",   "TMPDIR",
+                              "EXPC_OUT_OF_MEMORY",   "EXPC_TRIAL",        "EXPC_TRIAL_FOLDER", "EXPC_STUDY_FOLDER",
+                              "EXPC_PREPARED",        "EXPC_SEED"};
+
+template <typename Names>
+bool isAmong(const Names& names, StringRef name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-NullMachine::~NullMachine() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_with("LC_"); }
+
+}  // namespace
+
+std::vector<std::string> ownVariables() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable; ++variable) all.emplace_back(*variable);
+  return all;
+}
+
+llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
+                                                      const std::vector<std::string>& passed) {
+  std::map<std::string, std::string> set;
+  for (const std::string& variable : all) {
+    const auto [name, value] = StringRef(variable).split('=');
+    set.try_emplace(name.str(), value.str());
+  }
+  for (const std::string& name : passed) {
+    if (name.find('=') != std::string::npos)
+      return base::failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
+    if (isAmong(kSet, name))
+      return base::failure(
+          "--pass-env {}: expc sets that variable itself for each trial; where it is to be another, let the "
+          "command set it, as in command [\"env\", \"{}=${{value}}\", …]",
+          name, name);
+    if (!set.count(name))
+      return base::failure("--pass-env {}: that variable is not set here; set it, or leave the option out", name);
+  }
+  CommandEnvironment environment;
+  llvm::json::Object agreed;
+  for (const auto& [name, value] : set) {
+    const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
+    if (!agrees && !isAmong(kPassed, name)) continue;
+    environment.variables.push_back(name + "=" + value);
+    if (!agrees) continue;
+    const std::string digest = plan::shortHash(value);
+    agreed[name] = digest;
+    environment.recorded[name] = named ? "digest " + digest : plan::jsonText(value);
+  }
+  environment.digest = plan::shortHash(plan::canonicalJson(std::move(agreed)));
+  return environment;
 }
 
 std::vector<std::string> commandVariables(const Setup& setup) {
@@ -128,10 +177,11 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   setup.slots = std::move(*slots);
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   if (!setup.slots.front().null) return llvm::Error::success();
-  auto null_machine = NullMachine::make();
-  if (!null_machine) return null_machine.takeError();
-  setup.null_machine = std::move(*null_machine);
-  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->file());
+  setup.null_machine = std::make_unique<files::TemporaryFolder>("expc-null-XXXXXX");
+  if (setup.null_machine->path().empty())
+    return base::failure("no folder for the null cards: {}; name a folder for temporary files in TMPDIR",
+                         std::strerror(errno));
+  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->path() + "/machine");
   return llvm::Error::success();
 }
 

@@ -4,25 +4,36 @@
 // them. Private to this directory.
 
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/engine/command_environment.h"
 #include "runtime/engine/command_files.h"
+#include "runtime/engine/data.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/file_watch.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/nodes.h"
-#include "runtime/engine/scratch.h"
 #include "runtime/engine/worker_client.h"
+#include "runtime/files/files.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
+
+/// The variables that a command of the study gets from the environment of `expc`: an allow list, so that a result does
+/// not hang on what nobody recorded.
+struct CommandEnvironment {
+  std::vector<std::string> variables;  // "NAME=value", sorted: all that there is but what expc sets itself
+  /// Of those that must agree for two trials to be compared: all but who runs it and where temporary files go.
+  std::string digest;
+  /// The same for people. Of one that was passed by name only a digest: it may be a secret.
+  llvm::json::Object recorded;
+};
 
 /// A worker program, described.
 struct WorkerProgram {
@@ -44,23 +55,6 @@ struct LaneDevices {
   unsigned nodesFor(const plan::Point& point) const;
 };
 
-/// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work. Gone with
-/// this object.
-class NullMachine {
- public:
-  /// The error names the folder for temporary files that cannot be written.
-  static llvm::Expected<std::unique_ptr<const NullMachine>> make();
-  ~NullMachine();
-  NullMachine(const NullMachine&) = delete;
-  NullMachine& operator=(const NullMachine&) = delete;
-
-  std::string file() const { return folder_ + "/machine"; }
-
- private:
-  explicit NullMachine(std::string folder) : folder_(std::move(folder)) {}
-  std::string folder_;
-};
-
 struct Setup {
   plan::Plan plan;           // points that need more devices than there are marked unavailable
   machine::Machine machine;  // that of the engine, or the first node
@@ -72,11 +66,12 @@ struct Setup {
   CommandEnvironment command_environment;
   FileWatch files;  // as they were before their digests were taken
   store::Match match;
-  std::map<std::string, ScratchCopy> copies;        // of data that trials read instead, by path as in the plan
-  Environment environment;                          // of the workers, beside this process's
-  std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
-  std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
-  unsigned lanes_per_node = 1;                      // once they are spread over nodes
+  std::map<std::string, ScratchCopy> copies;  // of data that trials read instead, by path as in the plan
+  Environment environment;                    // of the workers, beside this process's
+  /// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work; null else.
+  std::unique_ptr<const files::TemporaryFolder> null_machine;
+  std::unique_ptr<Nodes> nodes;  // null: there is this machine alone
+  unsigned lanes_per_node = 1;   // once they are spread over nodes
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
@@ -89,6 +84,14 @@ struct Setup {
   }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
+
+/// Picks what commands get out of `all` ("NAME=value"). `passed` are names that the user asked for besides
+/// (--pass-env); the error says that one is not set, or is no name.
+llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
+                                                      const std::vector<std::string>& passed);
+
+/// The variables of this process.
+std::vector<std::string> ownVariables();
 
 /// All that a command's environment begins with; on null cards also what makes them.
 std::vector<std::string> commandVariables(const Setup& setup);
@@ -105,8 +108,7 @@ void markUnavailable(Setup& setup, bool places);
 void shareDevices(Setup& setup, ProgressListener& listener);
 
 /// Starts the agents of the nodes that are asked for, if any are.
-llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
-                      const Interrupts& interrupts);
+llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results);
 
 /// Gives each node the lanes of the first one, on its own devices, once the workers are known; where a point needs
 /// several nodes, each so many of them. The error says how nodes are not alike.

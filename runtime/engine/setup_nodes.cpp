@@ -7,7 +7,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
-#include "runtime/engine/agent_messages.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
@@ -128,12 +128,11 @@ std::string spreadText(const Setup& setup, unsigned each) {
 
 }  // namespace
 
-llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
-                      const Interrupts& interrupts) {
+llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
   if (!resources.nodes) return llvm::Error::success();
   if (resources.null_gpus)
     return base::failure("null cards are of one machine: run on one node, or without --null-gpus");
-  auto nodes = Nodes::start(*resources.nodes, results, interrupts);
+  auto nodes = Nodes::start(*resources.nodes, results);
   if (!nodes) return nodes.takeError();
   setup.nodes = std::move(*nodes);
   return llvm::Error::success();

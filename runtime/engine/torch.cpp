@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Process.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "runtime/base/failure.h"
@@ -35,8 +35,7 @@ StringRef minorOf(StringRef version) { return version.substr(0, version.find('.'
 std::string valueOf(const std::string& name, const std::vector<std::string>& added) {
   for (const std::string& variable : added)
     if (StringRef value = variable; value.consume_front(name + "=")) return value.str();
-  const char* own = std::getenv(name.c_str());
-  return own ? own : "";
+  return llvm::sys::Process::GetEnv(name).value_or("");
 }
 
 }  // namespace

@@ -15,6 +15,11 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
   return results + "/trials/" + std::to_string(trial);
 }
 
+/// Makes `folder` anew, with a link to each input, or a copy of it.
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
+/// In a folder that stays: hard links to inputs become symbolic ones, so that the user's files have one name again.
+void leaveInputs(const std::string& folder, const CommandFiles& files);
+
 /// Making a folder and its files costs a file system more than a short program takes, so the folder of a trial that
 /// nobody wants becomes the next trial's, and so do the files of its outputs, which are written anew.
 class TrialFolders {

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <utility>
 
-#include "runtime/engine/placement.h"
+#include "runtime/channel/port.h"
+#include "runtime/engine/data.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/devices.h"
@@ -13,31 +17,131 @@
 #include "runtime/store/files.h"
 
 namespace expc::engine {
-
-std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point) {
-  return lane.sets.of(plan::devicesOf(point) / lane.nodesFor(point), block.number);
-}
-
-std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point) {
-  std::vector<const LaneDevices*> parts{&lane};
-  for (const LaneDevices& other : lane.beyond)
-    if (parts.size() < lane.nodesFor(point)) parts.push_back(&other);
-  return parts;
-}
-
 namespace {
 
-std::vector<NodePart> placesOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
-                               const plan::Point& point) {
-  const std::vector<const LaneDevices*> parts = partsOf(lane, point);
-  std::vector<NodePart> places;
-  for (const LaneDevices* part : parts)
-    places.push_back({setup.machineOf(*part), part->slots, slotsOf(*part, block, point),
-                      parts.size() > 1 ? setup.nodes->all()[part->node].interface : ""});
-  return places;
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// Where a rank stands among the others, and where they meet.
+struct RankPlace {
+  unsigned rank = 0, world_size = 1, local_rank = 0, local_size = 1;
+  std::string address = "127.0.0.1";
+  int port = 0;
+  std::string interface;  // by which it reaches the others; "": not known, or there are none
+};
+
+/// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and for Gloo the interface.
+std::vector<std::string> rankVariables(const RankPlace& place) {
+  std::vector<std::string> variables{fmt::format("RANK={}", place.rank),
+                                     fmt::format("WORLD_SIZE={}", place.world_size),
+                                     fmt::format("LOCAL_RANK={}", place.local_rank),
+                                     fmt::format("LOCAL_WORLD_SIZE={}", place.local_size),
+                                     "MASTER_ADDR=" + place.address,
+                                     fmt::format("MASTER_PORT={}", place.port)};
+  // A host's name may lead to an address of another network, or to the loopback.
+  if (!place.interface.empty() && !std::getenv("GLOO_SOCKET_IFNAME"))
+    variables.push_back("GLOO_SOCKET_IFNAME=" + place.interface);
+  return variables;
+}
+
+/// Adds the process of one node.
+void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
+  const std::vector<machine::Slot>& all = part.all;
+  std::set<int> cores;
+  std::string devices;
+  Array used;
+  for (const unsigned slot : part.own) {
+    cores.insert(all[slot].cores.begin(), all[slot].cores.end());
+    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
+    used.push_back(all[slot].index);
+  }
+  // For each rank that it may start.
+  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, part.own.size()));
+  if (!request.spec.parameters.get("gpus")) {
+    for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
+    threads = std::max<size_t>(1, cores.size());
+  }
+  request.spec.slots.push_back(Object{{"device", all[part.own.front()].gpu ? "cuda" : "cpu"},
+                                      {"index", all[part.own.front()].index},
+                                      {"indices", std::move(used)},
+                                      {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}});
+  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
+                          fmt::format("OMP_NUM_THREADS={}", threads)})
+    variables.push_back(std::move(own));
+  request.environment.push_back(std::move(variables));
 }
 
 }  // namespace
+
+std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
+                              const plan::Point& point) {
+  const unsigned nodes = lane.nodesFor(point), each = plan::devicesOf(point) / nodes;
+  std::vector<NodePart> parts;
+  const auto add = [&](const LaneDevices& part) {
+    parts.push_back({setup.machineOf(part), part.slots, part.sets.of(each, block.number),
+                     nodes > 1 ? setup.nodes->all()[part.node].interface : "", part.node});
+  };
+  add(lane);
+  for (const LaneDevices& other : lane.beyond)
+    if (parts.size() < nodes) add(other);
+  return parts;
+}
+
+machine::Place placeOf(const llvm::json::Object& parameters) {
+  const auto name = parameters.getString("numa").value_or("near");
+  return name == "far" ? machine::Place::Far : name == "any" ? machine::Place::Any : machine::Place::Near;
+}
+
+std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters) {
+  if (placeOf(parameters) != machine::Place::Any || machine.nodes.size() > 1) return "";
+  return "numa = any: this machine has one memory node, so all that differs from near is that ranks may move between "
+         "cores";
+}
+
+void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+                const std::string& address) {
+  plan::TrialSpec& spec = request.spec;
+  const unsigned each = parts.front().own.size();
+  spec.world_size = one_process ? 1 : each * parts.size();
+  // Free here, and so most likely on the other nodes.
+  const int port = channel::freePort();
+  const auto add = [&](const RankPlace& place, const std::string& devices) {
+    std::vector<std::string>& variables = request.environment.emplace_back(rankVariables(place));
+    variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    variables.push_back("CUDA_VISIBLE_DEVICES=" + devices);
+  };
+  std::string devices;  // of the one process, in the order of its slots
+  for (const NodePart& part : parts)
+    for (unsigned local = 0; local < each; ++local) {
+      const machine::Slot& given = part.all[part.own[local]];
+      // A place that there is not was refused before.
+      const machine::Slot slot = machine::placed(part.machine, given, placeOf(spec.parameters)).value_or(given);
+      spec.slots.push_back(slot.toJson());
+      if (slot.gpu) devices += (devices.empty() ? "" : ",") + slot.uuid;
+      if (one_process) continue;
+      const unsigned rank = request.environment.size();
+      add({rank, spec.world_size, local, each, address, port, part.interface}, slot.gpu ? slot.uuid : "");
+    }
+  if (one_process) add({0, 1, 0, 1, address, port, ""}, devices);
+}
+
+void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+                        const std::vector<std::string>& variables) {
+  plan::TrialSpec& spec = request.spec;
+  spec.command = plan.workloads[point.workload].command;
+  spec.folder = folder;
+  spec.world_size = parts.size();
+  spec.parameters = absoluteParameters(plan, std::move(spec.parameters));
+  const bool meet = plan::nodesOf(point) != 0;
+  const int port = meet ? channel::freePort() : 0;
+  for (unsigned rank = 0; rank < parts.size(); ++rank) {
+    addProcess(request, parts[rank], variables);
+    if (!meet) continue;
+    for (std::string& own : rankVariables({rank, spec.world_size, 0, 1, address, port, parts[rank].interface}))
+      request.environment.back().push_back(std::move(own));
+  }
+}
 
 TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
                         uint64_t seed) {
@@ -56,16 +160,15 @@ TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::strin
 }
 
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
                           const store::Trial& trial) {
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::TrialKind kind = block.kind;
-  const std::vector<NodePart> places = placesOf(setup, lane, block, point);
-  const std::string address = places.size() > 1 ? setup.nodes->all()[lane.node].address : "127.0.0.1";
+  const std::string address = parts.size() > 1 ? setup.nodes->all()[parts.front().node].address : "127.0.0.1";
   TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
-  for (const LaneDevices* part : partsOf(lane, point)) request.nodes.push_back(part->node);
+  for (const NodePart& part : parts) request.nodes.push_back(part.node);
   plan::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   spec.parameters = withCopies(point.parameters, setup.copies);
@@ -75,7 +178,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.log_limit = options.log_limit;
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
-    completeForCommand(request, plan, point, places, address, folder, commandVariables(setup));
+    completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
     request.log_prefix = plan::outputsOf(folder) + "/expc";
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
@@ -84,7 +187,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   }
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   // Of a point on several nodes each device has a rank (spreadOverNodes).
-  placeRanks(request, places, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
+  placeRanks(request, parts, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
              address);
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);

@@ -1,6 +1,8 @@
 #pragma once
 
-// What a trial of a run is launched with. Private to this directory.
+// What a trial is launched with, and the processes of a trial on the slots that it was given: ranks of a built-in
+// workload, or one of a command on each of its nodes, which owns all devices that the point has there. Private to this
+// directory.
 
 #include <string>
 #include <vector>
@@ -9,15 +11,44 @@
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
+#include "runtime/machine/place.h"
 #include "runtime/store/records.h"
 
 namespace expc::engine {
 
-/// The slots of a trial, of its lane's: the same for all trials of a block with as many devices.
-std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point);
+/// Where the parameter `numa` puts ranks; near without it.
+machine::Place placeOf(const llvm::json::Object& parameters);
 
-/// The lane on each node that a trial of the point takes.
-std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point);
+/// What of the parameter `numa` makes no difference on this machine; "" if all of it does.
+std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters);
+
+/// What a trial has of one node.
+struct NodePart {
+  const machine::Machine& machine;
+  const std::vector<machine::Slot>& all;
+  std::vector<unsigned> own;  // indices into `all`
+  std::string interface;      // by which it reaches the others; "": not known
+  unsigned node = 0;
+};
+
+/// What a trial of the point has, of the devices of its lane: the same for all trials of a block with as many devices.
+std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
+                              const plan::Point& point);
+
+/// Fills world_size, slots and the ranks' environments of `request`. There is a rank for each slot, or one process
+/// holds all of one node. Of several nodes each has as many ranks, which are numbered from node to node; they meet at
+/// `address`, the first node's. Its parameters say where cores and memory are.
+void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+                const std::string& address = "127.0.0.1");
+
+/// Completes `request`, whose specification has the point's parameters: command, folder, a slot of all the devices for
+/// each node, environment (`variables`, then what expc sets itself; nothing is inherited), parameters (made absolute).
+/// A point without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads
+/// it takes is the program's business. Only where it has a parameter `nodes` there are variables that tell the
+/// processes of each other, who meet at `address`.
+void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+                        const std::vector<std::string>& variables);
 
 /// With what runs at the point, under that name.
 TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
@@ -25,7 +56,7 @@ TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::strin
 
 /// `trial` has its number, key and limit.
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
                           const store::Trial& trial);
 
 /// The folder that the preparation of a point's command fills, below `results`; "" where the command has none. Points

@@ -42,6 +42,9 @@ void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool sa
 }
 
 void TrialWatch::take(RankReport report) {
+  std::optional<validity::Readings>& seen = end_.readings;
+  if (report.readings) seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
+  end_.stuck.insert(end_.stuck.end(), report.stuck.begin(), report.stuck.end());
   if (report.what == RankReport::What::Lost) {
     last_exit_ = report.at;
     if (report.with_node) stop(TrialStatus::Interrupted, report.text);

@@ -17,7 +17,9 @@ namespace expc::engine {
 struct TrialEnd : store::TrialResult {
   TrialEnd() { status = store::TrialStatus::Failed; }
   llvm::json::Object environment;
-  std::optional<plan::Rehearsed> rehearsed;  // of a rehearsal that is valid
+  std::optional<plan::Rehearsed> rehearsed;    // of a rehearsal that is valid
+  std::optional<validity::Readings> readings;  // of all its nodes together
+  std::vector<int> stuck;                      // processes of it that do not die
 };
 
 class TrialWatch {

@@ -11,15 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "runtime/base/failure.h"
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
-#include "runtime/engine/log_tail.h"
 #include "runtime/engine/torch.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
@@ -32,7 +29,6 @@ namespace {
 
 // Loading libtorch from a cold disk takes a while.
 constexpr auto kStartPatience = std::chrono::seconds(120);
-constexpr size_t kMaxPacket = 256 << 10;
 constexpr size_t kMaxDescription = 4 << 20;
 constexpr size_t kMaxValues = 1ull << 30;  // of the series of many trials
 // Where the child finds its end of a channel.
@@ -117,7 +113,7 @@ Read readAll(int fd, std::string& text, size_t most) {
   auto end = Steady::now() + kStartPatience;
   char buffer[65536];
   while (true) {
-    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::currentFd(), POLLIN, 0}};
+    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     int ready = poll(waiting, 2, millisecondsUntil(end));
     if (ready == 0) return Read::NoAnswer;
     if (ready < 0) continue;  // a signal, of which the second descriptor tells
@@ -131,17 +127,14 @@ Read readAll(int fd, std::string& text, size_t most) {
 }
 
 /// "one_process" of each parameter: levels for which one process drives all devices.
-void readOneProcess(const llvm::json::Object& workload, std::map<std::string, std::vector<std::string>>& into) {
+void readOneProcess(const std::string& name, const llvm::json::Object& workload, WorkerDescription& into) {
   const llvm::json::Array* parameters = workload.getArray("params");
-  if (!parameters) return;
-  for (const llvm::json::Value& value : *parameters) {
-    const llvm::json::Object* parameter = value.getAsObject();
+  for (size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const llvm::json::Object* parameter = (*parameters)[i].getAsObject();
     const llvm::json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
-    const auto name = parameter ? parameter->getString("name") : std::nullopt;
-    if (!levels || !name) continue;
-    for (const llvm::json::Value& level : *levels) {
-      if (auto text = level.getAsString()) into[name->str()].push_back(text->str());
-    }
+    const auto own = parameter ? parameter->getString("name") : std::nullopt;
+    for (size_t j = 0; own && levels && j < levels->size(); ++j)
+      if (auto text = (*levels)[j].getAsString()) into.one_process.insert({name, own->str(), text->str()});
   }
 }
 
@@ -195,19 +188,15 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
     auto version = workload ? workload->getInteger("version") : std::nullopt;
     if (!name || !version) return bad("a workload has no name or no version");
     description.workloads[name->str()] = int(*version);
-    readOneProcess(*workload, description.one_process[name->str()]);
+    readOneProcess(name->str(), *workload, description);
   }
   return description;
 }
 
 bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
-  const auto found = one_process.find(workload);
-  if (found == one_process.end()) return false;
-  for (const auto& [parameter, levels] : found->second) {
-    const auto level = parameters.getString(parameter);
-    if (level && std::ranges::find(levels, level->str()) != levels.end()) return true;
-  }
-  return false;
+  return std::ranges::any_of(one_process, [&](const auto& one) {
+    return one[0] == workload && parameters.getString(one[1]) == llvm::StringRef(one[2]);
+  });
 }
 
 std::string statusText(int status) {
@@ -268,7 +257,7 @@ WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
 WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
-                                                 const Interrupts& interrupts, const Environment& environment) {
+                                                 const Environment& environment) {
   auto variables = withTorch(path, environment);
   if (!variables) return variables.takeError();
   const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
@@ -287,7 +276,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   if (server.pid_ < 0) return missing(path, errno);
   auto end = Steady::now() + kStartPatience;
   while (server.alive() && Steady::now() < end) {
-    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
+    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
     if (waiting[1].revents) return base::failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
@@ -297,7 +286,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
   return base::failure("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how,
-                       log, logTail(log));
+                       log, files::lastWords(log));
 }
 
 bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
@@ -311,13 +300,11 @@ bool WorkerServer::kill(uint64_t launch) {
                              plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
 }
 
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed) {
-  // Asked several times in a trial: a buffer that is not cleared each time.
-  static thread_local const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacket);
-  const ssize_t size = recv(channel, text.get(), kMaxPacket, MSG_DONTWAIT);
-  closed = size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN);
-  if (size <= 0) return std::nullopt;
-  auto value = plan::parseJson({text.get(), size_t(size)});
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed) {
+  const auto packet = channel::receivePacket(socket, /*waits=*/false);
+  closed = !packet && errno != EAGAIN;
+  if (!packet) return std::nullopt;
+  auto value = plan::parseJson(packet->text);
   auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
                      : llvm::Expected<plan::LaunchReply>(value.takeError());
   if (!reply) return reply.takeError();

@@ -7,9 +7,11 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <array>
 #include <csignal>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,15 +21,13 @@
 
 namespace expc::engine {
 
-class Interrupts;
-
 /// What `worker --describe` printed.
 struct WorkerDescription {
   std::string build;
   llvm::json::Value libraries = llvm::json::Object{};
   std::map<std::string, int> workloads;  // name -> version
-  /// Parameters of a workload with levels for which one process drives all devices: workload -> parameter -> levels.
-  std::map<std::string, std::map<std::string, std::vector<std::string>>> one_process;
+  /// With what one process drives all devices of a trial: a workload, a parameter of it, a level of that.
+  std::set<std::array<std::string, 3>> one_process;
 
   /// Whether a trial of `workload` with these parameters is one rank that holds all its slots.
   bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
@@ -54,7 +54,7 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
 
 /// A message of the launch channel; the error says why what came is none. None where the other end is closed or nothing
 /// has come, which `closed` tells apart.
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed);
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed);
 
 /// A launch server, one process for many trials.
 class WorkerServer {
@@ -67,7 +67,7 @@ class WorkerServer {
   /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait
   /// with an error.
   static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
-                                            const Interrupts& interrupts, const Environment& environment = {});
+                                            const Environment& environment = {});
 
   /// Hands over the descriptors (the caller keeps its copies); `next_fd` may be -1. False when the server is gone.
   bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);

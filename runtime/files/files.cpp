@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -204,6 +204,19 @@ std::string tail(const std::string& path, uint64_t bytes) {
   return text;
 }
 
+std::string lastWords(const std::string& path) {
+  constexpr uint64_t kBytes = 4096;
+  constexpr int kLines = 20;
+  std::string text = tail(path, kBytes);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  size_t begin = text.size();
+  for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line)
+    begin = text.rfind('\n', begin - 1);
+  if (begin != std::string::npos && begin > 0) text.erase(0, begin + 1);
+  std::ranges::replace_if(text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  return text;
+}
+
 llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take) {
   constexpr unsigned kMostLinks = 100'000;
   using Identity = std::pair<dev_t, ino_t>;
@@ -295,6 +308,36 @@ bool removeTree(const std::string& path) {
   openFolders(path);
   fs::remove_all(path, failed);
   return !failed;
+}
+
+TemporaryFolder::TemporaryFolder(const std::string& name) {
+  std::error_code none;
+  const fs::path usual = fs::temp_directory_path(none);
+  std::string path = ((none ? "/tmp" : usual) / name).string();
+  if (::mkdtemp(path.data())) path_ = path;
+}
+
+std::string_view formOf(llvm::StringRef bytes) {
+  constexpr std::string_view kUtf16 = "UTF-16 text: make it UTF-8 with iconv -f UTF-16 -t UTF-8";
+  constexpr std::string_view kPage = "an HTML page, which a download that asks to log in leaves";
+  constexpr std::pair<llvm::StringLiteral, std::string_view> kForms[] = {
+      {"\x1f\x8b", "gzip data: unpack it with gunzip"},
+      {"\x28\xb5\x2f\xfd", "zstd data: unpack it with unzstd"},
+      {"\xfd\x37zXZ", "xz data: unpack it with unxz"},
+      {"version https://git-lfs", "a Git LFS pointer in place of the file: git lfs pull brings it"},
+      {"PK\3\4", "a zip archive; one of torch.save holds a pickle: save with safetensors.torch.save_file"},
+      {"PAR1\x15", "a Parquet file: write its rows as CSV or JSONL"},
+      {"\xff\xfe", kUtf16},
+      {"\xfe\xff", kUtf16},
+      {"<!DOCTYPE", kPage},
+      {"<!doctype", kPage},
+      {"<html", kPage},
+  };
+  if (bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
+    return "a pickle, which may run anything and is never loaded: save with safetensors.torch.save_file";
+  for (const auto& [begins, name] : kForms)
+    if (bytes.starts_with(begins)) return name;
+  return "";
 }
 
 }  // namespace expc::files

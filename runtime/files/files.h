@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace expc::files {
 
@@ -35,6 +36,8 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 /// At most so much of its end, from the beginning of a line on, of a file that somebody may be writing; "" of what is
 /// no regular file, or a link.
 std::string tail(const std::string& path, uint64_t bytes);
+/// The last 20 lines of such a file, 4 KiB at most, control characters replaced.
+std::string lastWords(const std::string& path);
 
 /// A hidden name beside this one that nothing else has, under which a file or folder is made. What a process that was
 /// killed left under such a name is nobody's data, and is removed here by the next one that asks for a name there.
@@ -72,5 +75,23 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
 /// Removes a folder with all that is in it, also what its maker left read-only; links are removed, not followed. False
 /// where something stays.
 bool removeTree(const std::string& path);
+
+/// A new folder that is removed with this object, and all that is in it.
+class TemporaryFolder {
+ public:
+  /// `name` ends in XXXXXX, which others take the place of; one that is not absolute lies where temporary files do.
+  explicit TemporaryFolder(const std::string& name);
+  ~TemporaryFolder() { removeTree(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  /// "" where it could not be made.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// What a file is by its first bytes, and the way to what was wanted; "" of text in UTF-8 and of all that is not known.
+std::string_view formOf(llvm::StringRef bytes);
 
 }  // namespace expc::files

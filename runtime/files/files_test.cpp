@@ -263,5 +263,17 @@ TEST_CASE("what its maker left read-only is removed, and nothing that a link lea
   CHECK(contents(place / "kept") == "x");
 }
 
+TEST_CASE("a temporary folder goes with its object, and what is in it") {
+  const Place place;
+  {
+    const TemporaryFolder folder(place / "of-XXXXXX"), usual("expc-of-XXXXXX");
+    CHECK(refusal(write(folder.path() + "/f", "x")).empty());
+    CHECK(place.entries() == 1);
+    CHECK(fs::path(usual.path()).parent_path() == fs::temp_directory_path());
+  }
+  CHECK(place.entries() == 0);
+  CHECK(TemporaryFolder(place / "none/of-XXXXXX").path().empty());
+}
+
 }  // namespace
 }  // namespace expc::files

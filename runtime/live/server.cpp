@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -19,10 +21,18 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <utility>
+#include <optional>
 
-#include "runtime/live/pages.h"
+#include "runtime/analysis/index.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/needs.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/wording.h"
+#include "runtime/store/store.h"
 
 namespace expc::live {
 namespace {
@@ -75,66 +85,143 @@ void send(int fd, std::string_view text) {
   }
 }
 
-/// Answers in a process of its own.
-class Answering {
- public:
-  Answering(int listener, int line, unsigned port, Pages pages)
-      : listener_(listener), line_(line), port_(port), pages_(std::move(pages)) {}
+constexpr size_t kShownRunning = 8;
+constexpr unsigned kShare = 20;  // making a page takes one of so many parts of the time
 
-  void run() {
-    while (!isOver()) {
-      pollfd waits[] = {{listener_, POLLIN, 0}, {line_, POLLIN, 0}};
-      if (::poll(waits, code_ ? 1 : 2, code_ ? 200 : -1) < 0 && errno != EINTR) return;
-      if (!code_ && waits[1].revents) hear();
-      if (waits[0].revents & POLLIN) serve();
-    }
+/// "14 of 16 timed trials, about 3 s left". Controls are trials too.
+std::string progressText(const plan::Plan& plan, const store::Results& results, const analysis::Index& index) {
+  std::vector<std::string> kinds;
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
+      return trial.key->kind == design.kind &&
+             (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
+              trial.status == store::TrialStatus::Infeasible);
+    });
+    const uint64_t left = analysis::remaining(index, design.kind).trials;
+    kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
+    if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
+      kinds.back() += fmt::format(", about {} left", report::durationText(*seconds * static_cast<double>(left)));
+  }
+  return fmt::format("{}", fmt::join(kinds, "; "));
+}
+
+std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>& unended) {
+  std::vector<std::string> running;
+  for (const store::Trial& trial : unended)
+    if (plan.findPoint(trial.place().point))
+      running.push_back(fmt::format("{} {}", toString(trial.key->kind), report::placeText(plan, trial.place())));
+  if (running.empty()) return "";
+  return ". Running now: " + report::fewOf(std::move(running), kShownRunning);
+}
+
+/// The report pages of several studies that one run measures, one after the other, as its results folder has them.
+class Pages {
+ public:
+  Pages(const std::vector<plan::Plan>& plans, std::string folder) : folder_(std::move(folder)) {
+    for (const plan::Plan& plan : plans) pages_.push_back({plan});
+  }
+  size_t count() const { return pages_.size(); }
+
+  /// The page of a study, which says above what runs and what is left, and loads itself again until the run has ended.
+  /// It is made anew where something was recorded since, and at most once in twenty times as long as making it takes,
+  /// so that looking costs a run no more than a twentieth of one core. A folder that cannot be read is told.
+  std::string page(size_t study, std::optional<int> ended) {
+    Page& page = pages_.at(study);
+    if (auto error = refresh(page, ended))
+      return fmt::format(
+          "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
+          "</html>\n",
+          report::html(page.plan.study), report::kLoadAgain,
+          report::html(report::printable(llvm::toString(std::move(error)))));
+    return page.text;
   }
 
  private:
-  /// The run has ended, and nobody looks, or whoever looks was told.
-  bool isOver() const { return gone_ || (code_ && (told_ || Clock::now() - asked_ > kOpen)); }
+  struct Page {
+    plan::Plan plan;
+    std::string text = "";
+    std::optional<int> ended = {};
+    uint64_t recorded = 0;  // bytes of journals that `text` is made from
+    Clock::time_point not_before = {};
+  };
 
-  void hear() {
-    int code = 0;
-    if (::read(line_, &code, sizeof code) == sizeof code)
-      code_ = code;
-    else
-      gone_ = true;  // the run's process is no more
+  /// To the pages of the other studies.
+  std::string links(const Page& shown) const {
+    std::string text;
+    for (size_t i = 0; i < pages_.size(); ++i)
+      if (&pages_[i] != &shown) text += fmt::format(" <a href=\"/{}\">{}</a>", i, report::html(pages_[i].plan.study));
+    return text.empty() ? "" : " Other studies of this run:" + text;
   }
 
-  std::string page(size_t study) {
-    asked_ = Clock::now();
-    told_ = code_.has_value();
-    return pages_.page(study, code_);
+  llvm::Error refresh(Page& page, std::optional<int> ended) const {
+    auto journals = store::listJournals(folder_);
+    if (!journals) return journals.takeError();
+    uint64_t bytes = 0;
+    for (const store::JournalFile& journal : *journals) bytes += journal.bytes + journal.ignored;
+    const auto now = Clock::now();
+    const bool is_new = bytes != page.recorded && now >= page.not_before;
+    if (!page.text.empty() && ended == page.ended && !is_new) return llvm::Error::success();
+    std::vector<std::string> messages;
+    auto store = store::Store::openForReading(folder_, messages);
+    if (!store) return store.takeError();
+    const store::Results results = store->load(page.plan);
+    const analysis::Index index(page.plan, results);
+    report::HtmlOptions options;
+    options.folder = folder_;
+    options.live =
+        report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
+        (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
+    options.again = !ended;
+    page.text = report::htmlPage(page.plan, analysis::judge(index), results, options);
+    page.ended = ended;
+    page.recorded = bytes;
+    page.not_before = now + kShare * (Clock::now() - now);
+    return llvm::Error::success();
   }
 
-  void serve() {
-    const base::Descriptor fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd >= 0) exchange(fd);
-  }
-
-  void exchange(int fd) {
-    const auto request = readRequest(fd);
-    if (!request) return;
-    const Answer given = answer(*request, port_, pages_.count(), [this](size_t study) { return page(study); });
-    std::string text = fmt::format(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-        "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
-        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-        "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
-        given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
-        given.body.size(), report::kPagePolicy);
-    if (request->method != "HEAD") text += given.body;
-    send(fd, text);
-  }
-
-  int listener_, line_;
-  unsigned port_;
-  Pages pages_;
-  std::optional<int> code_;
-  bool told_ = false, gone_ = false;
-  Clock::time_point asked_;
+  std::vector<Page> pages_;
+  std::string folder_;
 };
+
+/// One request and its answer.
+void exchange(int fd, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
+  const auto request = readRequest(fd);
+  if (!request) return;
+  const Answer given = answer(*request, port, count, page);
+  std::string text = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+      "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
+      given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
+      given.body.size(), report::kPagePolicy);
+  if (request->method != "HEAD") text += given.body;
+  send(fd, text);
+}
+
+/// In a process of its own: until the run is no more, or has ended and nobody looks, or whoever looks was told.
+void answerAll(int listener, int line, unsigned port, Pages pages) {
+  std::optional<int> code;  // that the run has ended with
+  bool told = false;
+  Clock::time_point asked;
+  const auto page = [&](size_t study) {
+    asked = Clock::now();
+    told = code.has_value();
+    return pages.page(study, code);
+  };
+  while (!code || (!told && Clock::now() - asked <= kOpen)) {
+    pollfd waits[] = {{listener, POLLIN, 0}, {line, POLLIN, 0}};
+    if (::poll(waits, code ? 1 : 2, code ? 200 : -1) < 0 && errno != EINTR) return;
+    if (!code && waits[1].revents) {
+      int ended = 0;
+      if (::read(line, &ended, sizeof ended) != sizeof ended) return;
+      code = ended;
+    }
+    if (!(waits[0].revents & POLLIN)) continue;
+    const base::Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd >= 0) exchange(fd, port, pages.count(), page);
+  }
+}
 
 llvm::Error cannot(unsigned port, const char* doing) {
   const int code = errno;
@@ -187,7 +274,7 @@ llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plan
     // A terminal's end of the run is the run's to hear; this process ends when the run's does.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
     setpriority(PRIO_PROCESS, 0, 10);
-    Answering(listener->first, line.read, listener->second, Pages(plans, std::move(folder))).run();
+    answerAll(listener->first, line.read, listener->second, Pages(plans, std::move(folder)));
     ::_exit(0);
   }
   return Server(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/engine/agent_messages.h"
-#include "runtime/engine/lines.h"
+#include "runtime/engine/agent.h"
 #include "runtime/plan/json.h"
 #include "tests/fuzz/twice.h"
 

@@ -1,7 +1,6 @@
 #include "tests/fuzz/documents.h"
 
 #include "runtime/cluster/jobs.h"
-#include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/json.h"
@@ -77,11 +76,9 @@ void readDescription(const std::string& bytes) {
   auto description = engine::parseDescription("worker", bytes);
   if (!worked(description)) return;
   hold(!description->build.empty(), "a worker has a build");
-  for (const auto& [workload, parameters] : description->one_process)
-    for (const auto& [parameter, levels] : parameters)
-      for (const std::string& level : levels)
-        hold(description->isOneProcess(workload, llvm::json::Object{{parameter, plan::jsonText(level)}}),
-             "a level that one process takes is taken by one");
+  for (const auto& [workload, parameter, level] : description->one_process)
+    hold(description->isOneProcess(workload, llvm::json::Object{{parameter, plan::jsonText(level)}}),
+         "a level that one process takes is taken by one");
 }
 
 }  // namespace expc::fuzz

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/engine/clock.h"
-#include "runtime/engine/event_lines.h"
+#include "runtime/engine/launcher.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/kept_output.h"
@@ -51,26 +50,20 @@ bool isRead(const Question& question, const std::string& file) {
 }
 
 llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
-  std::error_code ignored;
-  std::string scratch = (std::filesystem::temp_directory_path(ignored) / "expc-extract-XXXXXX").string();
-  if (!mkdtemp(scratch.data())) return llvm::createStringError("no temporary folder in " + scratch);
-  const std::string folder = scratch + "/trial";
-  const auto read = [&]() -> llvm::Expected<plan::Event> {
-    auto kept = unpackOutput(output, folder);
-    if (!kept) return kept.takeError();
-    for (const std::string& file : kept->left_out)
-      if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
-    plan::Event result;
-    result.type = plan::Event::Type::Result;
-    const auto next = [](const plan::CommandMetric&) {};
-    auto error = reader.verify(folder, question.root, next);
-    if (!error) error = reader.read(folder, kept->end, result, next);
-    if (error) return error;
-    return result;
-  };
-  auto event = read();
-  std::filesystem::remove_all(scratch, ignored);
-  return event;
+  const files::TemporaryFolder scratch("expc-extract-XXXXXX");
+  if (scratch.path().empty()) return failure("no temporary folder can be made in TMPDIR");
+  const std::string folder = scratch.path() + "/trial";
+  auto kept = unpackOutput(output, folder);
+  if (!kept) return kept.takeError();
+  for (const std::string& file : kept->left_out)
+    if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  const auto next = [](const plan::CommandMetric&) {};
+  auto error = reader.verify(folder, question.root, next);
+  if (!error) error = reader.read(folder, kept->end, result, next);
+  if (error) return error;
+  return result;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "runtime/files/form.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/bound.h"
 
 namespace expc::command {

@@ -9,7 +9,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/files/form.h"
 #include "runtime/worker/data/memory_images.h"
 
 namespace expc::data {

@@ -18,7 +18,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/files/form.h"
 #include "runtime/plan/json.h"
 
 namespace expc::io {

@@ -6,7 +6,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/files/form.h"
 
 namespace expc::text {
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/scratch.h"
+#include "runtime/engine/data.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -9,8 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/engine/agent_messages.h"
-#include "runtime/engine/data.h"
+#include "runtime/engine/agent.h"
 
 namespace expc::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/engine/placement.h"
+#include "runtime/engine/trial_request.h"
 
 #include <doctest/doctest.h>
 
@@ -87,7 +87,7 @@ TEST_CASE("the parameter numa says where cores and memory are") {
 
 TEST_CASE("a worker says with which levels one process drives all devices") {
   WorkerDescription description;
-  description.one_process["image.mobilenet_v2"]["strategy"] = {"dp"};
+  description.one_process.insert({"image.mobilenet_v2", "strategy", "dp"});
   CHECK(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "dp"}}));
   CHECK_FALSE(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "ddp"}}));
   CHECK_FALSE(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{}));

@@ -1,4 +1,4 @@
-#include "runtime/engine/event_lines.h"
+#include "runtime/engine/launcher.h"
 
 #include <fmt/format.h>
 
