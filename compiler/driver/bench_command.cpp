@@ -17,7 +17,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/engine/glob.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"

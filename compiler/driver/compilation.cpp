@@ -9,7 +9,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"

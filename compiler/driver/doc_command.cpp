@@ -9,7 +9,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "stdlib/stdlib.h"
 

@@ -12,7 +12,7 @@
 #include "compiler/driver/fix.h"
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/printable.h"
 #include "runtime/report/layout.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/driver/compilation.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "stdlib/stdlib.h"
 

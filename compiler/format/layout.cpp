@@ -7,7 +7,7 @@
 #include "compiler/format/pieces.h"
 #include "compiler/format/spacing.h"
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/reporter.h"
+#include "compiler/parse/syntax_errors.h"
 
 namespace expc::format {
 

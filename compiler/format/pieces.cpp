@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compiler/parse/blocks.h"
+#include "compiler/parse/cst.h"
 
 namespace expc::format {
 

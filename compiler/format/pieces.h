@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/parse/tokens.h"
+#include "compiler/parse/cst.h"
 #include "compiler/source/source.h"
 
 namespace expc::format {

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "compiler/diag/names.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "stdlib/stdlib.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/parse/blocks.h"
+#include "compiler/parse/cst.h"
 
 namespace expc::lsp {
 

@@ -8,7 +8,7 @@
 #include "compiler/lsp/facts.h"
 #include "compiler/lsp/library.h"
 #include "compiler/lsp/uri.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::lsp {

@@ -10,7 +10,7 @@
 #include "compiler/check/check.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/lsp/document.h"
-#include "compiler/parse/tokens.h"
+#include "compiler/parse/antlr_bridge.h"
 
 namespace expc::lsp {
 
