@@ -10,7 +10,7 @@
 #include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
 #include "compiler/diag/render.h"
-#include "compiler/format/diff.h"
+#include "compiler/format/format.h"
 #include "runtime/files/files.h"
 #include "runtime/report/layout.h"
 

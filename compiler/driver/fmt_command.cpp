@@ -10,7 +10,6 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/fix.h"
-#include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/parse.h"
 #include "runtime/files/files.h"

@@ -1,4 +1,4 @@
-#include "compiler/format/diff.h"
+#include "compiler/format/format.h"
 
 #include <doctest/doctest.h>
 

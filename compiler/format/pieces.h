@@ -68,4 +68,10 @@ File takeApart(const source::SourceManager& sources, const parse::Tree& tree);
 /// The number of characters of a text in UTF-8.
 unsigned widthOf(std::string_view text);
 
+/// Blanks between two neighbours on one line: none, one, or the two that set clauses and statements apart.
+unsigned blanksBetween(const Piece& left, const Piece& right);
+
+/// A clause that is set apart with two blanks: `baseline x`, `when c`, `because "…"`, `with confidence 95%`, `from …`.
+bool beginsClause(const Piece& piece);
+
 }  // namespace expc::format

@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
