@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "compiler/diag/closest.h"
-#include "compiler/doc/render.h"
+#include "compiler/diag/names.h"
+#include "compiler/doc/module_page.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"

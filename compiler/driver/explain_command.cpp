@@ -4,7 +4,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/explain/explain.h"
-#include "compiler/explain/markdown.h"
 
 namespace expc::driver {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/completion.h"
 #include "compiler/driver/exit_codes.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/starters/starters.h"
 #include "compiler/parse/cst.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"

@@ -2,8 +2,8 @@
 
 #include <cctype>
 
-#include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
+#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 
 namespace expc::parse {

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 #include "compiler/parse/transform_expressions.h"
 
