@@ -69,10 +69,6 @@ class Renderer {
   }
 
  private:
-  std::string paint(std::string_view code, std::string_view text) const {
-    return style_.colour && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-  }
-
   void line(std::string_view text) {
     if (text.starts_with("```")) {
       flush();
@@ -85,7 +81,7 @@ class Renderer {
     } else if (text.starts_with('#')) {
       flush();
       text.remove_prefix(std::min(text.find_first_not_of("# "), text.size()));
-      out_ += paint(kBold, text) + "\n\n";
+      out_ += style_.paint(kBold, text) + "\n\n";
     } else {
       if (text.starts_with("- ")) {
         flush();
@@ -105,7 +101,7 @@ class Renderer {
     std::string_view note = text.substr(comment);
     const bool expects = note.size() >= 8 && (note[3] == 'E' || note[3] == 'W') &&
                          std::all_of(note.begin() + 4, note.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
-    return std::string(text.substr(0, comment)) + paint(!expects ? kDim : note[3] == 'E' ? kError : kWarning, note);
+    return std::string(text.substr(0, comment)) + style_.paint(!expects ? kDim : note[3] == 'E' ? kError : kWarning, note);
   }
 
   /// Ends the paragraph or list item that is being read.
@@ -139,7 +135,7 @@ class Renderer {
     std::vector<Word> out;
     Word word;
     const auto add = [&](std::string_view code, std::string_view text) {
-      word.text += code.empty() ? std::string(text) : paint(code, text);
+      word.text += code.empty() ? std::string(text) : style_.paint(code, text);
       word.width += diag::displayLine(text).columns.back();
     };
     const auto end = [&] {
@@ -185,6 +181,10 @@ class Renderer {
 };
 
 }  // namespace
+
+std::string TextStyle::paint(std::string_view code, std::string_view text) const {
+  return colour && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
 
 std::string renderMarkdown(std::string_view markdown, const TextStyle& style) {
   return Renderer(style).render(markdown);

@@ -24,6 +24,8 @@ std::optional<std::string> nearest(std::string_view text);
 struct TextStyle {
   unsigned width = 80;
   bool colour = false;
+  /// `text` in the terminal's colour `code`, where there are colours.
+  std::string paint(std::string_view code, std::string_view text) const;
 };
 
 /// Markdown as a terminal shows it: paragraphs and list items wrapped, code blocks indented by four and never wrapped,
