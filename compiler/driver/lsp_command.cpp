@@ -2,7 +2,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/version.h"
-#include "compiler/lsp/serve.h"
+#include "compiler/lsp/server.h"
 
 namespace expc::driver {
 

@@ -313,7 +313,7 @@ llvm::json::Value hover(const Query& query) {
   }
   if (text.empty()) return nullptr;
   return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", clean(text)}}},
-                            {"range", rangeJson(query.workspace, query.analysis, range)}};
+                            {"range", rangeJson(query, range)}};
 }
 
 }  // namespace expc::lsp

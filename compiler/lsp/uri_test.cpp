@@ -1,4 +1,4 @@
-#include "compiler/lsp/uri.h"
+#include "compiler/lsp/workspace.h"
 
 #include <doctest/doctest.h>
 
