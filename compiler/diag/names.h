@@ -1,7 +1,7 @@
 #pragma once
 
-// Names that are unknown or declared twice, the ones that were meant, and lists of names: what every phase says in the same
-// words.
+// Names that are unknown or declared twice, the ones that were meant, and lists of names: what every phase says in the
+// same words.
 
 #include <optional>
 #include <string>

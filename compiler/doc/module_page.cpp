@@ -166,8 +166,7 @@ class Writer {
     section.version = decl.version.value_or(1);
     std::vector<std::string> arguments;
     if (decl.command)
-      for (const ast::CommandArgument& argument : decl.command->arguments)
-        arguments.push_back(text(argument.range));
+      for (const ast::CommandArgument& argument : decl.command->arguments) arguments.push_back(text(argument.range));
     section.command = llvm::join(arguments, " ");
     add("Parameters", kParameters, decl.params);
     add("Metrics", kMetrics, decl.metrics);

@@ -14,7 +14,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"

@@ -1,12 +1,14 @@
 #include "compiler/driver/compilation.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
 #include "compiler/parse/parse.h"
@@ -137,6 +139,20 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   console.message(report::joined(counts));
   console.message(explainHint(kinds));
   return !compilation.failed;
+}
+
+llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
+  std::map<std::string, llvm::SmallString<256>> targets;  // by name; a link's is what it leads to
+  for (const auto& [name, text] : texts) {
+    llvm::SmallString<256>& target = targets[name];
+    std::error_code code = llvm::sys::fs::real_path(name, target);
+    if (!code) code = llvm::sys::fs::access(target, llvm::sys::fs::AccessMode::Write);
+    if (code) return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  }
+  for (const auto& [name, text] : texts)
+    if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
+      return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  return llvm::Error::success();
 }
 
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,

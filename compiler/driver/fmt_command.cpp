@@ -8,8 +8,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
-#include "compiler/driver/fix.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/parse.h"
 #include "runtime/files/files.h"

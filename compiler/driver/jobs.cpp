@@ -15,7 +15,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/cluster/script.h"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
@@ -10,11 +9,14 @@ namespace expc::driver {
 
 namespace {
 
+struct StoreOptions {
+  std::string results = "results";
+  std::string other;  // of merge: another results folder; of export: the file to write
+};
+
 void tell(const std::vector<std::string>& messages, const Console& console) {
   for (const std::string& message : messages) console.message(message);
 }
-
-}  // namespace
 
 int verifyStore(const StoreOptions& options, const Console& console) {
   auto found = store::verify(options.results);
@@ -57,14 +59,15 @@ int exportStore(const StoreOptions& options, const Console& console) {
   return console.finish(fmt::format("{}\n", options.other));
 }
 
+}  // namespace
+
 void addStoreTools(CLI::App& app, Asked& asked) {
   CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
-    auto [command, options] = addCommand(store, asked, name, help, run);
-    command.footer(kPlainExitCodes);
+    auto [command, options] = addCommand(store, asked, name, help, run, kPlainExitCodes);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
   };

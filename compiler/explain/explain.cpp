@@ -101,7 +101,10 @@ class Renderer {
     std::string_view note = text.substr(comment);
     const bool expects = note.size() >= 8 && (note[3] == 'E' || note[3] == 'W') &&
                          std::all_of(note.begin() + 4, note.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
-    return std::string(text.substr(0, comment)) + style_.paint(!expects ? kDim : note[3] == 'E' ? kError : kWarning, note);
+    return std::string(text.substr(0, comment)) + style_.paint(!expects         ? kDim
+                                                               : note[3] == 'E' ? kError
+                                                                                : kWarning,
+                                                               note);
   }
 
   /// Ends the paragraph or list item that is being read.

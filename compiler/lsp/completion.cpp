@@ -149,9 +149,7 @@ class Completion : Places {
     return found == std::end(kSlots) ? nullptr : found;
   }
 
-  bool next(Token token) const {
-    return std::ranges::find(context_.expected, token) != context_.expected.end();
-  }
+  bool next(Token token) const { return std::ranges::find(context_.expected, token) != context_.expected.end(); }
 
   /// An operand of an expression.
   void condition(bool with_metrics) {
@@ -164,7 +162,8 @@ class Completion : Places {
     if (members) return values(type);
     if (type.kind == check::Type::Kind::Enum && kindAt(sign) == Token::In)
       return propose("{ … }", kSnippet, "a set", "", "{ $0 }");
-    if (type.kind == check::Type::Kind::Enum && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater) return values(type);
+    if (type.kind == check::Type::Kind::Enum && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater)
+      return values(type);
     if (with_metrics) metrics(false);
     parameters();
     lets();

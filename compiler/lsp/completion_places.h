@@ -44,7 +44,9 @@ class Places {
 
  protected:
   // The protocol's kinds of proposal.
-  static constexpr int kFunction = 3, kField = 5, kVariable = 6, kClass = 7, kModule = 9, kProperty = 10, kUnit = 11, kValue = 12, kEnum = 13, kKeyword = 14, kSnippet = 15, kEnumMember = 20, kConstant = 21, kStruct = 22, kEvent = 23;
+  static constexpr int kFunction = 3, kField = 5, kVariable = 6, kClass = 7, kModule = 9, kProperty = 10, kUnit = 11,
+                       kValue = 12, kEnum = 13, kKeyword = 14, kSnippet = 15, kEnumMember = 20, kConstant = 21,
+                       kStruct = 22, kEvent = 23;
 
   const Query& query_;
   Context context_;
@@ -160,11 +162,9 @@ class Places {
   /// What is declared inside of `parent`, behind the name of its module and a dot if that is given.
   void declared(SymbolKind kind, std::optional<unsigned> parent, const std::string& module = "") {
     static const std::map<SymbolKind, int> kKinds = {
-        {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},
-        {SymbolKind::Workload, kClass},      {SymbolKind::Parameter, kProperty},
-        {SymbolKind::Metric, kField},        {SymbolKind::Factor, kVariable},
-        {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent},
-        {SymbolKind::Reference, kStruct}};
+        {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
+        {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
+        {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct}};
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (!parent || symbol.kind != kind || symbol.parent != parent) continue;
       const std::string name = module + symbol.name;
@@ -318,7 +318,7 @@ class Places {
   }
 
   void propose(std::string_view label, int kind, std::string_view detail, std::string_view doc,
-                           std::string_view snippet = "") {
+               std::string_view snippet = "") {
     if (!seen_.insert(std::string(label)).second) return;
     const bool filled = query_.workspace.snippets && !snippet.empty();
     llvm::json::Object item{{"label", clean(label)}, {"kind", kind}};

@@ -71,12 +71,13 @@ llvm::json::Array diagnostics(const Query& query) {
     const source::FileId file = diagnostic.range.file;
     if (!diagnostic.range.isValid() || file == query.analysis.root) {
       result.push_back(published(query, diagnostic, diagnostic.range, diagnostic.message, diagnostic.notes));
-    } else if (diagnostic.severity == diag::Severity::Error && files.insert(file.index).second) {  // the first of a file
+    } else if (diagnostic.severity == diag::Severity::Error &&
+               files.insert(file.index).second) {  // the first of a file
       const source::Position at = query.analysis.sources.position(file, diagnostic.range.begin);
-      result.push_back(published(query, diagnostic, importOf(query, file),
-                                 fmt::format("{} has an error in line {}: {}", query.analysis.sources.name(file), at.line,
-                                             diagnostic.message),
-                                 {{diagnostic.range, diagnostic.message}}));
+      result.push_back(published(
+          query, diagnostic, importOf(query, file),
+          fmt::format("{} has an error in line {}: {}", query.analysis.sources.name(file), at.line, diagnostic.message),
+          {{diagnostic.range, diagnostic.message}}));
     }
   }
   return result;

@@ -33,8 +33,8 @@ llvm::json::Value changesJson(const Query& query, llvm::json::Array edits) {
       {"changes", llvm::json::Object{{llvm::json::ObjectKey(clean(query.document.uri)), std::move(edits)}}}};
 }
 
-llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic,
-                                  source::Range range, std::string_view message) {
+llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
+                                  std::string_view message) {
   return llvm::json::Object{{"range", rangeJson(query, range)},
                             {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
                             {"code", llvm::StringRef(diag::code(diagnostic.kind))},
@@ -96,8 +96,7 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
     llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
     // Editors carry out what is preferred without a look at it.
     if (diagnostic.fixes[0].applicability == diag::Applicability::Certain) mend["isPreferred"] = true;
-    mend["diagnostics"] = llvm::json::Array{
-        diagnosticJson(query, diagnostic, diagnostic.range, diagnostic.message)};
+    mend["diagnostics"] = llvm::json::Array{diagnosticJson(query, diagnostic, diagnostic.range, diagnostic.message)};
     result.push_back(std::move(mend));
   }
   const diag::FixSet all = diag::chooseFixes(query.analysis.said.diagnostics,

@@ -95,7 +95,8 @@ llvm::json::Value references(const Query& query, bool with_declaration) {
     for (const Occurrence& found : in.analysis.names().occurrences()) {
       if (!wanted.contains(found.symbol)) continue;
       const Symbol& meant = in.analysis.names().symbols()[found.symbol];
-      if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place) continue;
+      if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place)
+        continue;
       if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;
       if (llvm::json::Value location = locationJson(in, found.range); location.getAsObject())
         result.push_back(std::move(location));

@@ -55,8 +55,8 @@ class Lexing {
   std::string_view text(const Located& token) const { return text_.substr(token.begin, token.end - token.begin); }
 
  private:
-  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the lexer
-  /// go on behind it.
+  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the
+  /// lexer go on behind it.
   void splitNumber(antlr4::Token& number) {
     const Located place = located(&number);
     const std::string_view written = text(place);

@@ -101,4 +101,3 @@ bool endsBlock(Rule block, Token token, Token after) {
 }
 
 }  // namespace expc::parse
-

@@ -37,9 +37,7 @@ struct Transform : Declarations {
   }
 
   /// Null when the input held no whole expression.
-  ast::ExprPtr wholeValue() {
-    return tree.nodes.empty() || broken(0) ? nullptr : expressionIn(0, Rule::Value);
-  }
+  ast::ExprPtr wholeValue() { return tree.nodes.empty() || broken(0) ? nullptr : expressionIn(0, Rule::Value); }
 
   /// The assignments of the command line; empty when there is something else.
   std::vector<ast::Assignment> wholeAssignments() {
@@ -146,7 +144,7 @@ struct Transform : Declarations {
         out.selectors.push_back(std::move(selector));
       else
         reporter.syntaxError(selector.value->range,
-                              "the name of a factor and '=' before the level, as in [method = lora]");
+                             "the name of a factor and '=' before the level, as in [method = lora]");
     }
   }
 

@@ -86,7 +86,8 @@ struct Declarations : Expressions {
 
   void read(uint32_t index, ast::ReferenceDecl& out) {
     out.path = textOf(child(index, Rule::Text));
-    for (uint32_t column : statements(child(index, Rule::ReferenceBody), Rule::ReferenceItem)) add(*this, column, out.columns);
+    for (uint32_t column : statements(child(index, Rule::ReferenceBody), Rule::ReferenceItem))
+      add(*this, column, out.columns);
   }
 
   // ---- workloads

@@ -214,7 +214,7 @@ struct Expressions : TreeReader {
     for (ast::CallArgument& member : members) {
       if (member.name)
         reporter.syntaxError(source::join(member.name->range, member.value->range),
-                              "values alone, as in a set, or a name and '=' before each, as in a record");
+                             "values alone, as in a set, or a name and '=' before each, as in a record");
       out.elements.push_back(std::move(member.value));
     }
     return make(range(index), std::move(out), depth + 1);

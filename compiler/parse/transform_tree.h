@@ -1,7 +1,7 @@
 #pragma once
 
-// The concrete tree as its readers ask it: parts of a node, names and texts. The readers are a chain, a file for each group
-// of constructs, each of which has what the ones before it have: transform_tree.h, transform_expressions.h,
+// The concrete tree as its readers ask it: parts of a node, names and texts. The readers are a chain, a file for each
+// group of constructs, each of which has what the ones before it have: transform_tree.h, transform_expressions.h,
 // transform_declarations.h, transform.h. Statements with a syntax error are left out.
 
 #include <llvm/Support/ConvertUTF.h>
@@ -118,7 +118,7 @@ struct TreeReader {
     ast::Identifier out = lockstepName(names, range(index));
     if (names.size() == 1)
       reporter.syntaxError(out.range,
-                            "the names of several factors, such as (loader, layout), or one name without brackets");
+                           "the names of several factors, such as (loader, layout), or one name without brackets");
     if (parts) *parts = std::move(names);
     return out;
   }
@@ -201,13 +201,14 @@ struct TreeReader {
   }
 
   void duplicate(uint32_t index, std::string_view what, source::Range first) {
-    if (auto error = reporter.build(range(index), DuplicateClause, what)) error->note(first, "the first is here").emit();
+    if (auto error = reporter.build(range(index), DuplicateClause, what))
+      error->note(first, "the first is here").emit();
   }
 
   // ---- statements
 
-  /// Reads a declaration to the end of a list: its place, its comment and its name, where it has them, then its own, which
-  /// `self`, the reader that asks, knows how to read.
+  /// Reads a declaration to the end of a list: its place, its comment and its name, where it has them, then its own,
+  /// which `self`, the reader that asks, knows how to read.
   template <typename Self, typename T>
   static void add(Self& self, uint32_t index, std::vector<T>& to) {
     T& out = to.emplace_back();
