@@ -193,9 +193,8 @@ class Making {
     const store::Results results = store->load(plan_);
     const analysis::Judgement judgement = analysis::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = plan::parseJson(session.environment_json);
+      auto environment = llvm::expectedToOptional(plan::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
-      if (!environment) llvm::consumeError(environment.takeError());
       for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);

@@ -182,8 +182,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console)
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
-  auto buffer = files::read(options.file);
-  if (!buffer) llvm::consumeError(buffer.takeError());  // it is said where it is read as a study
+  const auto buffer = llvm::expectedToOptional(files::read(options.file));  // why not is said where it is read as a study
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
     if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};

@@ -70,10 +70,8 @@ std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManag
   std::optional<source::FileId> file;
   if (const std::optional<std::string_view> text = stdlib::module(bare)) {
     file = sources.add(name, std::string(*text));
-  } else if (llvm::Expected<std::string> read = load::FileSystem::real().read(name)) {
+  } else if (auto read = llvm::expectedToOptional(load::FileSystem::real().read(name))) {
     file = parse::load(sources, name, std::move(*read), emitter);
-  } else {
-    llvm::consumeError(read.takeError());
   }
   if (!file) return std::nullopt;
   return parse::parse(sources, *file, emitter);
@@ -84,9 +82,8 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
   Compilation compilation;
   const load::FileSystem files = load::FileSystem::real();
-  llvm::Expected<std::string> text = files.read(path);
+  auto text = llvm::expectedToOptional(files.read(path));  // without it nothing is known; the command itself will say why
   if (text) compile(path, std::move(*text), files, compilation);
-  if (!text) llvm::consumeError(text.takeError());  // nothing is known then; the command itself will say why
   if (!compilation.program) return words;
   const check::Program& program = *compilation.program;
   // Names come from what is written: a study with a mistake inside is still meant.

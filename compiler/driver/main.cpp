@@ -95,12 +95,9 @@ void addReport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(command, options);
+  using enum ReportFormat;
   addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"text", ReportFormat::Text},
-                           {"json", ReportFormat::Json},
-                           {"svg", ReportFormat::Svg},
-                           {"png", ReportFormat::Png},
-                           {"pdf", ReportFormat::Pdf}},
+                          {{"text", Text}, {"json", Json}, {"svg", Svg}, {"png", Png}, {"pdf", Pdf}},
                           "How to print (default text), or one chart of the page as a picture");
   command.add_flag("--all", options.all,
                    "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
@@ -314,12 +311,10 @@ void addExport(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
                  exportResults, kPlainExitCodes);
   addMeasured(command, options, true);
-  addChoice<ExportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"csv", ExportFormat::Csv},
-                           {"parquet", ExportFormat::Parquet},
-                           {"json", ExportFormat::Json},
-                           {"junit", ExportFormat::Junit},
-                           {"markdown", ExportFormat::Markdown}},
+  using enum ExportFormat;
+  addChoice<ExportFormat>(
+      command, "--format", "FORMAT", options.format,
+      {{"csv", Csv}, {"parquet", Parquet}, {"json", Json}, {"junit", Junit}, {"markdown", Markdown}},
                           "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
                           "summary for a pull request");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},

@@ -111,21 +111,13 @@ class Renderer {
   void flush() {
     if (paragraph_.empty()) return;
     const std::string indent = bullet_ ? "  " : "";
-    uint32_t column = 0;
-    std::string text = bullet_ ? "- " : "";
-    column = static_cast<uint32_t>(text.size());
-    bool first = true;
+    std::string text = bullet_ ? "- " : "", before;
+    size_t column = text.size();
     for (const Word& word : words()) {
-      if (!first && column + 1 + word.width > style_.width) {
-        text += "\n" + indent;
-        column = static_cast<uint32_t>(indent.size());
-      } else if (!first) {
-        text += " ";
-        ++column;
-      }
-      text += word.text;
-      column += word.width;
-      first = false;
+      const bool breaks = !before.empty() && column + 1 + word.width > style_.width;
+      column = (breaks ? indent.size() : column + before.size()) + word.width;
+      text += (breaks ? "\n" + indent : before) + word.text;
+      before = " ";
     }
     out_ += text + "\n\n";
     in_list_ = bullet_;

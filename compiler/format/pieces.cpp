@@ -62,14 +62,13 @@ class Reader {
     statement.rule = block.rule;
     const Token outer = head_;
     head_ = Token::EndOfFile;
-    Block body;
-    visitStatement(at, statement, block);
+    visitStatement(at, statement);
     statement.end = next();
     head_ = outer;
     block.statements.push_back(std::move(statement));
   }
 
-  void visitStatement(uint32_t at, Statement& statement, Block& block) {
+  void visitStatement(uint32_t at, Statement& statement) {
     for (uint32_t child = tree_.nodes[at].child; child != kNone; child = tree_.nodes[child].next) {
       const Node& node = tree_.nodes[child];
       if (node.is_token) {
@@ -84,7 +83,7 @@ class Reader {
         file_.pieces[statement.body->open].brace_of_block = true;
         file_.pieces[statement.body->close].brace_of_block = true;
       } else {
-        visitStatement(child, statement, block);
+        visitStatement(child, statement);
       }
     }
   }

@@ -228,8 +228,7 @@ class Hover {
   }
   const check::Metric* checkedMetric() const {
     const auto among = [&](const std::vector<check::Metric>& all) {
-      const auto found =
-          std::find_if(all.begin(), all.end(), [&](const auto& metric) { return metric.range == symbol_.range; });
+      const auto found = std::ranges::find(all, symbol_.range, &check::Metric::range);
       return found == all.end() ? nullptr : &*found;
     };
     const check::Metric* found = nullptr;

@@ -40,10 +40,7 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
   llvm::sys::path::append(path, llvm::StringRef(name));
   uint64_t size = 0;
   if (!llvm::sys::fs::file_size(path, size) && size == text.size()) return std::string(path.str());
-  if (llvm::Error error = files::write(path.str().str(), text)) {
-    llvm::consumeError(std::move(error));
-    return std::nullopt;
-  }
+  if (llvm::errorToBool(files::write(path.str().str(), text))) return std::nullopt;
   using llvm::sys::fs::perms;
   llvm::sys::fs::setPermissions(path, static_cast<perms>(perms::owner_read | perms::group_read));
   return std::string(path.str());
