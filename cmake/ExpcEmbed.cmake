@@ -1,6 +1,6 @@
 # expc_embed(NAME FILES GLOB HEADER header NAMESPACE namespace FUNCTION text_of LIST stems)
 # A library NAME with the text of every file that GLOB (from the current directory) matches, so that `expc` reads no files
-# of its own at run time. HEADER declares, in NAMESPACE:
+# of its own at run time. HEADER, which is made too, declares in NAMESPACE:
 #   std::optional<std::string_view> FUNCTION(std::string_view stem);  const std::vector<std::string_view>& LIST();
 set(EXPC_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/embed_files.cmake")
 function(expc_embed name)
@@ -9,6 +9,18 @@ function(expc_embed name)
   list(SORT _files)
   string(REPLACE ";" "|" _joined "${_files}")
   set(_generated "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+  set(_headers "${PROJECT_BINARY_DIR}/embedded")
+  file(CONFIGURE OUTPUT "${_headers}/${ARG_HEADER}" @ONLY CONTENT "#pragma once
+// The texts of ${ARG_FILES}, which live as long as the program, by what is before the dot of their names; and these names, sorted.
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace ${ARG_NAMESPACE} {
+std::optional<std::string_view> ${ARG_FUNCTION}(std::string_view name);
+const std::vector<std::string_view>& ${ARG_LIST}();
+}  // namespace ${ARG_NAMESPACE}
+")
   add_custom_command(
     OUTPUT "${_generated}"
     COMMAND ${CMAKE_COMMAND} "-DFILES=${_joined}" "-DOUTPUT=${_generated}" "-DHEADER=${ARG_HEADER}"
@@ -16,5 +28,5 @@ function(expc_embed name)
     DEPENDS ${_files} "${EXPC_EMBED_SCRIPT}"
     VERBATIM)
   add_library(${name} STATIC "${_generated}")
-  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" "${_headers}")
 endfunction()

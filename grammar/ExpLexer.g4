@@ -2,7 +2,8 @@
 // position is a byte offset. Error texts never come from here: what fits no rule becomes UNEXPECTED and the parser's own.
 lexer grammar ExpLexer;
 
-// Identifiers that are words of the language by what stands beside them: the token reader finds them (contextual.h).
+// Identifiers that are words of the language by what stands beside them: the token reader finds them (settleWords in
+// compiler/parse/antlr_tokens.h).
 tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF }
 
 // Heads of statements: reserved.
@@ -45,7 +46,7 @@ IN       : 'in';
 AND      : 'and';
 OR       : 'or';
 NOT      : 'not';
-FORALL   : 'forall';
+FOR_ALL  : 'forall';
 EXISTS   : 'exists';
 TRUE     : 'true';
 FALSE    : 'false';
@@ -72,12 +73,12 @@ ALLOW      : 'allow';
 LOOKS      : 'looks';
 AT         : 'at';
 
-LBRACE        : '{';
-RBRACE        : '}';
-LPAREN        : '(';
-RPAREN        : ')';
-LBRACK        : '[';
-RBRACK        : ']';
+LEFT_BRACE    : '{';
+RIGHT_BRACE   : '}';
+LEFT_PAREN    : '(';
+RIGHT_PAREN   : ')';
+LEFT_BRACKET  : '[';
+RIGHT_BRACKET : ']';
 COMMA         : ',';
 COLON         : ':';
 RANGE         : '..';

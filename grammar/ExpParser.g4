@@ -1,7 +1,7 @@
 // The language (docs/language.md says what it means). Every decision but one looks at one token, so parsing costs next to
 // nothing; keep it so (the exception, in `refinement`, is rare).
 // Rules named *Body are blocks and *Item (and declaration, setting) statements: the error strategy recovers there.
-// The names of the rules are mirrored in compiler/parse/cst.h, in this order.
+// The names of the rules and tokens are those of compiler/parse/cst.h, which has them from here.
 parser grammar ExpParser;
 
 options { tokenVocab = ExpLexer; }
@@ -16,17 +16,17 @@ declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | work
 
 importDecl      : IMPORT (name | text) (AS word)?;
 unitDecl        : UNIT word (ASSIGN value)?;
-enumDecl        : ORDERED? ENUM word LBRACE enumLevel (COMMA enumLevel?)* RBRACE;
-enumLevel       : word (LPAREN enumField (COMMA enumField?)* RPAREN)?;
+enumDecl        : ORDERED? ENUM word LEFT_BRACE enumLevel (COMMA enumLevel?)* RIGHT_BRACE;
+enumLevel       : word (LEFT_PAREN enumField (COMMA enumField?)* RIGHT_PAREN)?;
 enumField       : refinedType (COLON refinedType)?;
 letDecl         : LET word ASSIGN value;
 
 // ---- workloads
 workloadDecl    : WORKLOAD word commandClause? workloadBody;
 commandClause   : COMMAND textList (TIMEOUT sum)?;
-textList        : LBRACK commandArgument (COMMA commandArgument?)* RBRACK;
+textList        : LEFT_BRACKET commandArgument (COMMA commandArgument?)* RIGHT_BRACKET;
 commandArgument : text | OPTIONS text*;
-workloadBody    : LBRACE workloadItem* RBRACE;
+workloadBody    : LEFT_BRACE workloadItem* RIGHT_BRACE;
 workloadItem    : versionDecl | inputsDecl | outputsDecl | prepareDecl | beforeDecl | exitDecl | expectDecl | paramDecl | letDecl | metricDecl
                 | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
@@ -46,15 +46,15 @@ ruleDecl        : (REQUIRE | EXCLUDE) condition (COLON condition)? (BECAUSE text
 
 // ---- systems and references
 systemDecl      : SYSTEM word systemBody;
-systemBody      : LBRACE systemItem* RBRACE;
+systemBody      : LEFT_BRACE systemItem* RIGHT_BRACE;
 systemItem      : assignment;
 referenceDecl   : REFERENCE word FROM text referenceBody;
-referenceBody   : LBRACE referenceItem* RBRACE;
+referenceBody   : LEFT_BRACE referenceItem* RIGHT_BRACE;
 referenceItem   : word (ASSIGN sum)?;
 
 // ---- studies
 studyDecl       : STUDY word studyBody;
-studyBody       : LBRACE studyItem* RBRACE;
+studyBody       : LEFT_BRACE studyItem* RIGHT_BRACE;
 studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
                 | criterionDecl | confidenceDecl | designDecl | tableDecl | plotDecl | presetDecl;
 workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
@@ -64,7 +64,7 @@ measureDecl     : MEASURE words;
 compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)? (ALLOW word)?;
 controlDecl     : CONTROL word ASSIGN selectors;
 criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum | ALWAYS)?;
-quantifier      : (FORALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
+quantifier      : (FOR_ALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
 claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?);
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
 confidenceDecl  : CONFIDENCE sum;
@@ -73,16 +73,16 @@ plotDecl        : PLOT word OVER factorName (BY factorNames)?;
 
 // ---- designs
 designDecl      : DESIGN word? designBody;
-designBody      : LBRACE designItem* RBRACE;
+designBody      : LEFT_BRACE designItem* RIGHT_BRACE;
 designItem      : word (kindBody | settingValue);
-kindBody        : LBRACE setting* RBRACE;
+kindBody        : LEFT_BRACE setting* RIGHT_BRACE;
 setting         : word settingValue;
 settingValue    : condition (UNTIL condition | looksClause)?;
 looksClause     : LOOKS AT sum (COMMA sum)*;
 
 // ---- presets
 presetDecl      : PRESET word presetBody;
-presetBody      : LBRACE presetItem* RBRACE;
+presetBody      : LEFT_BRACE presetItem* RIGHT_BRACE;
 presetItem      : onlyClause | criteriaClause | criterionDecl | presetDesign | assignment;
 onlyClause      : ONLY factorName IN value;
 criteriaClause  : (KEEP | REMOVE) CRITERION (words | WITH CONFIDENCE | STAR);
@@ -91,16 +91,16 @@ assignment      : word (DOT anyWord)* ASSIGN value;
 assigned        : (DESIGN | factorName) (DOT anyWord)* ASSIGN value;
 
 // ---- types
-type            : name ((SLASH name)+ | LPAREN refinedType RPAREN)? | tupleType | recordType;
-tupleType       : LPAREN refinedType (COMMA refinedType?)* RPAREN;
-recordType      : LBRACE recordField (COMMA recordField?)* RBRACE;
+type            : name ((SLASH name)+ | LEFT_PAREN refinedType RIGHT_PAREN)? | tupleType | recordType;
+tupleType       : LEFT_PAREN refinedType (COMMA refinedType?)* RIGHT_PAREN;
+recordType      : LEFT_BRACE recordField (COMMA recordField?)* RIGHT_BRACE;
 recordField     : word COLON refinedType;
 refinedType     : type (IN refinement)?;
 refinement      : set | sum (RANGE sum? (BY STAR? unary)?)?;
 
 // ---- expressions, from the loosest; a set's members or a record's fields stand in braces
 value           : set | condition;
-set             : LBRACE argument (COMMA argument?)* RBRACE;
+set             : LEFT_BRACE argument (COMMA argument?)* RIGHT_BRACE;
 condition       : conjunction (OR conjunction)*;
 conjunction     : negation (AND negation)*;
 negation        : NOT* comparison;
@@ -115,17 +115,17 @@ coalescing      : unary (COALESCE unary)*;
 unary           : MINUS* postfix;
 postfix         : primary selectors*;
 primary         : number | text | TRUE | FALSE | name arguments? | group | list;
-group           : LPAREN value (COMMA value?)* RPAREN;
-list            : LBRACK (value (COMMA value?)*)? RBRACK;
-arguments       : LPAREN (argument (COMMA argument?)*)? RPAREN;
-selectors       : LBRACK argument (COMMA argument?)* RBRACK;
+group           : LEFT_PAREN value (COMMA value?)* RIGHT_PAREN;
+list            : LEFT_BRACKET (value (COMMA value?)*)? RIGHT_BRACKET;
+arguments       : LEFT_PAREN (argument (COMMA argument?)*)? RIGHT_PAREN;
+selectors       : LEFT_BRACKET argument (COMMA argument?)* RIGHT_BRACKET;
 argument        : value (ASSIGN value)?;
 
 // ---- names and literals
 number          : NUMBER;
 text            : STRING;
 name            : (word | SYSTEM) (DOT anyWord)*;
-factorName      : word | LPAREN words RPAREN;
+factorName      : word | LEFT_PAREN words RIGHT_PAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE
@@ -133,4 +133,4 @@ word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | T
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT
-                | FORALL | EXISTS | TRUE | FALSE;
+                | FOR_ALL | EXISTS | TRUE | FALSE;

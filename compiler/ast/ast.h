@@ -118,6 +118,13 @@ struct Expr {
 
 // ---- declarations -------------------------------------------------------------------------------------------------
 
+/// What is called by a name of its own.
+struct Declaration {
+  Range range;
+  std::string doc;  // the `///` comment before it
+  Identifier name;
+};
+
 struct Import {
   Range range;
   std::variant<QualifiedName, StringLiteral> target;  // `std.image` or "path.exp"
@@ -135,11 +142,8 @@ struct EnumLevel {
   Identifier name;
   std::vector<EnumField> fields;
 };
-struct EnumDecl {
-  Range range;
-  std::string doc;
+struct EnumDecl : Declaration {
   bool ordered = false;
-  Identifier name;
   std::vector<EnumLevel> levels;
 };
 
@@ -157,18 +161,12 @@ struct TypeExpr {
 };
 
 /// `let warm = 30`; also `unit row`, whose value may be null, and `unit krow = 1000row`.
-struct LetDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct LetDecl : Declaration {
   ExprPtr value;
 };
 
 /// `param batch : Images in 1.. = 64 when loader == dali`
-struct ParamDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct ParamDecl : Declaration {
   TypeExpr type;
   ExprPtr default_value;  // null: the study must give it
   ExprPtr when;           // may be null
@@ -177,11 +175,8 @@ struct ParamDecl {
 
 /// In a workload or a file: `metric step_time : Time lower timed`; `metric profiler.*` stands for all of a module. In a
 /// study (derived): `metric share = a / b`.
-struct MetricDecl {
-  Range range;
-  std::string doc;
-  Identifier name;  // of the module, with `all`
-  bool all = false;
+struct MetricDecl : Declaration {
+  bool all = false;  // the name is a module's
   std::optional<TypeExpr> type;
   std::optional<Identifier> direction;  // lower, higher
   std::optional<Identifier> kind;       // timed, quality, profile
@@ -232,10 +227,7 @@ struct Command {
   ExprPtr timeout;  // may be null
 };
 
-struct WorkloadDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct WorkloadDecl : Declaration {
   std::optional<Command> command;
   std::vector<Text> inputs;  // of a command: files and patterns that it reads
   std::vector<Text> copied;  // of these the ones that each trial has copies of
@@ -265,10 +257,7 @@ struct WorkloadUse {
 /// `factor precision in { fp64, fp32 } baseline fp64 when …`. In `factor (loader, layout) in { (dali, nhwc), … }` the
 /// name is "(loader, layout)", written so wherever a factor is named: a reader that sees a name in parentheses in a
 /// place of a factor (quantifier, over, by, only, selector) makes one identifier of it, with single blanks.
-struct FactorDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct FactorDecl : Declaration {
   std::vector<Identifier> parts;  // of a lockstep factor; empty for a simple one
   ExprPtr levels;
   ExprPtr baseline;  // may be null
@@ -281,10 +270,7 @@ struct MeasureDecl {
 };
 
 /// `compare gain = speedup(step_time) over precision against fp32 allow W0406`
-struct CompareDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct CompareDecl : Declaration {
   CallExpr call;
   Range call_range;
   Identifier over;
@@ -293,10 +279,7 @@ struct CompareDecl {
 };
 
 /// `control twice = [method = lora, rank = 8]`: a second label on one point.
-struct ControlDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct ControlDecl : Declaration {
   std::vector<CallArgument> selectors;  // each has a name
 };
 
@@ -312,10 +295,7 @@ struct Quantifier {
 /// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound, a band (`within
 /// 0.6x..0.7x give 10%`), or what a reference publishes (`gain like tables.table2 within 5%`). `criterion oom: Q*
 /// infeasible` has no subject.
-struct CriterionDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct CriterionDecl : Declaration {
   std::vector<Quantifier> quantifiers;
   bool infeasible = false;
   Range claim_range;                  // of what follows the quantifiers, up to `with`
@@ -391,10 +371,7 @@ struct CriteriaClause {
   Which which = Which::Named;
   std::vector<Identifier> criteria;  // Named
 };
-struct PresetDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct PresetDecl : Declaration {
   std::vector<Assignment> assignments;
   std::vector<OnlyClause> only;
   std::vector<CriteriaClause> claims;
@@ -402,10 +379,7 @@ struct PresetDecl {
   std::vector<CriterionDecl> criteria;  // added while the preset is on
 };
 
-struct StudyDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct StudyDecl : Declaration {
   std::vector<WorkloadUse> workloads;
   std::vector<FactorDecl> factors;
   std::vector<LetDecl> lets;
@@ -423,19 +397,13 @@ struct StudyDecl {
 };
 
 /// `system box { gpus = 4  gpu.memory = 94GB }`
-struct SystemDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct SystemDecl : Declaration {
   std::vector<Assignment> properties;
 };
 
 /// `reference table2 from "precision.csv" { gpus  total_time = column(total_time_s) * 1s  epoch_time = total_time / 20
 /// }`
-struct ReferenceDecl {
-  Range range;
-  std::string doc;
-  Identifier name;
+struct ReferenceDecl : Declaration {
   Text path;
   std::vector<LetDecl> columns;  // parameters and metrics of the studies that use it; no value: the column so called
 };

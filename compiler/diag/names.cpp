@@ -1,6 +1,69 @@
 #include "compiler/diag/names.h"
 
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <utility>
+
 namespace expc::diag {
+
+namespace {
+
+/// Whether two neighbouring letters changing places make one of the other: `form` of `from`.
+bool isSwapped(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  const auto first = std::mismatch(left.begin(), left.end(), right.begin());
+  if (left.end() - first.first < 2) return false;
+  return first.first[0] == first.second[1] && first.first[1] == first.second[0] &&
+         std::equal(first.first + 2, left.end(), first.second + 2);
+}
+
+}  // namespace
+
+std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
+  // The distance costs the product of the lengths, and among thousands one is near by chance.
+  constexpr size_t kLongest = 64, kMost = 1000;
+  if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
+  std::string lower = llvm::StringRef(name.data(), name.size()).lower();
+  unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
+  unsigned best = limit + 1;
+  std::optional<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
+    if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
+      best = 1;
+      found = candidate;
+      continue;
+    }
+    unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
+    // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
+    if (distance >= std::min(name.size(), candidate.size())) continue;
+    if (distance < best) {
+      best = distance;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::optional<std::string> near = closest(name, candidates);
+  return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
+}
+
+std::optional<std::string> Builder::suggest(
+    source::Range range, std::string_view name, const Candidates& candidates,
+    const std::function<std::string(const std::vector<std::string>&)>& otherwise) {
+  if (!told_) return std::nullopt;
+  const std::vector<std::string> names = candidates();
+  std::optional<std::string> near = closest(name, names);
+  if (near)
+    guess(range, *near);
+  else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
+    note({}, "{}", text);
+  return near;
+}
 
 /// A name of a megabyte helps nobody.
 static std::string shortened(std::string_view name) {

@@ -40,10 +40,11 @@ constexpr Column kProperties[] = {{"property"}, {"value", " = "}};
 constexpr Column kReferences[] = {{"reference"}, {"value", " from "}};
 constexpr Column kFactors[] = {{"factor"}, {"levels", " in "}, {"active when", "  when "}};
 
-/// Turns declarations into rows.
-class Collector {
+/// Turns declarations into rows, and these into the sections of a page.
+class Writer {
  public:
-  explicit Collector(const source::SourceManager& sources) : sources_(sources) {}
+  explicit Writer(const source::SourceManager& sources, std::string prefix = "")
+      : sources_(sources), prefix_(std::move(prefix)) {}
 
   std::string text(source::Range range) const { return source::squeeze(sources_.text(range)); }
   std::string text(const ast::ExprPtr& expr) const { return expr ? text(expr->range) : ""; }
@@ -101,6 +102,21 @@ class Collector {
     return out;
   }
 
+  std::vector<Section> run(const ast::Module& module) {
+    for (const ast::WorkloadDecl& decl : module.workloads) workload(decl);
+    all("Enums", kEnums, module.enums);
+    all("Units", kUnits, module.units);
+    all("Values", kNames, module.lets);
+    all("Metrics", kMetrics, module.metrics);
+    for (const ast::SystemDecl& decl : module.systems) system(decl);
+    all("References", kReferences, module.references);
+    for (const ast::StudyDecl& decl : module.studies) {
+      begin("study", "", decl);
+      add("Factors", kFactors, decl.factors);
+    }
+    return std::move(sections_);
+  }
+
  private:
   /// What rows of one kind have besides.
   template <typename Declared>
@@ -131,46 +147,12 @@ class Collector {
     return level.name.name + (fields.empty() ? "" : "(" + llvm::join(fields, ", ") + ")");
   }
 
-  /// The type without its refinement.
-  std::string typeName(const ast::TypeExpr& type) const {
-    source::Range range = type.range;
-    if (!type.refinement) return text(range);
-    std::string_view whole = sources_.text(source::Range{range.file, range.begin, type.refinement->range.begin});
-    const size_t in = whole.rfind("in");
-    return source::squeeze(whole.substr(0, in));
-  }
-
-  const source::SourceManager& sources_;
-};
-
-/// Collects the sections of a page.
-class Writer {
- public:
-  Writer(const source::SourceManager& sources, std::string prefix) : collect_(sources), prefix_(std::move(prefix)) {}
-
-  std::vector<Section> run(const ast::Module& module) {
-    for (const ast::WorkloadDecl& decl : module.workloads) workload(decl);
-    all("Enums", kEnums, module.enums);
-    all("Units", kUnits, module.units);
-    all("Values", kNames, module.lets);
-    all("Metrics", kMetrics, module.metrics);
-    for (const ast::SystemDecl& decl : module.systems) system(decl);
-    all("References", kReferences, module.references);
-    for (const ast::StudyDecl& decl : module.studies) {
-      begin("study", "", decl);
-      add("Factors", kFactors, decl.factors);
-    }
-    return std::move(sections_);
-  }
-
- private:
-  template <typename Declared>
-  Section& begin(std::string_view kind, const std::string& prefix, const Declared& decl) {
+  Section& begin(std::string_view kind, const std::string& prefix, const ast::Declaration& decl) {
     return sections_.emplace_back(Section{kind, prefix, decl.name.name, decl.doc, 0, "", {}});
   }
   template <typename Declared>
   void add(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
-    if (!all.empty()) sections_.back().tables.push_back(collect_.table(title, columns, std::span(all)));
+    if (!all.empty()) sections_.back().tables.push_back(table(title, columns, std::span(all)));
   }
   template <typename Declared>
   void all(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
@@ -184,8 +166,7 @@ class Writer {
     section.version = decl.version.value_or(1);
     std::vector<std::string> arguments;
     if (decl.command)
-      for (const ast::CommandArgument& argument : decl.command->arguments)
-        arguments.push_back(collect_.text(argument.range));
+      for (const ast::CommandArgument& argument : decl.command->arguments) arguments.push_back(text(argument.range));
     section.command = llvm::join(arguments, " ");
     add("Parameters", kParameters, decl.params);
     add("Metrics", kMetrics, decl.metrics);
@@ -199,12 +180,21 @@ class Writer {
     add("", kProperties, decl.properties);
     size_t widest = 0;
     for (const ast::Assignment& property : decl.properties)
-      widest = std::max(widest, collect_.text(property.target.range).size());
+      widest = std::max(widest, text(property.target.range).size());
     for (Table& table : sections_.back().tables)
       for (Row& row : table.rows) row.after.insert(0, widest - row.cells[0].size(), ' ');
   }
 
-  const Collector collect_;
+  /// The type without its refinement.
+  std::string typeName(const ast::TypeExpr& type) const {
+    source::Range range = type.range;
+    if (!type.refinement) return text(range);
+    std::string_view whole = sources_.text(source::Range{range.file, range.begin, type.refinement->range.begin});
+    const size_t in = whole.rfind("in");
+    return source::squeeze(whole.substr(0, in));
+  }
+
+  const source::SourceManager& sources_;
   std::string prefix_;
   std::vector<Section> sections_;
 };
@@ -248,11 +238,11 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
 }
 
 Table tableOf(const source::SourceManager& sources, const ast::ParamDecl& param) {
-  return Collector(sources).table("", kParameters, std::span(&param, 1));
+  return Writer(sources).table("", kParameters, std::span(&param, 1));
 }
 
 Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metric) {
-  return Collector(sources).table("", kMetrics, std::span(&metric, 1));
+  return Writer(sources).table("", kMetrics, std::span(&metric, 1));
 }
 
 void keepWorkload(ModulePage& page, std::string_view name) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
+#include "compiler/explain/explain.h"
 #include "compiler/source/source.h"
 
 namespace expc::doc {
@@ -61,5 +62,11 @@ Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metri
 
 /// Leaves one of the page's workloads and the enums that its parameters use.
 void keepWorkload(ModulePage& page, std::string_view name);
+
+/// For a terminal: each thing as it is declared, its comment wrapped below it.
+std::string renderText(const ModulePage& page, const explain::TextStyle& style);
+
+/// For docs/stdlib: parameters and metrics in tables.
+std::string renderMarkdown(const ModulePage& page);
 
 }  // namespace expc::doc

@@ -14,10 +14,9 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/engine/glob.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
@@ -174,9 +173,9 @@ class Bench {
       const std::string path = std::filesystem::path(word).lexically_normal();
       const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
       if (outside || (linked && std::regex_match(path, script))) continue;
-      auto files = engine::filesMatching(std::filesystem::current_path(), path, options_.results);
+      const auto files =
+          llvm::expectedToOptional(engine::filesMatching(std::filesystem::current_path(), path, options_.results));
       if (files && !files->empty()) inputs.insert(literal(path));
-      if (!files) llvm::consumeError(files.takeError());
     }
   }
 
@@ -200,9 +199,8 @@ int bench(const BenchOptions& options, const Console& console) {
     const auto text = loaded ? format::format(compilation.sources, *loaded, compilation.emitter) : std::nullopt;
     if (!text) return showDiagnostics(compilation, console), kError;
     run_options.study.file = file;
-    auto there = files::read(file, files::kMostByHand);
+    const auto there = llvm::expectedToOptional(files::read(file, files::kMostByHand));
     const bool same = there && (*there)->getBuffer() == *text;
-    if (!there) llvm::consumeError(there.takeError());
     if (!same && files::isThere(file)) continue;
     if (!same)
       if (auto error = files::write(file, *text)) return console.error(std::move(error));

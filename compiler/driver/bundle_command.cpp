@@ -13,7 +13,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/subcommand.h"
 #include "compiler/driver/verdicts.h"
 #include "compiler/driver/version.h"
 #include "compiler/language/words.h"
@@ -170,9 +169,8 @@ class Making {
     const store::Results results = store->load(plan_);
     const analysis::Judgement judgement = analysis::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = plan::parseJson(session.environment_json);
+      auto environment = llvm::expectedToOptional(plan::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
-      if (!environment) llvm::consumeError(environment.takeError());
       for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);

@@ -1,18 +1,137 @@
+#include <fmt/format.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <map>
+#include <memory>
+#include <set>
+
+#include "compiler/diag/columns.h"
+#include "compiler/diag/fixes.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
-#include "compiler/driver/fix.h"
 #include "compiler/driver/version.h"
 #include "compiler/explain/sarif.h"
+#include "compiler/format/format.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 
 namespace {
+
+// A mend may uncover the next mistake (names are looked up only in a file that parses); more rounds than this would
+// mean that mends undo each other.
+constexpr int kMaxRounds = 10;
+
+/// The file system with changes that are not written yet, so that they can be checked, shown and then written at once.
+class Overlay {
+ public:
+  struct Text {
+    std::string before, now;
+  };
+
+  /// Must not outlive this.
+  load::FileSystem files() {
+    return {[this](const std::string& path) -> llvm::Expected<std::string> {
+      if (const auto at = texts_.find(path); at != texts_.end()) return at->second.now;
+      llvm::Expected<std::string> text = load::FileSystem::real().read(path);
+      if (text) texts_[path] = {*text, *text};
+      return text;
+    }};
+  }
+
+  /// Whether `text` is what stands at `path`. What came from elsewhere, such as the command line, is no file.
+  bool holds(const std::string& path, std::string_view text) const {
+    const auto at = texts_.find(path);
+    return at != texts_.end() && at->second.now == text;
+  }
+
+  void change(const std::string& path, std::string text) { texts_[path].now = std::move(text); }
+
+  /// What differs from the disk, by path.
+  std::map<std::string, Text> changes() const {
+    std::map<std::string, Text> out = texts_;
+    std::erase_if(out, [](const auto& entry) { return entry.second.before == entry.second.now; });
+    return out;
+  }
+
+  /// Nothing is written if a file cannot be, or is no longer what was read.
+  llvm::Error write() const {
+    std::map<std::string, std::string> texts;
+    for (const auto& [path, text] : changes()) {
+      llvm::Expected<std::string> now = load::FileSystem::real().read(path);
+      if (!now) return now.takeError();
+      if (*now != text.before)
+        return llvm::createStringError(
+            fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
+      texts[path] = text.now;
+    }
+    return replaceFiles(texts);
+  }
+
+ private:
+  std::map<std::string, Text> texts_;  // that were read
+};
+
+/// "study.exp:3:10: replaced `&&` by `and` (E0102)"
+std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
+  const std::string before = diag::printable(sources.text(edit.range)), after = diag::printable(edit.replacement);
+  const std::string what = before.empty()  ? fmt::format("inserted `{}`", after)
+                           : after.empty() ? fmt::format("removed `{}`", before)
+                                           : fmt::format("replaced `{}` by `{}`", before, after);
+  return fmt::format("{}: {} ({} {})", diag::place(sources, edit.range), what, diag::code(kind), diag::slug(kind));
+}
+
+/// Changes what can be changed at once; says in `said` what that was. False when there was nothing.
+bool round(const Compilation& compilation, Overlay& overlay, std::vector<std::string>& said) {
+  const source::SourceManager& sources = compilation.sources;
+  const std::vector<diag::Diagnostic>& diagnostics = compilation.diagnostics.diagnostics;
+  const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
+    return overlay.holds(std::string(sources.name(file)), sources.text(file));
+  });
+  if (set.edits.empty()) return false;
+  std::set<uint32_t> files;
+  for (const diag::FixIt& edit : set.edits) files.insert(edit.range.file.index);
+  for (const uint32_t index : files) {
+    const source::FileId file{index};
+    overlay.change(std::string(sources.name(file)), diag::applyFixes(sources.text(file), file, set.edits));
+  }
+  for (const size_t index : set.mended)
+    for (const diag::FixIt& edit : diagnostics[index].fixes)
+      said.push_back(describe(sources, edit, diagnostics[index].kind));
+  return true;
+}
+
+/// Carries out the certain fixes of the study's diagnostics, round by round until none is left: in the study's file and
+/// the files that it imports, or with `diff` only shown on standard output. `left` is then the last check. Returns
+/// false after saying why nothing could be written.
+bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
+  Overlay overlay;
+  std::vector<std::string> said;
+  for (int count = 0;; ++count) {
+    left = std::make_unique<Compilation>();
+    verify(options, overlay.files(), console, *left);
+    if (left->sources.size() == 0) return false;  // the study could not be read, as was said
+    if (count == kMaxRounds || !round(*left, overlay, said)) break;
+  }
+  const std::map<std::string, Overlay::Text> changes = overlay.changes();
+  if (diff) {
+    std::string text;
+    for (const auto& [path, change] : changes) text += format::unifiedDiff(path, change.before, change.now);
+    return text.empty() || console.printRaw(text);
+  }
+  if (llvm::Error error = overlay.write()) {
+    console.error(std::move(error));
+    return false;
+  }
+  for (const std::string& line : said) console.message(line);
+  console.message(said.empty() ? std::string("nothing to fix")
+                               : fmt::format("{} in {}", report::counted(said.size(), "change"),
+                                             report::counted(changes.size(), "file")));
+  return true;
+}
 
 llvm::json::Value document(const Compilation& compilation, CheckFormat format) {
   if (format == CheckFormat::Sarif)

@@ -43,23 +43,6 @@ struct CheckOptions {
   bool diff = false;  // with fix: show, do not write
 };
 
-struct ExplainOptions {
-  std::optional<std::string> code;  // "E0203", "e0203" or "unknown-unit"; nothing lists all kinds
-  bool list = false;
-};
-
-struct DocOptions {
-  std::optional<std::string> module;    // "std.image", "image" or a file; nothing lists the built-in ones
-  std::optional<std::string> workload;  // only this one
-  bool markdown = false;
-};
-
-struct NewOptions {
-  std::string name = "starter";  // of the study and, with .exp, of the file; may stand in a folder
-  std::string workload = "image.mobilenet_v2";
-  bool force = false;  // replace a file that is there
-};
-
 enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions : MeasuredOptions {
   PlanFormat format = PlanFormat::Text;
@@ -160,38 +143,10 @@ struct FmtOptions {
   bool diff = false;
 };
 
-struct MakeOptions {
-  std::string kind = "shapes";
-  std::string size = "300px";
-  int64_t count = 0;
-  int64_t classes = 10;
-  bool png = false;
-  uint64_t seed = 1;
-  std::string to;
-  bool force = false;
-};
-
-struct PackOptions {
-  std::string source, to;
-  std::string size;  // "": as they are
-  bool skip_corrupt = false;
-  bool force = false;
-};
-
-struct DataOptions {
-  std::string path;
-  bool json = false;
-};
-
 struct PrepareOptions {
   std::string what;  // "reference"
   std::string from = ".";
   std::string to = "data";
-};
-
-struct StoreOptions {
-  std::string results = "results";
-  std::string other;  // of merge: another results folder; of export: the file to write
 };
 
 struct BundleOptions : MeasuredOptions {  // of a study's file, or of a bundle
@@ -200,15 +155,8 @@ struct BundleOptions : MeasuredOptions {  // of a study's file, or of a bundle
   bool anonymous = false;
 };
 
-struct LspOptions {
-  bool stdio = false;  // changes nothing
-};
-
-/// Each returns the process's exit code (exit_codes.h).
+/// Each returns the process's exit code.
 int check(const CheckOptions& options, const Console& console);
-int explain(const ExplainOptions& options, const Console& console);
-int doc(const DocOptions& options, const Console& console);
-int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int bench(const BenchOptions& options, const Console& console);
@@ -226,17 +174,8 @@ int exportResults(const ExportOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
-int lsp(const LspOptions& options, const Console& console);
-int makeData(const MakeOptions& options, const Console& console);
 int prepareData(const PrepareOptions& options, const Console& console);
-int packData(const PackOptions& options, const Console& console);
-int dataInfo(const DataOptions& options, const Console& console);
-int verifyData(const DataOptions& options, const Console& console);
 int extract(const MeasuredOptions& options, const Console& console);
 int bundle(const BundleOptions& options, const Console& console);
-int verifyStore(const StoreOptions& options, const Console& console);
-int compactStore(const StoreOptions& options, const Console& console);
-int mergeStore(const StoreOptions& options, const Console& console);
-int exportStore(const StoreOptions& options, const Console& console);
 
 }  // namespace expc::driver

@@ -1,15 +1,17 @@
 #include "compiler/driver/compilation.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
@@ -139,6 +141,20 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
+llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
+  std::map<std::string, llvm::SmallString<256>> targets;  // by name; a link's is what it leads to
+  for (const auto& [name, text] : texts) {
+    llvm::SmallString<256>& target = targets[name];
+    std::error_code code = llvm::sys::fs::real_path(name, target);
+    if (!code) code = llvm::sys::fs::access(target, llvm::sys::fs::AccessMode::Write);
+    if (code) return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  }
+  for (const auto& [name, text] : texts)
+    if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
+      return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  return llvm::Error::success();
+}
+
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console) {
   std::vector<ChosenPlan> plans;
@@ -166,8 +182,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console)
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
-  auto buffer = files::read(options.file);
-  if (!buffer) llvm::consumeError(buffer.takeError());  // it is said where it is read as a study
+  const auto buffer = llvm::expectedToOptional(files::read(options.file));  // why not is said where it is read as a study
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
     if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};

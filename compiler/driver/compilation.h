@@ -1,5 +1,8 @@
 #pragma once
 
+#include <llvm/Support/Error.h>
+
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,6 +47,11 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
 /// Diagnostics by position, each once: as text on standard error, with a closing count. False where there was an error.
 bool showDiagnostics(Compilation& compilation, const Console& console);
 
+/// Gives files that exist new texts, by name: each whole or not at all, and none if one is not to be written. A file's
+/// mode stays, and a link goes on to point at it; a read-only file is refused, even where its folder would allow it.
+/// Errors begin with "cannot write" and the file's name.
+llvm::Error replaceFiles(const std::map<std::string, std::string>& texts);
+
 /// A plan, and the ids of the points that a condition chooses, where there is one.
 struct ChosenPlan {
   plan::Plan plan;
@@ -51,14 +59,8 @@ struct ChosenPlan {
 };
 
 /// Plans, or the exit code of a command that ends because there are none.
-struct LoadedPlans {
-  std::optional<std::vector<ChosenPlan>> plans;
+struct LoadedPlans : std::optional<std::vector<ChosenPlan>> {
   int code = 0;
-
-  explicit operator bool() const { return plans.has_value(); }
-  std::vector<ChosenPlan>& operator*() { return *plans; }
-  const std::vector<ChosenPlan>& operator*() const { return *plans; }
-  const std::vector<ChosenPlan>* operator->() const { return &*plans; }
 };
 
 /// The plans of the studies that `options` selects, for a system; nothing after showing what is wrong.

@@ -11,17 +11,102 @@
 #include <array>
 #include <optional>
 
+#include "compiler/driver/compilation.h"
 #include "compiler/driver/completion/scripts.h"
-#include "compiler/driver/exit_codes.h"
-#include "compiler/driver/study_words.h"
 #include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
+#include "compiler/parse/parse.h"
 #include "runtime/plan/printable.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {
 
 namespace {
+
+/// The names of a study file that stand on command lines.
+struct StudyWords {
+  struct Setting {
+    std::string name, meaning;
+    std::vector<std::string> values;  // levels of a factor or an enum, as they are written
+  };
+  std::vector<std::string> studies, presets;
+  std::vector<std::string> systems;  // that the file declares
+  std::vector<Setting> settings;     // what -D can set: factors, parameters, settings of the design
+};
+
+void addOnce(std::vector<std::string>& to, const std::string& name) {
+  if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+}
+
+StudyWords::Setting& setting(StudyWords& words, const std::string& name, const char* meaning) {
+  for (StudyWords::Setting& entry : words.settings)
+    if (entry.name == name) return entry;
+  words.settings.push_back({name, meaning, {}});
+  return words.settings.back();
+}
+
+void addStudy(StudyWords& words, const check::Study& study) {
+  for (const check::Change& preset : study.presets) addOnce(words.presets, preset.name);
+  for (const check::Factor& factor : study.factors) {
+    StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
+    for (const check::Level& level : factor.levels) addOnce(entry.values, level.label);
+  }
+  if (study.workload)
+    for (const check::Parameter& parameter : study.workload->parameters) setting(words, parameter.name, "an argument");
+  if (study.design) {
+    for (const auto& [kind, block] : study.design->kinds)
+      for (const auto& [name, value] : block.settings)
+        setting(words, "design." + std::string(plan::toString(kind)) + "." + name, "a setting of the design");
+    for (const auto& [name, value] : study.design->settings)
+      setting(words, "design." + name, "a setting of the design");
+  }
+}
+
+/// A built-in module or a file, as far as it can be read.
+std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManager& sources) {
+  const std::string bare = name.starts_with("std.") ? name.substr(4) : name;
+  diag::Collector unheard;
+  diag::Emitter emitter(unheard);
+  std::optional<source::FileId> file;
+  if (const std::optional<std::string_view> text = stdlib::module(bare)) {
+    file = sources.add(name, std::string(*text));
+  } else if (auto read = llvm::expectedToOptional(load::FileSystem::real().read(name))) {
+    file = parse::load(sources, name, std::move(*read), emitter);
+  }
+  if (!file) return std::nullopt;
+  return parse::parse(sources, *file, emitter);
+}
+
+/// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
+StudyWords studyWords(const std::string& path, const std::string& study) {
+  StudyWords words;
+  Compilation compilation;
+  const load::FileSystem files = load::FileSystem::real();
+  auto text = llvm::expectedToOptional(files.read(path));  // without it nothing is known; the command itself will say why
+  if (text) compile(path, std::move(*text), files, compilation);
+  if (!compilation.program) return words;
+  const check::Program& program = *compilation.program;
+  // Names come from what is written: a study with a mistake inside is still meant.
+  for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
+    words.studies.push_back(declared.name.name);
+    if (study.empty() || study == declared.name.name)
+      for (const ast::PresetDecl& preset : declared.presets) addOnce(words.presets, preset.name.name);
+  }
+  for (const ast::PresetDecl& preset : program.modules.root().ast.presets) addOnce(words.presets, preset.name.name);
+  for (const ast::SystemDecl& system : program.modules.root().ast.systems) addOnce(words.systems, system.name.name);
+  for (const std::unique_ptr<check::Study>& entry : program.studies)
+    if (study.empty() || study == entry->name) addStudy(words, *entry);
+  return words;
+}
+
+/// The workloads of a built-in module ("std.image") or a file.
+std::vector<std::string> workloadWords(const std::string& module) {
+  source::SourceManager sources;
+  std::vector<std::string> out;
+  if (const std::optional<ast::Module> found = moduleOf(module, sources))
+    for (const ast::WorkloadDecl& workload : found->workloads) out.push_back(workload.name.name);
+  return out;
+}
 
 /// The option called `name` ("--preset", "-D") of the command or of the program.
 CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& name) {

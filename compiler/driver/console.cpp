@@ -14,7 +14,6 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/driver/exit_codes.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::driver {

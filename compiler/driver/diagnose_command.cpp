@@ -8,8 +8,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/diagnosis.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/verdicts.h"
 #include "compiler/language/words.h"
 #include "runtime/plan/find.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/systems.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json.h"

@@ -3,7 +3,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/export/csv.h"

@@ -8,11 +8,8 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
-#include "compiler/driver/fix.h"
-#include "compiler/format/diff.h"
 #include "compiler/format/format.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/printable.h"
 #include "runtime/report/layout.h"

@@ -15,7 +15,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/cluster/site.h"
@@ -193,10 +192,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   const JobRecord job = cluster::ownProcess(options.study.file);
   const int log = files::openLog(folder + "/" + job.name + ".log");
   const int nothing = ::open("/dev/null", O_RDONLY);
-  if (auto failed = cluster::writeJob(folder, job); failed || log < 0) {
-    llvm::consumeError(std::move(failed));
-    _exit(kError);
-  }
+  if (llvm::errorToBool(cluster::writeJob(folder, job)) || log < 0) _exit(kError);
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);

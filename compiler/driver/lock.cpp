@@ -103,12 +103,8 @@ llvm::json::Object inputsOf(const plan::Plan& head) {
   for (unsigned i = 0; i < head.workloads.size(); ++i) {
     const plan::Workload& workload = head.workloads[i];
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
-    auto digest = engine::digestInputs(head, i, noTick);
-    if (digest)
-      inputs[workload.name] = *digest;
-    else
-      inputs[workload.name] = nullptr;
-    llvm::consumeError(digest.takeError());
+    const auto digest = llvm::expectedToOptional(engine::digestInputs(head, i, noTick));
+    inputs[workload.name] = digest ? llvm::json::Value(*digest) : llvm::json::Value(nullptr);
   }
   return inputs;
 }
@@ -120,8 +116,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
     plan::Plan one;
     one.root = head.root;
     one.data_paths = {path};
-    if (llvm::Error missing = engine::checkDataExists(one)) {
-      llvm::consumeError(std::move(missing));
+    if (llvm::errorToBool(engine::checkDataExists(one))) {
       data[path] = nullptr;
       continue;
     }

@@ -16,10 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/completion.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
 #include "runtime/base/process.h"
@@ -33,11 +32,9 @@ using namespace expc::driver;
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   addOption(command, "file", "FILE", options.file, file_help)->required();
   addOption(command, "--study", "NAME", options.study, "Which study, where the file holds several (all, if not given)");
-  addOption(command, "--preset", "NAME", options.presets, "Apply a preset of the study; repeat for several, in order")
-      ->allow_extra_args(false);
+  addOption(command, "--preset", "NAME", options.presets, "Apply a preset of the study; repeat for several, in order");
   addOption(command, "-D", "NAME=VALUE", options.overrides,
-            "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
-      ->allow_extra_args(false);
+            "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)");
 }
 
 void addJobs(CLI::App& command, StudyOptions& options) {
@@ -99,12 +96,9 @@ void addReport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(command, options);
+  using enum ReportFormat;
   addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"text", ReportFormat::Text},
-                           {"json", ReportFormat::Json},
-                           {"svg", ReportFormat::Svg},
-                           {"png", ReportFormat::Png},
-                           {"pdf", ReportFormat::Pdf}},
+                          {{"text", Text}, {"json", Json}, {"svg", Svg}, {"png", Png}, {"pdf", Pdf}},
                           "How to print (default text), or one chart of the page as a picture");
   command.add_flag("--all", options.all,
                    "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
@@ -119,21 +113,19 @@ void addReport(CLI::App& app, Asked& asked) {
 void addBundle(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "bundle",
-      "Put a study with all that it rests on into one archive; of such an archive: verify it, and take it out", bundle);
-  command.footer("Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
+      "Put a study with all that it rests on into one archive; of such an archive: verify it, and take it out", bundle,
+      "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
   addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
             "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
   command.add_flag("--anonymous", options.anonymous,
                    "Leave out hosts, users, home folders and the numbers of cards, as for a review");
-  addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several")
-      ->allow_extra_args(false);
+  addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several");
 }
 
 void addCheck(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "check", "Report every mistake in a study that can be known before a run", check);
-  command.footer(kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "check", "Report every mistake in a study that can be known before a run", check, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, the machine is not looked at");
   addChoice<CheckFormat>(command, "--format", "FORMAT", options.format,
@@ -146,8 +138,8 @@ void addCheck(CLI::App& app, Asked& asked) {
 
 void addPlan(CLI::App& app, Asked& asked) {
   auto [command, options] =
-      addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan);
-  command.footer(kPlainExitCodes);
+      addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan,
+                 kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addJobs(command, options.study);
   addChoice<PlanFormat>(
@@ -301,8 +293,7 @@ void addBench(CLI::App& app, Asked& asked) {
             "Commands as for a shell, each quoted: 'gzip -6 f' 'zstd -3 f'")
       ->required();
   addOption(command, "-P", "NAME=VALUE,...", options.parameters,
-            "Measure at each value of what stands as {NAME} in commands; repeatable")
-      ->allow_extra_args(false);
+            "Measure at each value of what stands as {NAME} in commands; repeatable");
   addOption(command, "-w,--warmup", "N", options.warmup, "Starts that do not count before each one that does");
   addOption(command, "-r,--runs", "N", options.runs, "Runs of each command (default: 10, and 10 more while it is open)")
       ->check(CLI::Range(1, 10000));
@@ -317,16 +308,14 @@ void addBench(CLI::App& app, Asked& asked) {
 }
 
 void addExport(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries", exportResults);
-  command.footer(kPlainExitCodes);
+  auto [command, options] =
+      addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
+                 exportResults, kPlainExitCodes);
   addMeasured(command, options, true);
-  addChoice<ExportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"csv", ExportFormat::Csv},
-                           {"parquet", ExportFormat::Parquet},
-                           {"json", ExportFormat::Json},
-                           {"junit", ExportFormat::Junit},
-                           {"markdown", ExportFormat::Markdown}},
+  using enum ExportFormat;
+  addChoice<ExportFormat>(
+      command, "--format", "FORMAT", options.format,
+      {{"csv", Csv}, {"parquet", Parquet}, {"json", Json}, {"junit", Junit}, {"markdown", Markdown}},
                           "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
                           "summary for a pull request");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
@@ -367,10 +356,9 @@ void addCompare(CLI::App& app, Asked& asked) {
 }
 
 void addExtract(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "extract",
-                 "Read metrics again out of what commands wrote, where the study reads them otherwise", extract);
-  command.footer(kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "extract", "Read metrics again out of what commands wrote, where the study reads them otherwise",
+      extract, kPlainExitCodes);
   addMeasured(command, options, false);
 }
 
@@ -400,21 +388,18 @@ void addRehearse(CLI::App& app, Asked& asked) {
 }
 
 void addDiagnose(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "diagnose",
-                 "Simulate the study many times: how often would each criterion pass, fail, stay open", diagnose);
-  command.footer(kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "diagnose", "Simulate the study many times: how often would each criterion pass, fail, stay open",
+      diagnose, kPlainExitCodes);
   addStudyOptions(command, options.study, kStudyOrPlan);
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addJson(command, options.json);
   addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
-            "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%")
-      ->allow_extra_args(false);
+            "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%");
   addOption(command, "--effect", "CRITERION=VALUE", options.effects,
-            "What is true of each cell of a criterion; default: as measured, else as published")
-      ->allow_extra_args(false);
+            "What is true of each cell of a criterion; default: as measured, else as published");
   addOption(command, "--lost", "SHARE", options.lost,
             "Share of trials that fail for good; default: as stored trials did");
   addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
@@ -424,9 +409,9 @@ void addDiagnose(CLI::App& app, Asked& asked) {
 }
 
 void addDoctor(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor);
-  command.footer("Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
+  auto [command, options] =
+      addCommand(app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor,
+                 "Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addJson(command, options.json);

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"

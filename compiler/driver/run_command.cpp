@@ -5,8 +5,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/diagnosis.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lock.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"

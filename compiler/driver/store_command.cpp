@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/compilation.h"
 #include "compiler/driver/subcommand.h"
+#include "compiler/driver/systems.h"
+#include "compiler/driver/verdicts.h"
+#include "runtime/engine/extract.h"
 #include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
 
@@ -10,11 +13,14 @@ namespace expc::driver {
 
 namespace {
 
+struct StoreOptions {
+  std::string results = "results";
+  std::string other;  // of merge: another results folder; of export: the file to write
+};
+
 void tell(const std::vector<std::string>& messages, const Console& console) {
   for (const std::string& message : messages) console.message(message);
 }
-
-}  // namespace
 
 int verifyStore(const StoreOptions& options, const Console& console) {
   auto found = store::verify(options.results);
@@ -57,14 +63,15 @@ int exportStore(const StoreOptions& options, const Console& console) {
   return console.finish(fmt::format("{}\n", options.other));
 }
 
+}  // namespace
+
 void addStoreTools(CLI::App& app, Asked& asked) {
   CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
-    auto [command, options] = addCommand(store, asked, name, help, run);
-    command.footer(kPlainExitCodes);
+    auto [command, options] = addCommand(store, asked, name, help, run, kPlainExitCodes);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
   };
@@ -74,6 +81,37 @@ void addStoreTools(CLI::App& app, Asked& asked) {
       "Another results folder", "DIR");
   add("export", "Write what the store holds now as one SQLite file, beside a live run too", exportStore, "file",
       "The file to write; it must not be there", "FILE");
+}
+
+// ---- expc extract
+
+namespace {
+
+std::string trials(unsigned number) { return report::counted(number, "trial"); }
+
+int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
+  auto resources = resourcesOf(options.machine, "");
+  if (!resources) return console.error(resources.takeError());
+  auto outcome = engine::extract(plan, options.results, resources->command_worker);
+  if (!outcome) return console.error(outcome.takeError());
+  for (const std::string& message : outcome->messages) console.message(message);
+  for (const auto& [why, number] : outcome->refused)
+    console.message(fmt::format("{} could not be read again: {}", trials(number), why));
+  std::string text =
+      fmt::format("study {}: {} read again, {} as before", plan.study, trials(outcome->read), outcome->as_before);
+  if (outcome->not_kept > 0) text += fmt::format("; the output of {} is not kept", trials(outcome->not_kept));
+  if (!console.print(text + "\n")) return kError;
+  return outcome->refused.empty() && outcome->not_kept == 0 ? kSuccess : kSomeUndecided;
+}
+
+}  // namespace
+
+int extract(const MeasuredOptions& options, const Console& console) {
+  const auto plans = loadMeasured(options, console);
+  if (!plans) return plans.code;
+  int code = kSuccess;
+  for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));
+  return code;
 }
 
 }  // namespace expc::driver

@@ -16,21 +16,27 @@ namespace expc::driver {
 /// What the command line asks for: set by the subcommand on it, and called when all of it is read.
 using Asked = std::function<int(const Console&)>;
 
-/// Adds a subcommand that calls `run` with its options, which what is added to it fills.
+/// Adds a subcommand that calls `run` with its options, which what is added to it fills. `footer` ends its help, else
+/// what ends that of `parent`.
 template <typename Options>
 std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const char* name, const char* help,
-                                          int (*run)(const Options&, const Console&)) {
+                                          int (*run)(const Options&, const Console&), const char* footer = nullptr) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = parent.add_subcommand(name, help);
   command->callback(
       [&asked, options, run] { asked = [options, run](const Console& console) { return run(*options, console); }; });
+  if (footer) command->footer(footer);
   return {*command, *options};
 }
 
-/// An option, with the word that stands for its value in the help.
+/// An option, with the word that stands for its value in the help. One that may be given several times takes one word
+/// each time.
 template <typename T>
 CLI::Option* addOption(CLI::App& command, const char* name, const char* type, T& value, const std::string& help) {
-  return command.add_option(name, value, help)->type_name(type);
+  CLI::Option* option = command.add_option(name, value, help)->type_name(type);
+  if constexpr (requires { value.emplace_back(); })
+    if (*name == '-') option->allow_extra_args(false);
+  return option;
 }
 
 /// An option that takes one of a few words. Help and errors list them in the order given, and completion finds them.

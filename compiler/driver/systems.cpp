@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"
@@ -39,17 +39,14 @@ std::string besideThis(const char* name) { return (base::programFolder() / name)
 /// The machine of the newest session in a results folder, of one on real devices if there are any; nothing where none
 /// says it.
 std::optional<check::System> measuredSystem(const std::string& folder) {
-  auto store = openStore(folder);  // whoever reads the results says what there is to say of them
-  if (!store) {
-    llvm::consumeError(store.takeError());
-    return std::nullopt;
-  }
+  // Whoever reads the results says what there is to say of them.
+  const auto store = llvm::expectedToOptional(openStore(folder));
+  if (!store) return std::nullopt;
   std::vector<const store::Session*> sessions;
   for (const auto& [id, session] : store->contents().sessions()) sessions.push_back(&session);
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
-    auto environment = plan::parseJson(session->environment_json);
-    if (!environment) llvm::consumeError(environment.takeError());
+    const auto environment = llvm::expectedToOptional(plan::parseJson(session->environment_json));
     const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
     if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)
       return check::systemFromJson("local", *system);
@@ -66,11 +63,9 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
   if (!slots) return slots.takeError();
   check::System system = check::System::unknown("local");
-  auto allocation = allocationOf(options);
-  if (allocation)
-    system.set("nodes", count(nodesOf(options, *allocation)));
-  else
-    llvm::consumeError(allocation.takeError());  // a run says so; until then nobody knows how many
+  // Of one that cannot be read a run says so; until then nobody knows how many.
+  const auto allocation = llvm::expectedToOptional(allocationOf(options));
+  if (allocation) system.set("nodes", count(nodesOf(options, *allocation)));
   // Of nodes that this is none of nothing else is known before they are asked.
   if (allocation && *allocation && !(*allocation)->is_here) return system;
   system.set("gpus", count(slots->size()));

@@ -1,33 +1,154 @@
+// The subcommands that help to write studies: they neither measure nor judge.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/Support/Path.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/diag/names.h"
+#include "compiler/doc/module_page.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
 #include "compiler/driver/completion.h"
+#include "compiler/driver/starters/starters.h"
 #include "compiler/driver/subcommand.h"
+#include "compiler/driver/version.h"
+#include "compiler/explain/explain.h"
+#include "compiler/lsp/server.h"
+#include "compiler/parse/parse.h"
+#include "runtime/files/files.h"
+#include "stdlib/stdlib.h"
 
 namespace expc::driver {
 
 namespace {
 
+// ---- explain
+
+struct ExplainOptions {
+  std::optional<std::string> code;  // "E0203", "e0203" or "unknown-unit"; nothing lists all kinds
+  bool list = false;
+};
+
+std::string allKinds(const explain::TextStyle& style) {
+  size_t widest = 0;
+  for (diag::Kind kind : diag::allKinds()) widest = std::max(widest, diag::slug(kind).size());
+  std::string out;
+  for (diag::Kind kind : diag::allKinds()) {
+    const std::string_view code = diag::code(kind);
+    out += fmt::format("{}  {:<{}}  {}\n", style.paint(code[0] == 'E' ? "1;31" : "1;35", code), diag::slug(kind),
+                       widest, explain::summary(kind));
+  }
+  return out;
+}
+
+int explain(const ExplainOptions& options, const Console& console) {
+  std::string text;
+  if (options.list || !options.code) {
+    text = allKinds({.colour = console.colourOut()});
+  } else {
+    const std::optional<diag::Kind> kind = explain::find(*options.code);
+    if (!kind) {
+      const std::optional<std::string> near = explain::nearest(*options.code);
+      return console.usage(fmt::format("there is no diagnostic '{}'; {}", *options.code,
+                                       near ? fmt::format("did you mean '{}'?", *near)
+                                            : std::string("'expc explain' without a code lists all of them")));
+    }
+    text = explain::renderMarkdown(explain::page(*kind), {console.textWidth(), console.colourOut()});
+  }
+  return console.finish(text);
+}
+
 void addExplain(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "explain", "Explain a diagnostic: its cause, examples, and how to mend it", explain);
-  command.footer(kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "explain", "Explain a diagnostic: its cause, examples, and how to mend it", explain, kPlainExitCodes);
   addOption(command, "code", "CODE", options.code, "A code or name, such as E0203 or unknown-unit");
   command.add_flag("--list", options.list, "List every diagnostic (also without a CODE)");
 }
 
-void addFmt(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "fmt", "Give study files the one layout; there is no style to choose", format);
-  command.footer("Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
-  addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
-      ->required();
-  command.add_flag("--check", options.check, "Write nothing, name the files that would change; exit with 1 then");
-  command.add_flag("--diff", options.diff, "Write nothing, print what would change");
+// ---- doc
+
+struct DocOptions {
+  std::optional<std::string> module;    // "std.image", "image" or a file; nothing lists the built-in ones
+  std::optional<std::string> workload;  // only this one
+  bool markdown = false;
+};
+
+/// Nothing after saying why.
+std::optional<doc::ModulePage> pageOf(const std::string& path, std::string text, const std::string& title,
+                                      const std::string& prefix, const Console& console) {
+  Compilation compilation;
+  std::optional<doc::ModulePage> page;
+  if (const auto file = parse::load(compilation.sources, path, std::move(text), compilation.emitter))
+    page = doc::modulePage(compilation.sources, parse::parse(compilation.sources, *file, compilation.emitter), title,
+                           prefix);
+  if (compilation.emitter.errors() == 0) return page;
+  showDiagnostics(compilation, console);
+  return std::nullopt;
+}
+
+std::optional<doc::ModulePage> builtIn(std::string_view name, const Console& console) {
+  return pageOf(fmt::format("<stdlib>/{}.exp", name), std::string(*stdlib::module(name)), fmt::format("std.{}", name),
+                fmt::format("{}.", name), console);
+}
+
+std::string allModules(const Console& console) {
+  size_t widest = 0;
+  for (std::string_view name : stdlib::names()) widest = std::max(widest, name.size() + 4);
+  std::string out;
+  for (std::string_view name : stdlib::names())
+    out += fmt::format("{:<{}}  {}\n", fmt::format("std.{}", name), widest, builtIn(name, console)->summary);
+  return out;
+}
+
+/// A module's page by its name, with or without "std.", else the page of a file.
+std::optional<doc::ModulePage> pageNamed(const std::string& what, const Console& console) {
+  const std::string_view bare = std::string_view(what).starts_with("std.") ? std::string_view(what).substr(4) : what;
+  if (stdlib::module(bare)) return builtIn(bare, console);
+  const bool looks_like_module =
+      what.find_first_of("/") == std::string::npos && !std::string_view(what).ends_with(".exp");
+  if (!looks_like_module) {
+    llvm::Expected<std::string> text = load::FileSystem::real().read(what);
+    if (text) return pageOf(what, std::move(*text), what, (llvm::sys::path::stem(what) + ".").str(), console);
+    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(text.takeError())));
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
+  console.error(
+      fmt::format("there is no module '{}'; {}", what,
+                  diag::didYouMean("std." + std::string(bare), names, "'expc doc' lists them, a file ends in .exp")));
+  return std::nullopt;
+}
+
+int doc(const DocOptions& options, const Console& console) {
+  std::string text;
+  if (!options.module) {
+    text = allModules(console);
+  } else {
+    std::optional<doc::ModulePage> page = pageNamed(*options.module, console);
+    if (!page) return kError;
+    if (options.workload) {
+      const std::vector<std::string>& names = page->workloads;
+      if (std::ranges::find(names, *options.workload) == names.end()) {
+        const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+        return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
+                                         diag::didYouMean(*options.workload, names, "it has " + all)));
+      }
+      doc::keepWorkload(*page, *options.workload);
+    }
+    text = options.markdown ? doc::renderMarkdown(*page)
+                            : doc::renderText(*page, {console.textWidth(), console.colourOut()});
+  }
+  return console.finish(text);
 }
 
 void addDoc(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc);
-  command.footer(kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
   addOption(command, "module", "MODULE|FILE", options.module,
             "A built-in module, such as std.image, or a file (.exp); without one, "
             "the built-in modules are listed");
@@ -36,14 +157,81 @@ void addDoc(CLI::App& app, Asked& asked) {
                   "How to print (default text)");
 }
 
+// ---- new
+
+struct NewOptions {
+  std::string name = "starter";  // of the study and, with .exp, of the file; may stand in a folder
+  std::string workload = "image.mobilenet_v2";
+  bool force = false;  // replace a file that is there
+};
+
+struct Starter {
+  std::string_view workload, text;
+};
+
+/// Of each kind of workload that a study can be begun with.
+std::vector<Starter> starters() {
+  return {{"image.mobilenet_v2", *starterText("image")},
+          {"llm.finetune", *starterText("llm")},
+          {"command", *starterText("command")}};
+}
+
+int newStudy(const NewOptions& options, const Console& console) {
+  const std::vector<Starter> all = starters();
+  const auto starter =
+      std::find_if(all.begin(), all.end(), [&](const Starter& entry) { return entry.workload == options.workload; });
+  if (starter == all.end()) {
+    std::vector<std::string> names;
+    for (const Starter& entry : all) names.emplace_back(entry.workload);
+    return console.usage(fmt::format(
+        "there is no starter for '{}'; {}", options.workload,
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
+  }
+  std::filesystem::path path = options.name;
+  if (path.extension() != ".exp") path += ".exp";
+  const std::string name = path.stem().string();
+  if (!parse::isName(name))
+    return console.usage(fmt::format(
+        "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
+  constexpr std::string_view kStudy = "\nstudy starter {";
+  std::string text(starter->text);
+  text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
+  const std::string shown = path.string();
+  if (!options.force && files::isThere(shown))
+    return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
+  if (llvm::Error error = files::write(shown, text))
+    return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
+  return console.finish(
+      fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
+}
+
 void addNew(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(app, asked, "new", "Write a commented study to start from", newStudy);
-  command.footer(kPlainExitCodes);
+  auto [command, options] =
+      addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
   addOption(command, "name", "NAME", options.name, "Its name; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
             "What it is about: image.mobilenet_v2 or llm.finetune, which need torch, or command, a program of your own")
       ->capture_default_str();
   command.add_flag("--force", options.force, "Replace a file of that name");
+}
+
+// ---- fmt, lsp
+
+void addFmt(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "fmt", "Give study files the one layout; there is no style to choose", format,
+                 "Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
+  addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
+      ->required();
+  command.add_flag("--check", options.check, "Write nothing, name the files that would change; exit with 1 then");
+  command.add_flag("--diff", options.diff, "Write nothing, print what would change");
+}
+
+int lsp(const bool&, const Console& console) {
+  if (isatty(STDIN_FILENO) == 1)
+    console.message(
+        "expc lsp speaks with an editor over standard input and output; docs/editors.md says how to set one up");
+  return expc::lsp::serve(STDIN_FILENO, STDOUT_FILENO, std::string(kVersion));
 }
 
 }  // namespace
@@ -58,14 +246,13 @@ void addTools(CLI::App& app, Asked& asked) {
 
   auto [completion, shell] =
       addCommand(app, asked, "completion", "Print a script with which a shell completes commands, options and names",
-                 printCompletionScript);
-  completion.footer(kPlainExitCodes);
+                 printCompletionScript, kPlainExitCodes);
   addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
-  auto [server, options] =
-      addCommand(app, asked, "lsp", "Serve an editor over standard input and output (docs/editors.md)", lsp);
-  server.footer("Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
-  server.add_flag("--stdio", options.stdio, "The only way to be spoken to; for clients that insist on saying so");
+  auto [server, stdio] =
+      addCommand(app, asked, "lsp", "Serve an editor over standard input and output (docs/editors.md)", lsp,
+                 "Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
+  server.add_flag("--stdio", stdio, "The only way to be spoken to; for clients that insist on saying so");
 }
 
 }  // namespace expc::driver

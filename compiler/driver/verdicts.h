@@ -9,6 +9,8 @@
 #include "compiler/driver/console.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "runtime/simulate/diagnosis.h"
+#include "runtime/store/records.h"
 #include "runtime/store/store.h"
 
 namespace expc::driver {
@@ -23,6 +25,21 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
 
 /// What rehearsals of the study saw; nothing after saying that their file cannot be read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
+
+/// What is stored for `plan`, of the newest worker that ran it; nothing where the folder holds no results. The error
+/// says why it cannot be read.
+llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
+
+/// What a diagnosis starts from and how it is printed.
+struct DiagnosisRequest {
+  std::string results;
+  bool null_cards = false, json = false;
+  simulate::Assumptions assumptions;
+  simulate::DiagnosisOptions how;
+};
+
+/// Prints what the plan's design can be expected to find; kSuccess, or kError after saying why not.
+int showDiagnosis(const plan::Plan& plan, const DiagnosisRequest& request, const Console& console);
 
 /// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
 int worse(int first, int second);

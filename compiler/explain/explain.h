@@ -21,4 +21,17 @@ std::optional<diag::Kind> find(std::string_view text);
 /// The code or slug that `text` most likely meant, if one is near.
 std::optional<std::string> nearest(std::string_view text);
 
+struct TextStyle {
+  unsigned width = 80;
+  bool colour = false;
+  /// `text` in the terminal's colour `code`, where there are colours.
+  std::string paint(std::string_view code, std::string_view text) const;
+};
+
+/// Markdown as a terminal shows it: paragraphs and list items wrapped, code blocks indented by four and never wrapped,
+/// headings without their signs. Knows what our own pages use: headings, paragraphs, `-` lists, fenced code, `code`,
+/// **strong** and [links](target), of which the text is kept. With colour, expected codes in examples (`// E0203`)
+/// stand out as a diagnostic would.
+std::string renderMarkdown(std::string_view markdown, const TextStyle& style);
+
 }  // namespace expc::explain

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "compiler/explain/explain.h"
-#include "compiler/explain/markdown.h"
 
 namespace expc::explain {
 

@@ -1,10 +1,10 @@
-#include "compiler/format/diff.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
+
+#include "compiler/format/format.h"
 
 namespace expc::format {
 

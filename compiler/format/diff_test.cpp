@@ -1,6 +1,6 @@
-#include "compiler/format/diff.h"
-
 #include <doctest/doctest.h>
+
+#include "compiler/format/format.h"
 
 using expc::format::unifiedDiff;
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 
 using namespace expc;
 

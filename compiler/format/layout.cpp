@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/format/columns.h"
 #include "compiler/format/format.h"
 #include "compiler/format/lines.h"
 #include "compiler/format/pieces.h"
-#include "compiler/format/spacing.h"
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/reporter.h"
+#include "compiler/parse/syntax_errors.h"
 
 namespace expc::format {
 

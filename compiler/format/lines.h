@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/format/pieces.h"
 #include "compiler/parse/cst.h"
 
 namespace expc::format {
@@ -30,6 +32,20 @@ struct Line {
 
   unsigned width() const;  // without the comment
 };
+
+/// A piece of a statement with which a column begins.
+struct ColumnStart {
+  uint32_t piece;
+  unsigned column;  // only cells of one column are aligned with each other
+};
+
+struct Columns {
+  parse::Token alike = parse::Token::EndOfFile;  // as in Line
+  std::vector<ColumnStart> starts;               // in order
+};
+
+/// The columns of a statement that stands on one line: `factor NAME`, `in SET`, `baseline X`.
+Columns columnsOf(const File& file, const Statement& statement);
 
 /// Widens gaps so that the columns of neighbouring lines that are alike begin in one place. A line that would pass
 /// kMaxWidth stays out.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/parse/tokens.h"
+#include "compiler/parse/cst.h"
 #include "compiler/source/source.h"
 
 namespace expc::format {
@@ -67,5 +67,11 @@ File takeApart(const source::SourceManager& sources, const parse::Tree& tree);
 
 /// The number of characters of a text in UTF-8.
 unsigned widthOf(std::string_view text);
+
+/// Blanks between two neighbours on one line: none, one, or the two that set clauses and statements apart.
+unsigned blanksBetween(const Piece& left, const Piece& right);
+
+/// A clause that is set apart with two blanks: `baseline x`, `when c`, `because "…"`, `with confidence 95%`, `from …`.
+bool beginsClause(const Piece& piece);
 
 }  // namespace expc::format

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "compiler/diag/names.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
+#include "runtime/files/files.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::load {
@@ -21,12 +21,6 @@ EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself");
 
 constexpr size_t kMaxDepth = 64;
 constexpr std::string_view kStdlib = "<stdlib>/";
-
-std::string lexical(std::string_view path) {
-  llvm::SmallString<128> result{llvm::StringRef(path)};
-  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/true);
-  return std::string(result.str());
-}
 
 std::string stem(std::string_view path) { return llvm::sys::path::stem(llvm::StringRef(path)).str(); }
 
@@ -93,7 +87,7 @@ class Loader {
 
   const Module* openFile(Module& module, const ast::Import& import, const std::string& written) {
     std::string relative = relativeTo(module.directory, written);
-    std::string key = lexical(relative);
+    std::string key = normalized(relative);
     if (std::ranges::count(active_, key) > 0) {
       emitter_.emit(import.target_range, ImportCycle, written);
       return nullptr;
@@ -143,6 +137,36 @@ class Loader {
 };
 
 }  // namespace
+
+FileSystem FileSystem::real() {
+  return {[](const std::string& path) -> llvm::Expected<std::string> {
+    auto buffer = files::read(path, files::kMostByHand);
+    if (buffer) return std::string((*buffer)->getBuffer());
+    std::error_code code;
+    std::string why;
+    llvm::handleAllErrors(buffer.takeError(), [&](const llvm::ErrorInfoBase& error) {
+      code = error.convertToErrorCode();
+      why = error.message();
+    });
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);  // whoever asks names the file
+    return llvm::createStringError(code, why);
+  }};
+}
+
+std::string relativeTo(std::string_view directory, std::string_view path) {
+  llvm::SmallString<128> result;
+  if (!llvm::sys::path::is_absolute(llvm::StringRef(path))) result = llvm::StringRef(directory);
+  llvm::sys::path::append(result, llvm::StringRef(path));
+  // `..` is kept where it leaves a folder that might be a link.
+  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/false);
+  return std::string(result.str());
+}
+
+std::string normalized(std::string_view path) {
+  llvm::SmallString<128> result{llvm::StringRef(path)};
+  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/true);
+  return std::string(result.str());
+}
 
 std::string boundName(const ast::Import& import) {
   if (import.alias) return import.alias->name;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compiler/parse/blocks.h"
+#include "compiler/parse/cst.h"
 
 namespace expc::lsp {
 namespace {

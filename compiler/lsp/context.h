@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/tokens.h"
 
 namespace expc::lsp {
 

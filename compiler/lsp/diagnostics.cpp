@@ -26,90 +26,61 @@ void reachable(const load::Module* module, std::set<const load::Module*>& seen) 
   for (const auto& [name, target] : module->imports) reachable(target, seen);
 }
 
-class Publisher {
- public:
-  Publisher(Workspace& workspace, Analysis& analysis) : workspace_(workspace), analysis_(analysis) {}
-
-  llvm::json::Array all() {
-    diag::sortByPlace(analysis_.said.diagnostics);
-    llvm::json::Array result;
-    std::set<uint32_t> files;
-    for (const diag::Diagnostic& diagnostic : analysis_.said.diagnostics) {
-      const source::FileId file = diagnostic.range.file;
-      if (!diagnostic.range.isValid() || file == analysis_.root) {
-        result.push_back(own(diagnostic));
-      } else if (diagnostic.severity == diag::Severity::Error && files.insert(file.index).second) {
-        result.push_back(imported(diagnostic));  // the first of a file
-      }
+/// The import of the root through which a file is read.
+source::Range importOf(const Query& query, source::FileId file) {
+  source::Range unresolved;
+  for (const ast::Import& import : query.analysis.program.modules.root().ast.imports) {
+    const check::Occurrence* name = query.analysis.names().at(query.analysis.root, import.target_range.begin);
+    if (!name) {
+      unresolved = import.target_range;  // refused as a whole: it has no names
+      continue;
     }
-    return result;
+    std::set<const load::Module*> files;
+    reachable(std::get<const load::Module*>(query.analysis.names().symbols()[name->symbol].declaration), files);
+    for (const load::Module* module : files)
+      if (module->ast.file == file) return import.target_range;
   }
+  return unresolved;
+}
 
- private:
-  llvm::json::Object base(const diag::Diagnostic& diagnostic, source::Range range, std::string message) {
-    if (!range.isValid()) range = {analysis_.root, 0, 0};
-    llvm::json::Object result = diagnosticJson(workspace_, analysis_, diagnostic, range, message);
-    if (const auto page = workspace_.explanation(diagnostic.kind))
-      result["codeDescription"] = llvm::json::Object{{"href", *page}};
-    if (isUnnecessary(diagnostic.kind)) result["tags"] = llvm::json::Array{kUnnecessary};
-    return result;
-  }
-
-  void relate(llvm::json::Array& related, source::Range range, const std::string& message) {
-    if (llvm::json::Value location = locationJson(workspace_, analysis_, range); location.getAsObject())
-      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", clean(message)}});
-  }
-
-  llvm::json::Value own(const diag::Diagnostic& diagnostic) {
-    std::string message = diagnostic.message;
-    llvm::json::Array related;
-    for (const diag::Note& note : diagnostic.notes) {
-      if (note.range.isValid())
-        relate(related, note.range, note.message);
-      else
-        message += "\n" + note.message;
-    }
-    llvm::json::Object result = base(diagnostic, diagnostic.range, std::move(message));
-    if (!related.empty()) result["relatedInformation"] = std::move(related);
-    return result;
-  }
-
-  llvm::json::Value imported(const diag::Diagnostic& diagnostic) {
-    const std::string_view name = analysis_.sources.name(diagnostic.range.file);
-    const source::Position at = analysis_.sources.position(diagnostic.range.file, diagnostic.range.begin);
-    llvm::json::Object result = base(diagnostic, importOf(diagnostic.range.file),
-                                     fmt::format("{} has an error in line {}: {}", name, at.line, diagnostic.message));
-    llvm::json::Array related;
-    relate(related, diagnostic.range, diagnostic.message);
-    if (!related.empty()) result["relatedInformation"] = std::move(related);
-    return result;
-  }
-
-  /// The import of the root through which a file is read.
-  source::Range importOf(source::FileId file) {
-    source::Range unresolved;
-    for (const ast::Import& import : analysis_.program.modules.root().ast.imports) {
-      const check::Occurrence* name = analysis_.names().at(analysis_.root, import.target_range.begin);
-      if (!name) {
-        unresolved = import.target_range;  // refused as a whole: it has no names
-        continue;
-      }
-      std::set<const load::Module*> files;
-      reachable(std::get<const load::Module*>(analysis_.names().symbols()[name->symbol].declaration), files);
-      for (const load::Module* module : files)
-        if (module->ast.file == file) return import.target_range;
-    }
-    return unresolved;
-  }
-
-  Workspace& workspace_;
-  Analysis& analysis_;
-};
+/// A diagnostic as it is published at `range`, with notes that have a place as related ones.
+llvm::json::Value published(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
+                            std::string message, const std::vector<diag::Note>& notes) {
+  llvm::json::Array related;
+  for (const diag::Note& note : notes)
+    if (!note.range.isValid())
+      message += "\n" + note.message;
+    else if (llvm::json::Value location = locationJson(query, note.range); location.getAsObject())
+      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", clean(note.message)}});
+  if (!range.isValid()) range = {query.analysis.root, 0, 0};
+  llvm::json::Object result = diagnosticJson(query, diagnostic, range, message);
+  if (const auto page = query.workspace.explanation(diagnostic.kind))
+    result["codeDescription"] = llvm::json::Object{{"href", *page}};
+  if (isUnnecessary(diagnostic.kind)) result["tags"] = llvm::json::Array{kUnnecessary};
+  if (!related.empty()) result["relatedInformation"] = std::move(related);
+  return result;
+}
 
 }  // namespace
 
-llvm::json::Array diagnostics(Workspace& workspace, const Document& document, Analysis& analysis) {
-  return Publisher(workspace, analysis).all();
+llvm::json::Array diagnostics(const Query& query) {
+  diag::sortByPlace(query.analysis.said.diagnostics);
+  llvm::json::Array result;
+  std::set<uint32_t> files;
+  for (const diag::Diagnostic& diagnostic : query.analysis.said.diagnostics) {
+    const source::FileId file = diagnostic.range.file;
+    if (!diagnostic.range.isValid() || file == query.analysis.root) {
+      result.push_back(published(query, diagnostic, diagnostic.range, diagnostic.message, diagnostic.notes));
+    } else if (diagnostic.severity == diag::Severity::Error &&
+               files.insert(file.index).second) {  // the first of a file
+      const source::Position at = query.analysis.sources.position(file, diagnostic.range.begin);
+      result.push_back(published(
+          query, diagnostic, importOf(query, file),
+          fmt::format("{} has an error in line {}: {}", query.analysis.sources.name(file), at.line, diagnostic.message),
+          {{diagnostic.range, diagnostic.message}}));
+    }
+  }
+  return result;
 }
 
 }  // namespace expc::lsp

@@ -10,7 +10,7 @@
 
 namespace expc::lsp {
 
-/// A question about one document, compiled.
+/// A question about one document, compiled; or what is said of it unasked.
 struct Query {
   Workspace& workspace;
   const Document& document;
@@ -41,20 +41,19 @@ llvm::json::Value actions(const Query& query, uint32_t end);
 /// Edits; null where the document has syntax errors.
 llvm::json::Value formatting(const Query& query);
 /// The diagnostics of the document itself, and one at each import that has some.
-llvm::json::Array diagnostics(Workspace& workspace, const Document& document, Analysis& analysis);
+llvm::json::Array diagnostics(const Query& query);
 
 // ---- the protocol's shapes
-// -------------------------------------------------------------------------------------------
 
-llvm::json::Value rangeJson(Workspace& workspace, Analysis& analysis, source::Range range);
+llvm::json::Value rangeJson(const Query& query, source::Range range);
 /// Puts a text in the place of another, or proposes to.
 llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text);
 /// Edits of the document that is asked about.
 llvm::json::Value changesJson(const Query& query, llvm::json::Array edits);
-llvm::json::Object diagnosticJson(Workspace& workspace, Analysis& analysis, const diag::Diagnostic& diagnostic,
-                                  source::Range range, std::string_view message);
+llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
+                                  std::string_view message);
 /// Null where an editor cannot open the file.
-llvm::json::Value locationJson(Workspace& workspace, Analysis& analysis, source::Range range);
+llvm::json::Value locationJson(const Query& query, source::Range range);
 /// Text from files and messages, fit for JSON.
 std::string clean(std::string_view text);
 

@@ -228,8 +228,7 @@ class Hover {
   }
   const check::Metric* checkedMetric() const {
     const auto among = [&](const std::vector<check::Metric>& all) {
-      const auto found =
-          std::find_if(all.begin(), all.end(), [&](const auto& metric) { return metric.range == symbol_.range; });
+      const auto found = std::ranges::find(all, symbol_.range, &check::Metric::range);
       return found == all.end() ? nullptr : &*found;
     };
     const check::Metric* found = nullptr;
@@ -313,7 +312,7 @@ llvm::json::Value hover(const Query& query) {
   }
   if (text.empty()) return nullptr;
   return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", clean(text)}}},
-                            {"range", rangeJson(query.workspace, query.analysis, range)}};
+                            {"range", rangeJson(query, range)}};
 }
 
 }  // namespace expc::lsp

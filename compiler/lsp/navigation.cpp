@@ -1,8 +1,10 @@
-// Where names are declared and used.
+// Where names are declared and used; what a document declares, as a tree.
 
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 
 namespace expc::lsp {
@@ -22,20 +24,20 @@ struct Place {
 };
 
 /// A file by the name that it has in every analysis, also where it is a built-in module shown on the disk.
-std::string fileOf(Workspace& workspace, Analysis& analysis, source::FileId file) {
-  return workspace.uri(analysis, file).value_or(std::string(analysis.sources.name(file)));
+std::string fileOf(const Query& query, source::FileId file) {
+  return query.workspace.uri(query.analysis, file).value_or(std::string(query.analysis.sources.name(file)));
 }
 
-Place placeOf(Workspace& workspace, Analysis& analysis, const Symbol& symbol) {
-  return {fileOf(workspace, analysis, symbol.range.file), symbol.range.begin};
+Place placeOf(const Query& query, const Symbol& symbol) {
+  return {fileOf(query, symbol.range.file), symbol.range.begin};
 }
 
 /// The symbols of `analysis` that are `place`, or a factor that varies it.
-std::set<unsigned> matching(Workspace& workspace, Analysis& analysis, const Place& place) {
+std::set<unsigned> matching(const Query& query, const Place& place) {
   std::set<unsigned> result;
-  const std::vector<Symbol>& symbols = analysis.names().symbols();
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
   for (unsigned id = 0; id < symbols.size(); ++id)
-    if (symbols[id].range.begin == place.begin && placeOf(workspace, analysis, symbols[id]) == place) result.insert(id);
+    if (symbols[id].range.begin == place.begin && placeOf(query, symbols[id]) == place) result.insert(id);
   for (unsigned id = 0; id < symbols.size(); ++id)
     if (const auto varies = symbols[id].varies; varies && result.contains(*varies)) result.insert(id);
   return result;
@@ -79,32 +81,30 @@ llvm::json::Value definition(const Query& query) {
   const Symbol* symbol = &symbols[name->symbol];
   // From where a factor is declared, on to what it varies.
   if (name->declares && symbol->varies) symbol = &symbols[*symbol->varies];
-  return locationJson(query.workspace, query.analysis, symbol->range);
+  return locationJson(query, symbol->range);
 }
 
 llvm::json::Value references(const Query& query, bool with_declaration) {
   const Symbol* symbol = query.symbol();
   if (!symbol) return nullptr;
-  const Place place = placeOf(query.workspace, query.analysis, *symbol);
+  const Place place = placeOf(query, *symbol);
   std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
   llvm::json::Array result;
-  const auto collect = [&](Analysis& analysis) {
-    const std::set<unsigned> wanted = matching(query.workspace, analysis, place);
-    for (const Occurrence& found : analysis.names().occurrences()) {
+  const auto collect = [&](const Query& in) {
+    const std::set<unsigned> wanted = matching(in, place);
+    for (const Occurrence& found : in.analysis.names().occurrences()) {
       if (!wanted.contains(found.symbol)) continue;
-      const Symbol& meant = analysis.names().symbols()[found.symbol];
-      if (found.declares && !with_declaration && meant.range.begin == place.begin &&
-          placeOf(query.workspace, analysis, meant) == place)
+      const Symbol& meant = in.analysis.names().symbols()[found.symbol];
+      if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place)
         continue;
-      std::string file = fileOf(query.workspace, analysis, found.range.file);
-      if (!seen.emplace(std::move(file), found.range.begin, found.range.end).second) continue;
-      if (llvm::json::Value location = locationJson(query.workspace, analysis, found.range); location.getAsObject())
+      if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;
+      if (llvm::json::Value location = locationJson(in, found.range); location.getAsObject())
         result.push_back(std::move(location));
     }
   };
-  collect(query.analysis);
+  collect(query);
   for (const auto& [uri, document] : query.workspace.documents())
-    if (document.get() != &query.document) collect(query.workspace.analyse(*document));
+    if (document.get() != &query.document) collect({query.workspace, *document, query.workspace.analyse(*document)});
   return result;
 }
 
@@ -114,7 +114,7 @@ llvm::json::Value highlights(const Query& query) {
   llvm::json::Array result;
   for (const Occurrence& other : query.analysis.names().occurrences())
     if (other.symbol == name->symbol && other.range.file == query.analysis.root)
-      result.push_back(llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, other.range)},
+      result.push_back(llvm::json::Object{{"range", rangeJson(query, other.range)},
                                           {"kind", other.declares ? 3 : 2}});  // Write, Read
   return result;
 }
@@ -123,7 +123,7 @@ llvm::json::Value prepareRename(const Query& query) {
   const Symbol* symbol = query.symbol();
   if (!symbol || !canRename(query.analysis.names(), *symbol)) return nullptr;
   return llvm::json::Object{
-      {"range", rangeJson(query.workspace, query.analysis, query.name()->range)},
+      {"range", rangeJson(query, query.name()->range)},
       {"placeholder", clean(symbol->name)},
   };
 }
@@ -149,5 +149,70 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
       edits.push_back(editJson(query, other.range, name));
   return changesJson(query, std::move(edits));
 }
+
+// ---- the symbols of a document, as a tree
+
+namespace {
+
+/// The protocol's kind of a symbol.
+int kindOf(SymbolKind kind) {
+  static const std::map<SymbolKind, int> kKinds = {
+      {SymbolKind::Enum, 10},      {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},   {SymbolKind::Let, 14},
+      {SymbolKind::Workload, 5},   {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},  {SymbolKind::Rule, 25},
+      {SymbolKind::Study, 2},      {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},  {SymbolKind::Comparison, 12},
+      {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24}, {SymbolKind::System, 19},
+      {SymbolKind::Reference, 19},
+  };
+  return kKinds.at(kind);
+}
+
+class Outline {
+ public:
+  explicit Outline(const Query& query) : query_(query), symbols_(query.analysis.names().symbols()) {}
+
+  llvm::json::Array all() {
+    for (unsigned id = 0; id < symbols_.size(); ++id)
+      if (symbols_[id].parent) parts_[*symbols_[id].parent].push_back(id);
+    llvm::json::Array result;
+    if (const auto file = query_.analysis.names().declaredAt({query_.analysis.root, 0, 0}))
+      for (const unsigned part : parts_[*file]) result.push_back(entry(part));
+    return result;
+  }
+
+ private:
+  llvm::json::Value entry(unsigned id) {
+    const Symbol& symbol = symbols_[id];
+    llvm::json::Array children;
+    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
+      for (const ast::WorkloadUse& use : (*study)->workloads)
+        if (!use.label)
+          children.push_back(shape(use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
+                                   writtenShort(query_.analysis, use.name.range)));
+    if (symbol.kind != SymbolKind::Preset)
+      for (const unsigned part : parts_[id]) children.push_back(entry(part));
+    return shape({symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query_.analysis, symbol),
+                 std::move(children));
+  }
+
+  llvm::json::Value shape(const ast::Identifier& name, source::Range range, int kind, std::string detail,
+                          llvm::json::Array children = {}) {
+    // The name's range lies inside the whole one, whatever was written.
+    llvm::json::Object result{{"name", clean(name.name.empty() ? "?" : name.name)},
+                              {"kind", kind},
+                              {"range", rangeJson(query_, source::join(range, name.range))},
+                              {"selectionRange", rangeJson(query_, name.range)}};
+    if (!detail.empty()) result["detail"] = clean(detail);
+    if (!children.empty()) result["children"] = std::move(children);
+    return result;
+  }
+
+  const Query& query_;
+  const std::vector<Symbol>& symbols_;
+  std::map<unsigned, std::vector<unsigned>> parts_;  // of a symbol those that are declared in it
+};
+
+}  // namespace
+
+llvm::json::Value outline(const Query& query) { return Outline(query).all(); }
 
 }  // namespace expc::lsp

@@ -54,15 +54,13 @@ class Server {
   Result initialize(const llvm::json::Object& params);
   void initialized();
 
-  // ---- texts (server_documents.cpp)
+  // ---- texts and questions (server_documents.cpp)
   void didOpen(const llvm::json::Object& params);
   void didChange(const llvm::json::Object& params);
   void didSave(const llvm::json::Object& params);
   void didClose(const llvm::json::Object& params);
   Document* named(const llvm::json::Object& params);
   void markStale(const std::string& path);
-
-  // ---- questions (server_questions.cpp)
   Result ask(const std::string& method, const llvm::json::Object& params);
 
   Workspace workspace_;
@@ -78,6 +76,10 @@ class Server {
   std::map<std::string, Stale> stale_;  // documents (by URI) whose diagnostics are out of date
 };
 
+/// Serves one client over two descriptors until it says `exit` or goes away; the process's exit code. `version` is what
+/// the server calls itself.
+int serve(int input, int output, const std::string& version);
+
 /// JSON-RPC's and LSP's numbers.
 enum ErrorCode : int {
   kParseError = -32700,
@@ -91,10 +93,5 @@ enum ErrorCode : int {
 
 /// An error with one of these numbers.
 llvm::Error protocolError(ErrorCode code, const std::string& text);
-
-/// Reads a place; nothing where it is none.
-std::optional<Position> positionFrom(const llvm::json::Value* value);
-/// Or two of them, where a range begins and ends.
-std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* value);
 
 }  // namespace expc::lsp

@@ -1,6 +1,6 @@
-#include "compiler/lsp/uri.h"
-
 #include <doctest/doctest.h>
+
+#include "compiler/lsp/workspace.h"
 
 using namespace expc::lsp;
 

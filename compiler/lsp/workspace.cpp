@@ -1,14 +1,20 @@
 #include "compiler/lsp/workspace.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "compiler/explain/explain.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lsp/facts.h"
-#include "compiler/lsp/library.h"
-#include "compiler/lsp/uri.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/plan.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::lsp {
@@ -23,12 +29,83 @@ uint64_t combinations(const check::Program& program) {
   return most;
 }
 
+/// Writes `text` as FOLDER/GROUP/DIGEST/NAME, read-only, unless it is there, and gives the path; nothing where that
+/// fails or `folder` is "". The digest is the text's, so that versions do not overwrite each other.
+std::optional<std::string> showText(const std::string& folder, std::string_view group, std::string_view name,
+                                    std::string_view text) {
+  if (folder.empty()) return std::nullopt;
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, llvm::StringRef(group), plan::shortHash(text));
+  if (llvm::sys::fs::create_directories(path)) return std::nullopt;
+  llvm::sys::path::append(path, llvm::StringRef(name));
+  uint64_t size = 0;
+  if (!llvm::sys::fs::file_size(path, size) && size == text.size()) return std::string(path.str());
+  if (llvm::errorToBool(files::write(path.str().str(), text))) return std::nullopt;
+  using llvm::sys::fs::perms;
+  llvm::sys::fs::setPermissions(path, static_cast<perms>(perms::owner_read | perms::group_read));
+  return std::string(path.str());
+}
+
 }  // namespace
 
-std::string normalized(std::string_view path) {
-  llvm::SmallString<128> result{llvm::StringRef(path)};
-  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/true);
-  return std::string(result.str());
+std::string libraryFolder() {
+  llvm::SmallString<128> folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/') {
+    folder = cache;
+  } else if (const char* home = std::getenv("HOME"); home && *home == '/') {
+    folder = home;
+    llvm::sys::path::append(folder, ".cache");
+  } else {
+    return "";
+  }
+  llvm::sys::path::append(folder, "expc");
+  return std::string(folder.str());
+}
+
+void Document::replaceAll(std::string with) {
+  text = std::move(with);
+  lines = LineIndex(text);
+}
+
+void Document::replace(Position begin, Position end, std::string_view with, Encoding encoding) {
+  const size_t first = lines.offset(begin, encoding);
+  const size_t last = std::max(first, lines.offset(end, encoding));
+  text.replace(first, last - first, with);
+  lines = LineIndex(text);
+}
+
+std::optional<std::string> pathOf(std::string_view uri) {
+  llvm::StringRef rest(uri);
+  if (!rest.consume_front_insensitive("file://")) return std::nullopt;
+  rest = rest.drop_front(std::min(rest.find('/'), rest.size()));  // a host names this machine
+  if (rest.empty()) return std::nullopt;
+  std::string path;
+  for (size_t at = 0; at < rest.size(); ++at) {
+    unsigned byte = 0;
+    if (rest[at] == '%' && at + 2 < rest.size() && !rest.substr(at + 1, 2).getAsInteger(16, byte)) {
+      path += static_cast<char>(byte);
+      at += 2;
+    } else {
+      path += rest[at];
+    }
+  }
+  if (path.find('\0') != std::string::npos) return std::nullopt;
+  return load::normalized(path);
+}
+
+std::string uriOf(std::string_view path) {
+  static constexpr std::string_view kPlain = "/-._~:@!$&'()*+,;=";
+  std::string uri = "file://";
+  for (const char byte : path) {
+    if (llvm::isAlnum(byte) || kPlain.find(byte) != std::string_view::npos) {
+      uri += byte;
+    } else {
+      uri += '%';
+      uri += llvm::hexdigit(static_cast<unsigned char>(byte) >> 4);
+      uri += llvm::hexdigit(static_cast<unsigned char>(byte) & 15);
+    }
+  }
+  return uri;
 }
 
 const LineIndex& Analysis::lines(source::FileId file) {
@@ -42,7 +119,7 @@ Document& Workspace::open(std::string uri, int64_t version, std::string text) {
   // A buffer that was never saved has no folder; its URI names it, and what it imports is not found.
   std::string path = pathOf(uri).value_or(uri);
   auto& slot = documents_[uri];
-  slot = std::make_unique<Document>(uri, std::move(path), version, std::move(text));
+  slot.reset(new Document{uri, std::move(path), version, std::move(text)});
   return *slot;
 }
 
@@ -59,10 +136,10 @@ Document* Workspace::find(const std::string& uri) {
 
 load::FileSystem Workspace::files(std::set<std::string>& read) const {
   return {[this, &read](const std::string& path) -> llvm::Expected<std::string> {
-    const std::string wanted = normalized(path);
+    const std::string wanted = load::normalized(path);
     read.insert(wanted);
     for (const auto& [uri, document] : documents_)
-      if (document->path() == wanted) return document->text();
+      if (document->path == wanted) return document->text;
     return disk_.read(path);
   }};
 }
@@ -70,7 +147,7 @@ load::FileSystem Workspace::files(std::set<std::string>& read) const {
 std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<std::string>& read) const {
   auto analysis = std::make_unique<Analysis>();
   diag::Emitter emitter(analysis->said);
-  const auto root = parse::load(analysis->sources, document.path(), document.text(), emitter);
+  const auto root = parse::load(analysis->sources, document.path, document.text, emitter);
   if (root) {
     analysis->loaded = true;
     analysis->root = *root;
@@ -83,7 +160,7 @@ std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<
 }
 
 Analysis& Workspace::analyse(const Document& document) {
-  Cached& cached = cache_[document.uri()];
+  Cached& cached = cache_[document.uri];
   if (!cached.analysis || cached.generation != generation_) {
     cached.analysis.reset();
     cached.read.clear();
@@ -101,7 +178,7 @@ void Workspace::verify(Analysis& analysis, uint64_t most) {
 }
 
 bool Workspace::mayImport(const Document& document, const std::string& path) const {
-  const auto found = cache_.find(document.uri());
+  const auto found = cache_.find(document.uri);
   return found == cache_.end() || !found->second.analysis || found->second.read.contains(path);
 }
 
@@ -114,9 +191,9 @@ std::optional<std::string> Workspace::uri(Analysis& analysis, source::FileId fil
     const auto path = text ? showText(library_, "stdlib", std::string(name) + ".exp", *text) : std::nullopt;
     return path ? std::optional(uriOf(*path)) : std::nullopt;
   }
-  const std::string path = normalized(name);
+  const std::string path = load::normalized(name);
   for (const auto& [uri, document] : documents_)
-    if (document->path() == path) return uri;
+    if (document->path == path) return uri;
   return uriOf(path);
 }
 

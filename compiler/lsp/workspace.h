@@ -1,18 +1,32 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/check/check.h"
 #include "compiler/diag/diagnostic.h"
-#include "compiler/lsp/document.h"
-#include "compiler/parse/tokens.h"
+#include "compiler/lsp/position.h"
+#include "compiler/parse/antlr_bridge.h"
 
 namespace expc::lsp {
+
+/// A file as the editor has it. It stays where it is, since its lines are those of its text.
+struct Document {
+  std::string uri, path;  // as the client writes it; what other files import it by
+  int64_t version = 0;
+  std::string text;
+  LineIndex lines{text};
+
+  void replaceAll(std::string with);
+  /// Replaces what stands between two places; where they are in the wrong order, nothing is removed.
+  void replace(Position begin, Position end, std::string_view with, Encoding encoding);
+};
 
 /// One document compiled, with the files that it imports. It keeps its own copy of every text.
 struct Analysis {
@@ -87,7 +101,14 @@ class Workspace {
   uint64_t generation_ = 1;
 };
 
-/// A path without `.` and `..`.
-std::string normalized(std::string_view path);
+/// The folder under the user's cache in which an editor finds what `expc` carries in itself: built-in modules, the
+/// pages of `expc explain`. XDG_CACHE_HOME, else ~/.cache; "" without both.
+std::string libraryFolder();
+
+/// The path of a `file:` URI, with its percent signs resolved and dots removed; nothing for other schemes.
+std::optional<std::string> pathOf(std::string_view uri);
+
+/// The `file:` URI of an absolute path.
+std::string uriOf(std::string_view path);
 
 }  // namespace expc::lsp

@@ -8,7 +8,6 @@
 #include "ExpParser.h"
 #include "compiler/parse/antlr_strategy.h"
 #include "compiler/parse/antlr_tokens.h"
-#include "compiler/parse/tokens.h"
 
 namespace expc::parse {
 
@@ -72,27 +71,20 @@ Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_
 
 std::vector<LexedToken> tokens(const source::SourceManager& sources, source::FileId file) {
   const std::string_view text = sources.text(file);
-  bridge::ByteStream stream(text);
-  if (text.starts_with(bridge::kByteOrderMark)) stream.seek(bridge::kByteOrderMark.size());
-  ExpLexer lexer(&stream);
-  lexer.removeErrorListeners();
+  bridge::Lexing lexing(text);
   std::vector<LexedToken> out;
+  std::vector<bridge::Word> words;  // as the token reader does for the parser
   uint32_t before = 0;
-  for (;;) {
-    const std::unique_ptr<antlr4::Token> token = lexer.nextToken();
-    if (bridge::kindOf(token->getType()) == Token::Number) bridge::splitNumber(text, token.get(), stream, lexer);
-    const Located place = bridge::located(token.get());
+  do {
+    const Located place = bridge::located(lexing.next().get());
     LexedToken entry{place.token, {file, place.begin, place.end}, 0};
-    if (entry.kind == Token::Doc && text.substr(place.begin).starts_with("////")) entry.kind = Token::Comment;
+    if (entry.kind == Token::Doc && lexing.text(place).starts_with("////")) entry.kind = Token::Comment;
     for (char c : text.substr(before, place.begin - before)) entry.lines_before += c == '\n';
     before = place.end;
     out.push_back(entry);
-    if (entry.kind == Token::EndOfFile) break;
-  }
-  std::vector<Word> words;  // as the token reader does for the parser
-  for (const LexedToken& token : out)
-    if (!token.isComment()) words.push_back({token.kind, sources.text(token.range)});
-  settleWords(words);
+    if (!entry.isComment()) words.push_back({entry.kind, lexing.text(place)});
+  } while (out.back().kind != Token::EndOfFile);
+  bridge::settleWords(words);
   auto settled = words.begin();
   for (LexedToken& token : out)
     if (!token.isComment()) token.kind = (settled++)->token;

@@ -10,7 +10,6 @@
 
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/antlr_tokens.h"
-#include "compiler/parse/blocks.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
@@ -201,7 +200,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
 
   /// False when `token` closes a bracket that is not among `open`.
   static bool track(std::vector<Token>& open, Token token) {
-    if (token == Token::LeftParen || token == Token::LeftBracket || token == Token::LeftBrace) open.push_back(token);
+    if (opens(token)) open.push_back(token);
     if (token == Token::RightParen || token == Token::RightBracket) {
       const Token partner = token == Token::RightParen ? Token::LeftParen : Token::LeftBracket;
       if (!open.empty() && open.back() == partner) open.pop_back();

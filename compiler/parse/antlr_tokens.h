@@ -3,14 +3,17 @@
 // A part of antlr_bridge.cpp, which alone includes it: from bytes to the tokens that the generated parser reads.
 
 #include <antlr4-runtime.h>
+#include <llvm/ADT/STLExtras.h>
 
-#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ExpLexer.h"
 #include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/contextual.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
@@ -28,48 +31,107 @@ inline Located located(antlr4::Token* token) {
 }
 
 /// A file's bytes, one character each: every index is a byte offset.
-class ByteStream : public antlr4::CharStream {
- public:
-  explicit ByteStream(std::string_view text) : text_(text) {}
-  void consume() override { ++at_; }
-  size_t LA(ssize_t ahead) override {
-    const ssize_t index = static_cast<ssize_t>(at_) + (ahead > 0 ? ahead - 1 : ahead);
-    if (ahead == 0 || index < 0 || index >= static_cast<ssize_t>(text_.size())) return antlr4::IntStream::EOF;
-    return static_cast<unsigned char>(text_[index]);
+struct ByteStream : antlr4::ANTLRInputStream {
+  explicit ByteStream(std::string_view text) {
+    for (const unsigned char byte : text) _data.push_back(byte);
   }
-  ssize_t mark() override { return -1; }
-  void release(ssize_t) override {}
-  size_t index() override { return at_; }
-  void seek(size_t index) override { at_ = index; }
-  size_t size() override { return text_.size(); }
-  std::string getSourceName() const override { return "input"; }
-  std::string getText(const antlr4::misc::Interval& interval) override {
-    const size_t begin = std::min<size_t>(std::max<ssize_t>(interval.a, 0), text_.size());
-    const size_t end = std::min<size_t>(std::max<ssize_t>(interval.b + 1, begin), text_.size());
-    return std::string(text_.substr(begin, end - begin));
-  }
-  std::string toString() const override { return std::string(text_); }
-
- private:
-  std::string_view text_;
-  size_t at_ = 0;
 };
 
-/// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the lexer
-/// go on behind it.
-inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream& stream, ExpLexer& lexer) {
-  const Located place = located(number);
-  const std::string_view written = text.substr(place.begin, place.end - place.begin);
-  const size_t stroke = written.find('/');
-  if (stroke == std::string_view::npos) return;
-  if (const language::Unit* below = language::findUnit(written.substr(stroke + 1)); below && below->type == "Time")
-    return;
-  static_cast<antlr4::CommonToken*>(number)->setStopIndex(place.begin + stroke - 1);
-  stream.seek(place.begin + stroke);
-  lexer.hitEOF = false;
+/// A text's tokens, its comments among them.
+class Lexing {
+ public:
+  explicit Lexing(std::string_view text) : text_(text), stream_(text), lexer_(&stream_) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    lexer_.removeErrorListeners();
+    if (text.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
+  }
+
+  /// Points into this.
+  std::unique_ptr<antlr4::Token> next() {
+    std::unique_ptr<antlr4::Token> token = lexer_.nextToken();
+    if (kindOf(token->getType()) == Token::Number) splitNumber(*token);
+    return token;
+  }
+  std::string_view text(const Located& token) const { return text_.substr(token.begin, token.end - token.begin); }
+
+ private:
+  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the
+  /// lexer go on behind it.
+  void splitNumber(antlr4::Token& number) {
+    const Located place = located(&number);
+    const std::string_view written = text(place);
+    const size_t stroke = written.find('/');
+    if (stroke == std::string_view::npos) return;
+    if (const language::Unit* below = language::findUnit(written.substr(stroke + 1)); below && below->type == "Time")
+      return;
+    static_cast<antlr4::CommonToken&>(number).setStopIndex(place.begin + stroke - 1);
+    stream_.seek(place.begin + stroke);
+    lexer_.hitEOF = false;
+  }
+
+  std::string_view text_;
+  ByteStream stream_;
+  ExpLexer lexer_;
+};
+
+/// A token with its text.
+struct Word {
+  Token token;
+  std::string_view text;
+};
+
+/// A name or an expression has to follow these.
+constexpr Token kWantOperand[] = {Token::Over,        Token::By,    Token::Comma,   Token::Colon, Token::ForAll,
+                                  Token::Exists,      Token::Only,  Token::Where,   Token::When,  Token::Require,
+                                  Token::Exclude,     Token::And,   Token::Or,      Token::Not,   Token::LeftParen,
+                                  Token::LeftBracket, Token::Equal, Token::NotEqual};
+
+/// With these an expression goes on that a name began.
+constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBracket, Token::Plus,
+                           Token::Minus,   Token::Star,         Token::Slash,       Token::Coalesce,
+                           Token::Equal,   Token::NotEqual,     Token::Less,        Token::LessEqual,
+                           Token::Greater, Token::GreaterEqual, Token::Within,      Token::Like};
+
+inline bool wantsOperand(Token token) { return llvm::is_contained(kWantOperand, token); }
+
+/// Whether a whole expression may end here.
+inline bool endsOperand(Token token) {
+  return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
 }
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+/// `head` begins the statement.
+inline Token settled(Token head, Token previous, const Word& word, Token next) {
+  const Token token = word.token;
+  const bool compared = next == Token::Equal || next == Token::NotEqual || next == Token::In || next == Token::Not;
+  const bool begins = previous == Token::EndOfFile;  // a condition of the command line
+  if (token == Token::Workload &&
+      (begins ? compared : wantsOperand(previous) && !isWord(next) && next != Token::System))
+    return Token::Identifier;
+  if (token != Token::Identifier) return token;
+  if (word.text == "keep" && next == Token::Criterion)
+    return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
+  if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
+  if (head != Token::Criterion) return token;
+  if (word.text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next))
+    return Token::Infeasible;
+  const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
+  return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
+}
+
+/// Settles what words are by their neighbours, where a token alone does not tell, in all tokens of a file:
+/// - `infeasible` behind a colon of a criterion is a claim of its own, unless an expression goes on behind it;
+/// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
+/// - `of` behind the first word of a table says of what it describes something;
+/// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
+/// - `workload` in a place of a name is the factor that several workloads of a study make.
+inline void settleWords(std::vector<Word>& words) {
+  Token head = Token::EndOfFile, previous = Token::EndOfFile;
+  for (size_t at = 0; at < words.size(); ++at) {
+    const Token next = at + 1 < words.size() ? words[at + 1].token : Token::EndOfFile;
+    previous = words[at].token = settled(head, previous, words[at], next);
+    if (isHeadWord(previous)) head = previous;
+  }
+}
 
 /// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
 /// limits.
@@ -77,18 +139,14 @@ class TokenReader {
  public:
   /// Reads the file's text before `end`.
   TokenReader(Reporter& reporter, Tree& tree, uint32_t end)
-      : reporter_(reporter), tree_(tree), text_(reporter.text().substr(0, end)), stream_(text_), lexer_(&stream_) {
-    lexer_.removeErrorListeners();
-    if (text_.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
-  }
+      : reporter_(reporter), tree_(tree), lexing_(reporter.text().substr(0, end)) {}
 
   /// False when the parser must not see them.
   bool read() {
     for (Token kind = Token::Unexpected; kind != Token::EndOfFile;) {
-      std::unique_ptr<antlr4::Token> token = lexer_.nextToken();
-      kind = kindOf(token->getType());
-      if (kind == Token::Number) splitNumber(text_, token.get(), stream_, lexer_);
+      std::unique_ptr<antlr4::Token> token = lexing_.next();
       const Located place = located(token.get());
+      kind = place.token;
       if (kind == Token::Doc) addDoc(place);
       if (kind == Token::Comment || kind == Token::Doc) continue;
       if (kind == Token::UnterminatedString) {
@@ -115,7 +173,7 @@ class TokenReader {
     std::vector<Word> words;
     for (const auto& token : tokens_) {
       const Located place = located(token.get());
-      words.push_back({place.token, text_.substr(place.begin, place.end - place.begin)});
+      words.push_back({place.token, lexing_.text(place)});
     }
     settleWords(words);
     for (size_t at = 0; at < words.size(); ++at)
@@ -123,7 +181,7 @@ class TokenReader {
   }
 
   void addDoc(const Located& place) {
-    std::string_view line = text_.substr(place.begin + 3, place.end - place.begin - 3);
+    std::string_view line = lexing_.text(place).substr(3);
     if (line.starts_with('/')) return;  // a ruler of slashes
     if (line.starts_with(' ')) line.remove_prefix(1);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
@@ -135,7 +193,7 @@ class TokenReader {
   /// them for one statement; `&&`, `||`, `!` and 'text' as what they mean. False for `;` and comments with `#`, which
   /// do not.
   bool keepUnexpected(antlr4::Token& token, const Located& place) {
-    const std::string_view written = text_.substr(place.begin, place.end - place.begin);
+    const std::string_view written = lexing_.text(place);
     reportCharacters(reporter_, place.begin, place.end);
     if (written == "&&" || written == "&") setType(token, Token::And);
     if (written == "||" || written == "|") setType(token, Token::Or);
@@ -149,17 +207,15 @@ class TokenReader {
       reporter_.emit({tree_.file, begin, begin}, TooManyTokens, kMaxTokens);
       return false;
     }
-    if (kind == Token::LeftParen || kind == Token::LeftBracket || kind == Token::LeftBrace) ++depth_;
-    if ((kind == Token::RightParen || kind == Token::RightBracket || kind == Token::RightBrace) && depth_ > 0) --depth_;
+    if (opens(kind)) ++depth_;
+    if (closes(kind) && depth_ > 0) --depth_;
     if (depth_ > kMaxNesting) reporter_.emit({tree_.file, begin, begin + 1}, NestingTooDeep, kMaxNesting);
     return depth_ <= kMaxNesting;
   }
 
   Reporter& reporter_;
   Tree& tree_;
-  std::string_view text_;
-  ByteStream stream_;
-  ExpLexer lexer_;
+  Lexing lexing_;
   std::vector<std::unique_ptr<antlr4::Token>> tokens_;
   std::string doc_;
   size_t depth_ = 0;

@@ -1,9 +1,13 @@
 #include "compiler/parse/cst.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+
+#include "compiler/language/words.h"
 
 namespace expc::parse {
 
@@ -25,6 +29,75 @@ Token tokenOf(std::string_view text) {
 bool isName(std::string_view text) {
   const auto inName = [](unsigned char sign) { return sign == '_' || llvm::isAlnum(sign); };
   return !text.empty() && !llvm::isDigit(text[0]) && std::ranges::all_of(text, inName) && !isReserved(tokenOf(text));
+}
+
+namespace {
+
+constexpr Block kBlocks[] = {
+    {Rule::File, "file", language::File, false, ""},
+    {Rule::WorkloadBody, "workload", language::Workload, false, ""},
+    {Rule::SystemBody, "system", language::None, true, "a property, such as 'gpus = 4',"},
+    {Rule::ReferenceBody, "reference", language::None, true,
+     "a name and what it is read from, such as 'time = column(total_time_s) * 1s',"},
+    {Rule::StudyBody, "study", language::Study, false, ""},
+    {Rule::PresetBody, "preset", language::Preset, true, ""},
+    {Rule::DesignBody, "design", language::None, true,
+     "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',"},
+    {Rule::KindBody, "kind of trial", language::None, true, "a setting, such as 'repeat 10',"}};
+
+const Block* find(Rule rule) {
+  const Block* found = std::ranges::find(kBlocks, rule, &Block::rule);
+  return found == std::end(kBlocks) ? nullptr : found;
+}
+
+/// The heads that the table of words gives to a block; where assignments or settings stand, whatever may be a name too.
+std::vector<Token> heads(const Block& block) {
+  std::vector<Token> result;
+  for (const language::Word* word : language::words(language::Role::Head, block.words))
+    result.push_back(tokenOf(word->text));
+  if (!block.names) return result;
+  result.push_back(Token::Identifier);
+  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Allow); ++token)
+    result.push_back(static_cast<Token>(token));
+  return result;
+}
+
+}  // namespace
+
+bool isBlock(Rule rule) { return find(rule) != nullptr; }
+
+const Block& blockOf(Rule rule) {
+  const Block* found = find(rule);
+  return found ? *found : kBlocks[0];
+}
+
+bool isWholeFile(Rule rule) {
+  return rule == Rule::File || rule == Rule::ValueFile || rule == Rule::SettingFile || rule == Rule::PointFile;
+}
+
+bool isStatement(Rule rule) {
+  static constexpr Rule kStatements[] = {Rule::Declaration, Rule::WorkloadItem, Rule::SystemItem, Rule::ReferenceItem,
+                                         Rule::StudyItem,   Rule::DesignItem,   Rule::Setting,    Rule::PresetItem};
+  return isWholeFile(rule) || llvm::is_contained(kStatements, rule);
+}
+
+const std::vector<Token>& headsOf(Rule block) {
+  static const auto all = [] {
+    std::array<std::vector<Token>, std::size(kBlocks)> out;
+    std::ranges::transform(kBlocks, out.begin(), heads);
+    return out;
+  }();
+  return all[static_cast<size_t>(&blockOf(block) - kBlocks)];
+}
+
+bool isHead(Rule block, Token token) { return llvm::is_contained(headsOf(block), token); }
+
+bool endsBlock(Rule block, Token token, Token after) {
+  if (block == Rule::File) return false;
+  if (token == Token::Study || token == Token::Enum || token == Token::Import || token == Token::Reference) return true;
+  // `system box` declares; `system.gpus` is a value.
+  if (token == Token::System) return isWord(after);
+  return headsOf(block).front() == Token::Identifier && isHeadWord(token);
 }
 
 }  // namespace expc::parse

@@ -1,10 +1,38 @@
 #include "compiler/parse/parse.h"
 
+#include <llvm/Support/ConvertUTF.h>
+
+#include <algorithm>
+
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/reporter.h"
 #include "compiler/parse/transform.h"
 
 namespace expc::parse {
+
+EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read");
+EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8");
+EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file");
+
+std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
+                                   diag::Emitter& emitter) {
+  if (text.size() > kMaxFileSize) {
+    source::FileId file = sources.add(std::move(name), "");
+    return emitter.refuse({file, 0, 0}, FileTooLarge, kMaxFileSize);
+  }
+  source::FileId file = sources.add(std::move(name), std::move(text));
+  std::string_view all = sources.text(file);
+  const auto* begin = reinterpret_cast<const llvm::UTF8*>(all.data());
+  const auto* legal = begin;
+  llvm::isLegalUTF8String(&legal, begin + all.size());
+  const size_t at = std::min(all.find('\0'), static_cast<size_t>(legal - begin));
+  if (at == all.size()) return file;
+  const source::Range here{file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
+  if (all[at] == '\0')
+    emitter.emit(here, NulByte, at);
+  else
+    emitter.emit(here, InvalidUtf8, at, static_cast<unsigned char>(all[at]));
+  return std::nullopt;
+}
 
 ast::Module parse(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
   Reporter reporter(sources, emitter, file);
@@ -43,6 +71,21 @@ std::optional<Setting> parseSetting(const source::SourceManager& sources, source
 std::vector<ast::Assignment> parsePoint(const source::SourceManager& sources, source::FileId file,
                                         diag::Emitter& emitter) {
   return readWhole(sources, file, emitter, Rule::PointFile, [](Transform& text) { return text.wholeAssignments(); });
+}
+
+source::Range writtenRange(const source::SourceManager& sources, source::Range literal, size_t begin, size_t end) {
+  const std::string_view written = sources.text(literal);
+  const auto placeOf = [&](size_t offset) {
+    std::string read;
+    size_t at = 1;
+    while (read.size() < offset && at < written.size()) {
+      const size_t length = written[at] == '\\' ? TreeReader::readEscape(written.substr(at), read) : 0;
+      if (length == 0) read += written[at];
+      at += std::max<size_t>(length, 1);
+    }
+    return literal.begin + static_cast<uint32_t>(at);
+  };
+  return {literal.file, placeOf(begin), placeOf(end)};
 }
 
 }  // namespace expc::parse

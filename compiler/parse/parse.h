@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compiler/ast/ast.h"
@@ -8,6 +9,13 @@
 #include "compiler/source/source.h"
 
 namespace expc::parse {
+
+constexpr size_t kMaxFileSize = 1 << 20;
+
+/// Takes a file's text in: refuses what is larger than 1 MiB, is not UTF-8 or holds NUL bytes, with a diagnostic that
+/// names the byte. Every text must pass here before parse().
+std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
+                                   diag::Emitter& emitter);
 
 /// Parses a whole file that load() took in. Reports at most twenty errors; what is broken is left out of the module, so
 /// a caller that finds `emitter.errors()` raised should not check it: what follows would mostly be consequences.

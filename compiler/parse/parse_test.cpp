@@ -11,7 +11,6 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/load.h"
 #include "tests/grammar/dump.h"
 #include "tests/source_dir.h"
 

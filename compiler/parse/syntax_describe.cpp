@@ -109,10 +109,6 @@ std::string describeList(Rule rule, Token previous, Token close) {
   return "";
 }
 
-bool isCloser(Token token) {
-  return token == Token::RightParen || token == Token::RightBracket || token == Token::RightBrace;
-}
-
 std::string describeClaim(const Situation& situation) {
   if (situation.expects(Token::Number)) return "a claim, such as gain >= 1.2x or infeasible,";
   if (situation.expects(Token::Range)) return "'..' and the upper end of the band";
@@ -128,7 +124,7 @@ std::string describeExpected(const Situation& situation) {
       situation.rules, [](Rule rule) { return !isExpression(rule) && !llvm::is_contained(kNames, rule); });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
   const bool one = situation.expected.size() == 1;
-  if (one && isCloser(situation.expected[0]))
+  if (one && closes(situation.expected[0]))
     if (std::string list = describeList(inner, previous, situation.expected[0]); !list.empty()) return list;
   if (llvm::is_contained(kNames, inner)) {
     if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";

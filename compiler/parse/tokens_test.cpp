@@ -1,5 +1,3 @@
-#include "compiler/parse/tokens.h"
-
 #include <doctest/doctest.h>
 
 #include <cctype>

@@ -3,7 +3,6 @@
 #include <llvm/ADT/StringRef.h>
 
 #include "compiler/check/checker.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "compiler/select/select.h"
 

@@ -4,11 +4,9 @@
 
 #include <random>
 
-#include "compiler/format/diff.h"
 #include "compiler/format/format.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
-#include "compiler/parse/tokens.h"
 #include "tests/grammar/dump.h"
 
 namespace expc::format_test {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "compiler/driver/completion.h"
-#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "runtime/plan/printable.h"
 #include "tests/fuzz/folder.h"

@@ -4,7 +4,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/lower/lower.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
 #include "tests/fuzz/parse.h"
 #include "tests/lowered.h"
 

@@ -1,9 +1,8 @@
 #include "tests/fuzz/parse.h"
 
 #include "compiler/diag/render.h"
-#include "compiler/parse/load.h"
+#include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
-#include "compiler/parse/tokens.h"
 #include "tests/fuzz/hold.h"
 #include "tests/grammar/dump.h"
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
-#include "compiler/doc/render.h"
+#include <algorithm>
+
+#include "compiler/doc/module_page.h"
 
 namespace expc::doc {
 
@@ -58,6 +60,50 @@ std::string renderMarkdown(const ModulePage& page) {
     for (const Table& table : section.tables) {
       if (!table.title.empty()) add(fmt::format("### {}", table.title));
       out += print(table);
+    }
+  }
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
+
+namespace {
+
+/// A comment with a margin, as wide as the style has it; "" for none.
+std::string wrapped(const std::string& text, unsigned indent, const explain::TextStyle& style) {
+  if (text.empty()) return "";
+  const explain::TextStyle inner{style.width > indent + 20 ? style.width - indent : 20, style.colour};
+  const std::string lines = explain::renderMarkdown(text, inner);
+  std::string out;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    if (end > at) out += std::string(indent, ' ') + lines.substr(at, end - at);
+    out += "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string renderText(const ModulePage& page, const explain::TextStyle& style) {
+  std::string out = style.paint("1", page.title) + "\n\n";
+  const auto comment = [&](const std::string& text, unsigned indent) {
+    out += wrapped(text, indent, style) + (text.empty() ? "" : "\n");
+  };
+  comment(page.doc, 0);
+  for (const Section& section : page.sections) {
+    const bool one = !section.kind.empty();
+    out += fmt::format("{}{}{}", section.kind, one ? " " : "", style.paint("1", section.prefix + section.name));
+    out += section.version > 0 ? fmt::format("  version {}\n\n", section.version) : "\n\n";
+    comment(section.doc, 2);
+    if (!section.command.empty()) out += fmt::format("  runs {}\n\n", section.command);
+    for (const Table& table : section.tables) {
+      if (!table.title.empty()) out += fmt::format("  {}\n", style.paint("1", table.title));
+      for (const Row& row : table.rows) {
+        out += fmt::format("{:{}}{}{}{}\n", "", one ? 4 : 2, row.before, style.paint("36", row.cells[0]), row.after);
+        out += wrapped(row.doc, one ? 8 : 6, style) + wrapped(row.because, one ? 8 : 6, style);
+      }
+      out += "\n";
     }
   }
   while (out.ends_with("\n\n")) out.pop_back();

@@ -1,0 +1,238 @@
+#pragma once
+
+// From the concrete tree to what a file declares beside studies: modules, enums, systems, references, workloads.
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "compiler/diag/names.h"
+#include "compiler/language/words.h"
+#include "compiler/parse/transform_expressions.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(
+    UnknownTrait, Error,
+    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series");
+
+struct Declarations : Expressions {
+  using Expressions::Expressions;
+
+  /// `index` is an assignment, an assigned or a presetDesign that is one: parts, '=' and a value.
+  ast::Assignment assignment(uint32_t index) {
+    ast::Assignment out;
+    out.range = range(index);
+    for (uint32_t part : children(index)) {
+      if (isToken(part, Token::Assign)) break;
+      if (isToken(part, Token::Dot)) continue;
+      out.target.parts.push_back(isRule(part, Rule::FactorName) ? factorName(part) : identifier(part));
+    }
+    out.target.range = source::join(out.target.parts.front().range, out.target.parts.back().range);
+    out.value = expression(child(index, Rule::Value));
+    return out;
+  }
+
+  void read(uint32_t index, ast::Import& out) {
+    const uint32_t target = children(index)[1];
+    out.target_range = range(target);
+    if (isRule(target, Rule::Text))
+      out.target = ast::StringLiteral{string(target)};
+    else
+      out.target = qualifiedName(target);
+    if (const uint32_t alias = child(index, Rule::Word); alias != kNone) out.alias = identifier(alias);
+  }
+
+  void read(uint32_t index, ast::EnumDecl& out) {
+    checkCommas(index, "the name of a level");
+    out.ordered = has(index, Token::Ordered);
+    for (uint32_t level : children(index, Rule::EnumLevel)) {
+      checkCommas(level, "a type");
+      ast::EnumLevel& entry = out.levels.emplace_back();
+      entry.name = identifier(child(level, Rule::Word));
+      for (uint32_t field : children(level, Rule::EnumField)) entry.fields.push_back(enumField(field));
+    }
+  }
+
+  /// `type` or `name : type`; the grammar reads a type in both places.
+  ast::EnumField enumField(uint32_t index) {
+    const std::vector<uint32_t> types = children(index, Rule::RefinedType);
+    ast::EnumField out;
+    out.type = std::make_unique<ast::TypeExpr>(type(types.back()));
+    if (types.size() == 1) return out;
+    const ast::TypeExpr before = type(types[0]);
+    if (before.shape == ast::TypeExpr::Shape::Named && before.name.parts.size() == 1 && before.per.empty() &&
+        !before.refinement)
+      out.name = before.name.parts[0];
+    else
+      reporter.syntaxError(before.range, "a single name before ':'");
+    return out;
+  }
+
+  /// Also a unit, and what a reference reads.
+  void read(uint32_t index, ast::LetDecl& out) {
+    out.value = expressionIn(index, isRule(index, Rule::ReferenceItem) ? Rule::Sum : Rule::Value);
+  }
+
+  void read(uint32_t index, ast::SystemDecl& out) {
+    for (uint32_t property : statements(child(index, Rule::SystemBody), Rule::SystemItem))
+      out.properties.push_back(assignment(property));
+  }
+
+  void read(uint32_t index, ast::ReferenceDecl& out) {
+    out.path = textOf(child(index, Rule::Text));
+    for (uint32_t column : statements(child(index, Rule::ReferenceBody), Rule::ReferenceItem))
+      add(*this, column, out.columns);
+  }
+
+  // ---- workloads
+
+  /// Whether blanks and the call of a reader of metrics come first in `text`.
+  static bool beginsReader(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return std::ranges::any_of(language::words(language::Role::Source), [&](const language::Word& reader) {
+      return text.starts_with(std::string(reader.text) + "(");
+    });
+  }
+
+  void read(uint32_t index, ast::WorkloadDecl& out) {
+    if (const uint32_t clause = child(index, Rule::CommandClause); clause != kNone) out.command = commandClause(clause);
+    for (uint32_t item : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
+      take(*this, item, Rule::ParamDecl, out.params);
+      take(*this, item, Rule::LetDecl, out.lets);
+      take(*this, item, Rule::MetricDecl, out.metrics);
+      take(*this, item, Rule::EstimateDecl, out.estimates);
+      take(*this, item, Rule::RuleDecl, out.rules);
+      if (isRule(item, Rule::VersionDecl)) versionDecl(item, out);
+      if (isRule(item, Rule::InputsDecl)) inputsDecl(item, out);
+      if (isRule(item, Rule::ExpectDecl)) out.expectations.push_back(expressionIn(item, Rule::Condition));
+      if (isRule(item, Rule::ExitDecl)) exitDecl(item, out);
+      const auto once = [&](Rule rule, auto& clause, const char* what, auto read) {
+        if (isRule(item, rule) && clause) duplicate(item, what, clause->range);
+        if (isRule(item, rule) && !clause) clause = read();
+      };
+      const auto program = [&] { return commandClause(item); };
+      once(Rule::OutputsDecl, out.outputs, "what metrics are read from", [&] { return expressionIn(item, Rule::Sum); });
+      once(Rule::PrepareDecl, out.prepare, "the preparation", program);
+      once(Rule::BeforeDecl, out.before, "what runs before each start", program);
+    }
+  }
+
+  ast::Command commandClause(uint32_t index) {
+    ast::Command out;
+    out.range = range(index);
+    const uint32_t texts = child(index, Rule::TextList);
+    checkCommas(texts, "a text in double quotes");
+    for (uint32_t argument : children(texts, Rule::CommandArgument)) out.arguments.push_back(commandArgument(argument));
+    out.timeout = expressionIn(index, Rule::Sum);
+    return out;
+  }
+
+  ast::CommandArgument commandArgument(uint32_t index) {
+    ast::CommandArgument out;
+    out.range = range(index);
+    for (uint32_t text : children(index, Rule::Text)) out.texts.push_back(textOf(text));
+    out.options = has(index, Token::Options);
+    return out;
+  }
+
+  /// `inputs "a", "b"`, `inputs copy "a"`
+  void inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
+    std::vector<ast::Text>& list = has(index, Token::Copy) ? workload.copied : workload.inputs;
+    for (uint32_t input : children(index, Rule::Text)) list.push_back(textOf(input));
+  }
+
+  void versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
+    if (workload.version) return duplicate(index, "the version", workload.version_range);
+    workload.version = wholeNumber(child(index, Rule::Number), INT_MAX, "a whole number after 'version'");
+    if (workload.version) workload.version_range = range(index);
+  }
+
+  /// `exit 0, 1`
+  void exitDecl(uint32_t index, ast::WorkloadDecl& workload) {
+    if (!workload.exit_codes.empty()) return duplicate(index, "the list of exit codes", workload.exit_range);
+    for (uint32_t number : children(index, Rule::Number))
+      if (const auto code = wholeNumber(number, 255, "exit codes from 0 to 255")) workload.exit_codes.push_back(*code);
+    workload.exit_range = range(index);
+  }
+
+  /// Nothing, and a syntax error, where the number is not whole or more than `most`.
+  std::optional<int> wholeNumber(uint32_t literal, int most, const char* wanted) {
+    const std::string_view written = text(literal);
+    int number = 0;
+    const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), number);
+    if (error == std::errc() && end == written.data() + written.size() && number <= most) return number;
+    reporter.syntaxError(range(literal), wanted);
+    return std::nullopt;
+  }
+
+  void read(uint32_t index, ast::ParamDecl& out) {
+    out.type = type(child(index, Rule::RefinedType));
+    out.default_value = expressionIn(index, Rule::Value);
+    out.when = expressionIn(index, Rule::Condition);
+    const uint32_t trait = child(index, Rule::ParamTrait);
+    if (trait == kNone) return;
+    const std::vector<uint32_t> words = children(trait, Rule::Word);
+    if (text(words[0]) == "strong" && text(words[1]) == "scaling")
+      out.strong = expressionIn(trait, Rule::Condition);
+    else
+      reporter.syntaxError(source::join(range(words[0]), range(words[1])), "'strong scaling' after 'with'");
+  }
+
+  void read(uint32_t index, ast::EstimateDecl& out) {
+    out.metric = identifier(child(index, Rule::Word));
+    out.value = expressionIn(index, Rule::Value);
+    out.when = expressionIn(index, Rule::Condition);
+  }
+
+  void read(uint32_t index, ast::MetricDecl& out) {
+    out.all = has(index, Token::Star);
+    if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
+    out.derived = expressionIn(index, Rule::Value);
+    for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
+    for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
+  }
+
+  /// `from regex("…")`: how the metric is read from what a command writes.
+  void metricSource(uint32_t index, ast::MetricDecl& metric) {
+    if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
+    metric.source = expressionIn(index, Rule::Sum);
+  }
+
+  void metricTrait(uint32_t index, ast::MetricDecl& metric) {
+    const std::string_view word = text(index);
+    if (word == "lower" || word == "higher") {
+      if (metric.direction) return duplicate(index, "the direction", metric.direction->range);
+      metric.direction = identifier(index);
+    } else if (language::find(language::Role::Kind, word)) {
+      if (metric.kind) return duplicate(index, "the kind of trial", metric.kind->range);
+      metric.kind = identifier(index);
+    } else if (word == "exact") {
+      metric.exact = true;
+    } else if (word == "series") {
+      metric.series = true;
+    } else if (sources.text(tree.file).substr(node(index).end).starts_with("(")) {
+      return;  // `regex(…)` without `from`: the parser has said so at the bracket
+    } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
+      return;  // `form regex(…)`: likewise
+    } else if (auto error = reporter.build(range(index), UnknownTrait, word)) {
+      error->suggest(range(index), word, language::texts(language::Role::Trait));
+      error->emit();
+    }
+  }
+
+  void read(uint32_t index, ast::RuleDecl& out) {
+    out.kind = has(index, Token::Require) ? ast::RuleKind::Require : ast::RuleKind::Exclude;
+    const std::vector<uint32_t> conditions = children(index, Rule::Condition);
+    if (conditions.size() == 2) out.name = asName(*expression(conditions[0]), ":");
+    out.condition = expression(conditions.back());
+    if (const uint32_t because = child(index, Rule::Text); because != kNone) out.because = string(because);
+  }
+};
+
+}  // namespace expc::parse

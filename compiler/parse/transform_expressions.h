@@ -1,0 +1,334 @@
+#pragma once
+
+// From the concrete tree to expressions and types.
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/parse/transform_tree.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'");
+
+/// Deepest expression tree: phases after this one recurse over it.
+constexpr int kMaxExpressionDepth = 200;
+
+struct Expressions : TreeReader {
+  using TreeReader::TreeReader;
+
+  /// An expression with its depth.
+  struct Built {
+    ast::ExprPtr expr;
+    int depth = 1;
+  };
+
+  static std::optional<ast::BinaryOp> operatorOf(Token token) {
+    using enum ast::BinaryOp;
+    static constexpr std::pair<Token, ast::BinaryOp> kOperators[] = {{Token::Or, Or},
+                                                                     {Token::And, And},
+                                                                     {Token::Equal, Equal},
+                                                                     {Token::NotEqual, NotEqual},
+                                                                     {Token::Less, Less},
+                                                                     {Token::LessEqual, LessEqual},
+                                                                     {Token::Greater, Greater},
+                                                                     {Token::GreaterEqual, GreaterEqual},
+                                                                     {Token::Plus, Add},
+                                                                     {Token::Minus, Subtract},
+                                                                     {Token::Star, Multiply},
+                                                                     {Token::Slash, Divide},
+                                                                     {Token::Coalesce, Coalesce}};
+    for (const auto& [sign, meaning] : kOperators)
+      if (sign == token) return meaning;
+    return std::nullopt;
+  }
+
+  ast::ExprPtr expression(uint32_t index) { return build(index).expr; }
+
+  /// The expression that is a part of `index`; null where it has none.
+  ast::ExprPtr expressionIn(uint32_t index, Rule part) {
+    const uint32_t found = child(index, part);
+    return found == kNone ? nullptr : expression(found);
+  }
+
+  Built make(source::Range range, decltype(ast::Expr::node) value, int depth) {
+    Built out;
+    out.expr = std::make_unique<ast::Expr>();
+    out.expr->range = range;
+    out.depth = depth;
+    if (depth <= kMaxExpressionDepth) {
+      out.expr->node = std::move(value);
+      return out;
+    }
+    // `value` is dropped: the tree that stands for it stays shallow.
+    reporter.emit(range, NestingTooDeep, kMaxExpressionDepth);
+    out.expr->node = ast::BoolLiteral{false};
+    out.depth = 1;
+    return out;
+  }
+
+  Built binary(ast::BinaryOp op, uint32_t sign, Built left, Built right) {
+    const source::Range whole = source::join(left.expr->range, right.expr->range);
+    const int depth = std::max(left.depth, right.depth) + 1;
+    return make(whole, ast::BinaryExpr{op, range(sign), std::move(left.expr), std::move(right.expr)}, depth);
+  }
+
+  Built build(uint32_t index) {
+    using T = Expressions;
+    static constexpr std::pair<Rule, Built (T::*)(uint32_t)> kBuilders[] = {{Rule::Set, &T::set},
+                                                                            {Rule::Condition, &T::chain},
+                                                                            {Rule::Conjunction, &T::chain},
+                                                                            {Rule::Sum, &T::chain},
+                                                                            {Rule::Product, &T::chain},
+                                                                            {Rule::Coalescing, &T::chain},
+                                                                            {Rule::Negation, &T::negated},
+                                                                            {Rule::Comparison, &T::comparison},
+                                                                            {Rule::Members, &T::members},
+                                                                            {Rule::Unary, &T::negated},
+                                                                            {Rule::Postfix, &T::postfix},
+                                                                            {Rule::Primary, &T::primary},
+                                                                            {Rule::Group, &T::group},
+                                                                            {Rule::List, &T::list},
+                                                                            {Rule::Refinement, &T::refinement}};
+    for (const auto& [rule, build] : kBuilders)
+      if (rule == node(index).rule) return (this->*build)(index);
+    return build(node(index).child);  // value, settingValue, operand: the first child
+  }
+
+  /// Operands of one level of precedence, from the left.
+  Built chain(uint32_t index) {
+    const std::vector<uint32_t> parts = children(index);
+    Built left = build(parts[0]);
+    for (size_t at = 1; at + 1 < parts.size(); at += 2)
+      left = binary(*operatorOf(node(parts[at]).token), parts[at], std::move(left), build(parts[at + 1]));
+    return left;
+  }
+
+  Built comparison(uint32_t index) {
+    const std::vector<uint32_t> parts = children(index);
+    Built left = build(parts[0]);
+    bool compared = false;
+    for (size_t at = 1; at < parts.size();) {
+      if (isRule(parts[at], Rule::RangeTail)) {
+        left = rangeOf(range(parts[0]), std::move(left), parts[at++]);
+        continue;
+      }
+      const uint32_t sign = parts[at];
+      if (compared) reporter.emit(range(sign), ChainedComparison);
+      compared = true;
+      if (isRule(sign, Rule::Comparator)) {
+        left = binary(*operatorOf(node(node(sign).child).token), sign, std::move(left), build(parts[at + 1]));
+        at += 2;
+        continue;
+      }
+      const bool negated = isToken(sign, Token::Not);
+      left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, sign, std::move(left),
+                    build(parts[at + (negated ? 2 : 1)]));
+      at += negated ? 3 : 2;
+    }
+    return left;
+  }
+
+  /// `tail` is a rangeTail or a refinement: `.. upper by *step`, either part of which a refinement may leave out.
+  Built rangeOf(source::Range lower_range, Built lower, uint32_t tail) {
+    ast::RangeExpr out;
+    int depth = lower.depth;
+    out.lower = std::move(lower.expr);
+    bool past = false;
+    for (uint32_t part : children(tail)) {
+      if (isToken(part, Token::Range)) past = true;
+      if (!past || node(part).is_token) {
+        out.geometric = out.geometric || (past && isToken(part, Token::Star));
+        continue;
+      }
+      Built built = build(part);
+      depth = std::max(depth, built.depth);
+      (isRule(part, Rule::Sum) ? out.upper : out.step) = std::move(built.expr);
+    }
+    return make(source::join(lower_range, range(tail)), std::move(out), depth + 1);
+  }
+
+  Built members(uint32_t index) {
+    const uint32_t first = node(index).child;
+    Built out = build(first);
+    const uint32_t tail = child(index, Rule::RangeTail);
+    return tail == kNone ? std::move(out) : rangeOf(range(first), std::move(out), tail);
+  }
+
+  Built refinement(uint32_t index) {
+    const uint32_t first = node(index).child;
+    Built out = build(first);
+    return has(index, Token::Range) ? rangeOf(range(first), std::move(out), index) : std::move(out);
+  }
+
+  /// `not` before a comparison, or `-` before a value, any number of times.
+  Built negated(uint32_t index) {
+    const auto op = isRule(index, Rule::Negation) ? ast::UnaryOp::Not : ast::UnaryOp::Negate;
+    const std::vector<uint32_t> parts = children(index);
+    Built out = build(parts.back());
+    for (size_t at = parts.size() - 1; at-- > 0;) {
+      const int depth = out.depth + 1;
+      const source::Range whole = source::join(range(parts[at]), out.expr->range);
+      out = make(whole, ast::UnaryExpr{op, std::move(out.expr)}, depth);
+    }
+    return out;
+  }
+
+  Built postfix(uint32_t index) {
+    Built out = build(node(index).child);
+    for (uint32_t selectors : children(index, Rule::Selectors)) {
+      int depth = out.depth;
+      std::vector<ast::CallArgument> chosen = arguments(selectors, depth);
+      const source::Range whole = source::join(out.expr->range, range(selectors));
+      out = make(whole, ast::IndexExpr{std::move(out.expr), std::move(chosen)}, depth + 1);
+    }
+    return out;
+  }
+
+  Built primary(uint32_t index) {
+    const uint32_t first = node(index).child;
+    if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
+    if (isRule(first, Rule::Number)) return make(range(index), number(first), 1);
+    if (isRule(first, Rule::Text)) return make(range(index), ast::StringLiteral{string(first)}, 1);
+    if (!isRule(first, Rule::Name)) return build(first);
+    ast::QualifiedName name = qualifiedName(first);
+    const uint32_t given = child(index, Rule::Arguments);
+    if (given == kNone) return make(range(index), ast::NameExpr{std::move(name)}, 1);
+    int depth = 0;
+    std::vector<ast::CallArgument> list = arguments(given, depth);
+    return make(range(index), ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
+  }
+
+  /// `{ 1, 2 }` is a set, `{ rank = 8, alpha = 16 }` a record.
+  Built set(uint32_t index) {
+    int depth = 0;
+    std::vector<ast::CallArgument> members = arguments(index, depth);
+    const auto named = [](const ast::CallArgument& member) { return member.name.has_value(); };
+    if (std::all_of(members.begin(), members.end(), named))
+      return make(range(index), ast::RecordExpr{std::move(members)}, depth + 1);
+    ast::SetExpr out;
+    for (ast::CallArgument& member : members) {
+      if (member.name)
+        reporter.syntaxError(source::join(member.name->range, member.value->range),
+                             "values alone, as in a set, or a name and '=' before each, as in a record");
+      out.elements.push_back(std::move(member.value));
+    }
+    return make(range(index), std::move(out), depth + 1);
+  }
+
+  std::vector<ast::ExprPtr> values(uint32_t index, int& depth) {
+    std::vector<ast::ExprPtr> out;
+    for (uint32_t value : children(index, Rule::Value)) {
+      Built element = build(value);
+      depth = std::max(depth, element.depth);
+      out.push_back(std::move(element.expr));
+    }
+    return out;
+  }
+
+  /// Brackets around one expression are that expression; around several, or with a comma behind one, a tuple.
+  Built group(uint32_t index) {
+    checkCommas(index, "an expression");
+    if (!has(index, Token::Comma)) {
+      Built out = build(child(index, Rule::Value));
+      out.expr->range = range(index);
+      return out;
+    }
+    int depth = 0;
+    ast::TupleExpr out{values(index, depth)};
+    return make(range(index), std::move(out), depth + 1);
+  }
+
+  Built list(uint32_t index) {
+    checkCommas(index, "a value");
+    int depth = 0;
+    ast::ListExpr out{values(index, depth)};
+    return make(range(index), std::move(out), depth + 1);
+  }
+
+  std::vector<ast::CallArgument> arguments(uint32_t index, int& depth) {
+    checkCommas(index, isRule(index, Rule::Set) ? "a value" : "an argument");
+    std::vector<ast::CallArgument> out;
+    for (uint32_t argument : children(index, Rule::Argument)) {
+      const std::vector<uint32_t> values = children(argument, Rule::Value);
+      Built built = build(values.back());
+      ast::CallArgument entry;
+      if (values.size() == 2) entry.name = asName(*build(values[0]).expr, "=");
+      depth = std::max(depth, built.depth);
+      entry.value = std::move(built.expr);
+      out.push_back(std::move(entry));
+    }
+    return out;
+  }
+
+  ast::NumberLiteral number(uint32_t index) const {
+    const std::string_view written = text(index);
+    double unused = 0;  // only where the digits end is asked; the value stays exact
+    const size_t size = std::from_chars(written.data(), written.data() + written.size(), unused).ptr - written.data();
+    return {std::string(written.substr(0, size)), std::string(written.substr(size))};
+  }
+
+  // ---- types
+
+  /// `index` is a type or a refinedType.
+  ast::TypeExpr type(uint32_t index) {
+    const uint32_t plain = isRule(index, Rule::Type) ? index : child(index, Rule::Type);
+    ast::TypeExpr out;
+    if (const uint32_t tuple = child(plain, Rule::TupleType); tuple != kNone)
+      tupleType(tuple, out);
+    else if (const uint32_t record = child(plain, Rule::RecordType); record != kNone)
+      recordType(record, out);
+    else
+      namedType(plain, out);
+    out.range = range(index);
+    if (const uint32_t within = child(index, Rule::Refinement); within != kNone) {
+      if (out.refinement)
+        duplicate(within, "the type's range", out.refinement->range);
+      else
+        out.refinement = expression(within);
+    }
+    return out;
+  }
+
+  /// `int`, `Images / Time`, `list(int)`.
+  void namedType(uint32_t index, ast::TypeExpr& out) {
+    const std::vector<uint32_t> names = children(index, Rule::Name);
+    out.name = qualifiedName(names[0]);
+    for (size_t at = 1; at < names.size(); ++at) out.per.push_back(identifier(names[at]));
+    const uint32_t element = child(index, Rule::RefinedType);
+    if (element == kNone) return;
+    if (text(names[0]) != "list") {
+      reporter.syntaxError(range(names[0]), "'list' before a type in brackets");
+      return;
+    }
+    out.shape = ast::TypeExpr::Shape::List;
+    out.parts.push_back(type(element));
+  }
+
+  /// Brackets around one type are that type; around several, or with a comma behind one, a tuple.
+  void tupleType(uint32_t index, ast::TypeExpr& out) {
+    checkCommas(index, "a type");
+    const std::vector<uint32_t> parts = children(index, Rule::RefinedType);
+    if (!has(index, Token::Comma)) {
+      out = type(parts[0]);
+      return;
+    }
+    out.shape = ast::TypeExpr::Shape::Tuple;
+    for (uint32_t part : parts) out.parts.push_back(type(part));
+  }
+
+  void recordType(uint32_t index, ast::TypeExpr& out) {
+    checkCommas(index, "a field, such as 'rank : int',");
+    out.shape = ast::TypeExpr::Shape::Record;
+    for (uint32_t field : children(index, Rule::RecordField)) {
+      out.fields.push_back(identifier(child(field, Rule::Word)));
+      out.parts.push_back(type(child(field, Rule::RefinedType)));
+    }
+  }
+};
+
+}  // namespace expc::parse

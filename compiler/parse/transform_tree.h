@@ -1,0 +1,228 @@
+#pragma once
+
+// The concrete tree as its readers ask it: parts of a node, names and texts. The readers are a chain, a file for each
+// group of constructs, each of which has what the ones before it have: transform_tree.h, transform_expressions.h,
+// transform_declarations.h, transform.h. Statements with a syntax error are left out.
+
+#include <llvm/Support/ConvertUTF.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/parse/cst.h"
+#include "compiler/parse/syntax_errors.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
+EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice");
+
+struct TreeReader {
+  const source::SourceManager& sources;
+  const Tree& tree;
+  Reporter& reporter;
+
+  TreeReader(const source::SourceManager& sources, const Tree& tree, Reporter& reporter)
+      : sources(sources), tree(tree), reporter(reporter) {}
+
+  // ---- the parts of a node
+
+  const Node& node(uint32_t index) const { return tree.nodes[index]; }
+  std::vector<uint32_t> children(uint32_t index) const {
+    std::vector<uint32_t> out;
+    for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
+    return out;
+  }
+  std::vector<uint32_t> children(uint32_t index, Rule rule) const {
+    std::vector<uint32_t> out = children(index);
+    std::erase_if(out, [&](uint32_t at) { return !isRule(at, rule); });
+    return out;
+  }
+  uint32_t child(uint32_t index, Rule rule) const {
+    uint32_t at = node(index).child;
+    while (at != kNone && !isRule(at, rule)) at = node(at).next;
+    return at;
+  }
+  uint32_t child(uint32_t index, Token token) const {
+    uint32_t at = node(index).child;
+    while (at != kNone && !isToken(at, token)) at = node(at).next;
+    return at;
+  }
+  bool has(uint32_t index, Token token) const { return child(index, token) != kNone; }
+  bool isRule(uint32_t index, Rule rule) const { return !node(index).is_token && node(index).rule == rule; }
+  bool isToken(uint32_t index, Token token) const { return node(index).is_token && node(index).token == token; }
+  source::Range range(uint32_t index) const { return {tree.file, node(index).begin, node(index).end}; }
+  std::string_view text(uint32_t index) const { return sources.text(range(index)); }
+  /// Whether something in it could not be read (nested blocks apart, which leave out only what is broken in them).
+  bool broken(uint32_t index) const { return node(index).broken; }
+
+  /// The statements of a block that were understood: the items themselves, or what each of them consists of.
+  std::vector<uint32_t> statements(uint32_t block, Rule item) const {
+    std::vector<uint32_t> out;
+    const bool wrapped = item != Rule::ReferenceItem && item != Rule::DesignItem && item != Rule::Setting;
+    for (uint32_t at : children(block, item)) {
+      const uint32_t inner = wrapped ? node(at).child : at;
+      if (inner != kNone && !broken(at) && !broken(inner)) out.push_back(inner);
+    }
+    return out;
+  }
+
+  std::string doc(uint32_t index) const {
+    auto found = tree.docs.find(node(index).first_token);
+    return found == tree.docs.end() ? "" : found->second;
+  }
+
+  /// In a list in brackets the last comma may be left hanging; two in a row are an error.
+  void checkCommas(uint32_t index, std::string_view what) {
+    bool after_comma = false;
+    for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
+      const bool comma = isToken(at, Token::Comma);
+      if (comma && after_comma) reporter.syntaxError(range(at), fmt::format("{} after ','", what));
+      after_comma = comma;
+    }
+  }
+
+  // ---- names and texts
+
+  /// How a lockstep factor is called everywhere.
+  static ast::Identifier lockstepName(const std::vector<ast::Identifier>& parts, source::Range range) {
+    std::string out;
+    for (const ast::Identifier& part : parts) out += (out.empty() ? "(" : ", ") + part.name;
+    return {out + ")", range};
+  }
+
+  static std::optional<ast::Identifier> singleName(const ast::Expr& expr) {
+    const auto* name = std::get_if<ast::NameExpr>(&expr.node);
+    if (!name || name->name.parts.size() != 1) return std::nullopt;
+    return name->name.parts.front();
+  }
+
+  ast::Identifier identifier(uint32_t index) const { return {std::string(text(index)), range(index)}; }
+
+  std::vector<ast::Identifier> identifiers(uint32_t words) const {
+    std::vector<ast::Identifier> out;
+    for (uint32_t word : children(words, Rule::Word)) out.push_back(identifier(word));
+    return out;
+  }
+
+  /// A factorName: a word, or the canonical name of a lockstep factor, whose parts go to `parts`.
+  ast::Identifier factorName(uint32_t index, std::vector<ast::Identifier>* parts = nullptr) {
+    const uint32_t words = child(index, Rule::Words);
+    if (words == kNone) return identifier(index);
+    std::vector<ast::Identifier> names = identifiers(words);
+    ast::Identifier out = lockstepName(names, range(index));
+    if (names.size() == 1)
+      reporter.syntaxError(out.range,
+                           "the names of several factors, such as (loader, layout), or one name without brackets");
+    if (parts) *parts = std::move(names);
+    return out;
+  }
+
+  /// Those that stand in `index`; none where there is no list of them.
+  std::vector<ast::Identifier> factorNames(uint32_t index) {
+    std::vector<ast::Identifier> out;
+    for (uint32_t names : children(index, Rule::FactorNames))
+      for (uint32_t name : children(names, Rule::FactorName)) out.push_back(factorName(name));
+    return out;
+  }
+
+  ast::QualifiedName qualifiedName(uint32_t name) const {
+    ast::QualifiedName out;
+    out.range = range(name);
+    for (uint32_t part : children(name))
+      if (!isToken(part, Token::Dot)) out.parts.push_back(identifier(part));
+    return out;
+  }
+
+  /// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is
+  /// none.
+  static size_t readEscape(std::string_view text, std::string& out) {
+    if (text.size() < 2) return 0;
+    static constexpr std::string_view kWritten = "\"\\ntr", kMeant = "\"\\\n\t\r";
+    if (const size_t simple = kWritten.find(text[1]); simple != std::string_view::npos) {
+      out += kMeant[simple];
+      return 2;
+    }
+    const size_t close = text.find('}');
+    if (!text.starts_with("\\u{") || close == std::string_view::npos || close == 3 || close > 9) return 0;
+    uint32_t code = 0;
+    auto [end, error] = std::from_chars(text.data() + 3, text.data() + close, code, 16);
+    char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT];
+    char* past = bytes;
+    // A zero would cut the text short for whoever hands it to the system.
+    if (error != std::errc() || end != text.data() + close || code == 0 || !llvm::ConvertCodePointToUTF8(code, past))
+      return 0;
+    out.append(bytes, past);
+    return close + 1;
+  }
+
+  std::string string(uint32_t index) {
+    std::string_view written = text(index);
+    written.remove_prefix(1);
+    // A text that was not closed has been reported and has no quote to take off.
+    std::string out;
+    for (size_t at = 0; at < written.size();) {
+      if (written[at] == '"') break;
+      if (written[at] != '\\') {
+        out += written[at++];
+        continue;
+      }
+      const size_t length = readEscape(written.substr(at), out);
+      if (length == 0) {
+        const uint32_t begin = node(index).begin + 1 + static_cast<uint32_t>(at);
+        uint32_t size = 2;
+        while (at + size < written.size() && (static_cast<unsigned char>(written[at + size]) & 0xC0) == 0x80) ++size;
+        size = std::min<uint32_t>(size, static_cast<uint32_t>(written.size() - at));
+        reporter.emit({tree.file, begin, begin + size}, InvalidEscape, written.substr(at, size));
+      }
+      at += length == 0 ? std::min<size_t>(2, written.size() - at) : length;
+    }
+    return out;
+  }
+
+  ast::Text textOf(uint32_t text) { return {string(text), range(text)}; }
+
+  /// The name that an expression is, for `name: condition` and `name = value`; reports anything else.
+  std::optional<ast::Identifier> asName(const ast::Expr& expr, std::string_view sign) {
+    if (auto name = singleName(expr)) return name;
+    if (const auto* tuple = std::get_if<ast::TupleExpr>(&expr.node); tuple && sign == "=") {
+      std::vector<ast::Identifier> names;
+      for (const ast::ExprPtr& element : tuple->elements)
+        if (auto name = singleName(*element)) names.push_back(std::move(*name));
+      if (names.size() == tuple->elements.size()) return lockstepName(names, expr.range);
+    }
+    reporter.syntaxError(expr.range, fmt::format("a single name before '{}'", sign));
+    return std::nullopt;
+  }
+
+  void duplicate(uint32_t index, std::string_view what, source::Range first) {
+    if (auto error = reporter.build(range(index), DuplicateClause, what))
+      error->note(first, "the first is here").emit();
+  }
+
+  // ---- statements
+
+  /// Reads a declaration to the end of a list: its place, its comment and its name, where it has them, then its own,
+  /// which `self`, the reader that asks, knows how to read.
+  template <typename Self, typename T>
+  static void add(Self& self, uint32_t index, std::vector<T>& to) {
+    T& out = to.emplace_back();
+    out.range = self.range(index);
+    if constexpr (requires { out.doc; }) out.doc = self.doc(index);
+    if constexpr (requires { std::string(out.name.name); })
+      if (const uint32_t name = self.child(index, Rule::Word); name != kNone) out.name = self.identifier(name);
+    self.read(index, out);
+  }
+  /// Adds a statement to the list of its kind: does nothing if it is another.
+  template <typename Self, typename T>
+  static void take(Self& self, uint32_t index, Rule kind, std::vector<T>& to) {
+    if (self.isRule(index, kind)) add(self, index, to);
+  }
+};
+
+}  // namespace expc::parse
