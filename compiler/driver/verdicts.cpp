@@ -16,7 +16,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/document_text.h"
-#include "runtime/report/draw.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"

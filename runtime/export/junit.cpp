@@ -1,4 +1,4 @@
-#include "runtime/export/junit.h"
+#include "runtime/export/formats.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <array>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/export/table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
 

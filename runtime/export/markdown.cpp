@@ -1,4 +1,4 @@
-#include "runtime/export/markdown.h"
+#include "runtime/export/formats.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a report says, as blocks. A section builds them once; a terminal (document_text.h), the page (document_html.h)
-// and Markdown (runtime/export/markdown.h) each show them in their own way. Texts in here are as people and machines
+// and Markdown (runtime/export/markdown.cpp) each show them in their own way. Texts in here are as people and machines
 // wrote them: whoever shows a block makes them safe for its medium.
 
 #include <cstddef>

@@ -1,12 +1,10 @@
-#include "runtime/report/draw.h"
-
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
+#include "runtime/report/html.h"
 #include "runtime/report/python.h"
 
 namespace expc::report {
@@ -28,12 +26,10 @@ std::string standalone(const NamedChart& chart) {
 
 llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
   constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
-  return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    llvm::Error error = runPython(
-        assets::drawScript(), {format, temporary}, [&](llvm::raw_ostream& in) { in << standalone(chart); }, kDrawing);
-    if (!error) return error;
-    return llvm::createStringError(std::errc::io_error, "the chart %s cannot be drawn: %s", path.c_str(),
-                                   llvm::toString(std::move(error)).c_str());
+  const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
+  return files::writeBy(path, [&](const std::string& temporary) {
+    return runPython(assets::drawScript(), {format, temporary}, feed, kDrawing,
+                     "the chart " + path + " cannot be drawn");
   });
 }
 
