@@ -1,12 +1,10 @@
 #pragma once
 
-// Text in columns: tables and paragraphs that keep to a width. Widths are display columns, so 'é' is one and '中' two.
+// Text that keeps to a width, and its colours. Widths are display columns, so 'é' is one and '中' two.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "runtime/plan/printable.h"
@@ -48,26 +46,6 @@ class Paint {
  private:
   std::string paint(std::string_view code, std::string_view text) const;
   bool on_;
-};
-
-/// A table; cells may have several lines ('\n'). Its labels and columns of words are left-aligned, the others
-/// right-aligned, except a last one of prose, which is wrapped. Labels are repeated when a table that is too wide is
-/// cut into several.
-struct TextTable {
-  std::vector<std::vector<std::string>> rows;  // the header first
-  size_t labels = 1;                           // the first so many columns
-  bool prose = false;                          // the last column is
-  std::vector<size_t> words = {};
-
-  /// Columns that the table takes uncut, the indent included.
-  unsigned naturalWidth(unsigned indent) const;
-  /// Lines with newlines; each starts with `indent` spaces.
-  std::string render(unsigned width, unsigned indent, const Paint& paint) const;
-
- private:
-  std::vector<unsigned> widths() const;
-  std::string renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns, unsigned indent,
-                            const Paint& paint) const;
 };
 
 }  // namespace expc::report
