@@ -15,7 +15,7 @@
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 
 namespace expc::driver {

@@ -15,7 +15,7 @@
 #include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"

@@ -16,7 +16,7 @@
 #include "runtime/export/table.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/remarks.h"

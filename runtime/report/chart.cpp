@@ -8,7 +8,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {

@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/report/document_html.h"
-#include "runtime/report/document_text.h"
 
 using namespace expc::report;
 using Kind = Column::Kind;

@@ -1,4 +1,4 @@
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>

@@ -1,5 +1,7 @@
 #include "runtime/report/html_text.h"
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -56,6 +58,10 @@ std::string htmlProse(std::string_view text) {
     }
     start = tick + 1;
   }
+}
+
+std::string capitalised(const std::string& text) {
+  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
 }
 
 std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes) {

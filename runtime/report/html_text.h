@@ -20,6 +20,9 @@ std::string htmlCommand(std::string_view text);
 /// `html` with text between backticks as <code>.
 std::string htmlProse(std::string_view text);
 
+/// With an upper-case first letter.
+std::string capitalised(const std::string& text);
+
 /// Markup with what `holes` say in place of each "${name}".
 std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes);
 

@@ -1,4 +1,4 @@
-#include "runtime/report/outcome.h"
+#include "runtime/report/commands.h"
 
 #include <doctest/doctest.h>
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,12 +13,12 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/diagnosis_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/published_time.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
@@ -65,6 +66,31 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const double half_width = stats::expectedHalfWidth(noise, n, confidence);
   return fmt::format("expected resolution ±{} at {} noise ({}, {})", twoDigits(half_width), twoDigits(noise),
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+}
+
+using Published = std::map<std::string, double>;  // by metric
+
+std::optional<double> valueOf(const Published& published, const char* metric) {
+  const auto found = published.find(metric);
+  return found == published.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
+  for (const char* name : {"iteration_time", "step_time"})
+    if (const auto seconds = valueOf(published, name)) return seconds;
+  const auto rate = valueOf(published, "images_per_s");
+  const auto batch = point.parameters.getNumber("batch");
+  return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
+}
+
+std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
+                                   const llvm::json::Object& settings) {
+  const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
+  const double warmup = settings.getNumber("warmup").value_or(0);
+  if (const auto steps = settings.getNumber("steps"))
+    return step ? std::optional((*steps + warmup) * *step) : std::nullopt;
+  const auto epochs = settings.getNumber("epochs");
+  return epochs && epoch ? std::optional(*epochs * *epoch + warmup * step.value_or(0)) : std::nullopt;
 }
 
 struct PlanReport {
@@ -216,6 +242,25 @@ struct PlanReport {
 
 std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
   return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
+}
+
+std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
+  std::map<std::string, Published> published;
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
+  PublishedTime time;
+  for (const plan::Point& point : plan.points) {
+    if (!point.startable()) continue;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      ++time.of;
+      const auto seconds = trialSeconds(point, published[point.id], kind.settings);
+      if (!seconds) continue;
+      ++time.known;
+      time.seconds += *seconds * kind.repeat;
+      time.device_seconds += *seconds * kind.repeat * plan::devicesOf(point);
+    }
+  }
+  return time.known > 0 ? std::optional(time) : std::nullopt;
 }
 
 PlanCounts PlanCounts::of(const plan::Plan& plan) {

@@ -8,7 +8,6 @@
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 
 namespace expc::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/report/published_time.h"
+#include "runtime/report/plan_text.h"
 
 #include <doctest/doctest.h>
 

@@ -10,7 +10,6 @@
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 
 namespace expc::report {
 namespace {
