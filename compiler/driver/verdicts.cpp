@@ -14,7 +14,6 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"

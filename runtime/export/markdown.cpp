@@ -12,7 +12,6 @@
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/remarks.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"

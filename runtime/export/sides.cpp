@@ -19,7 +19,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
-#include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {

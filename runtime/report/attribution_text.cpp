@@ -1,4 +1,3 @@
-#include "runtime/report/attribution_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/report/description_text.h"
+#include "runtime/report/sections.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/report/diagnosis_text.h"
+#include "runtime/report/sections.h"
 
 #include <fmt/format.h>
 

@@ -15,7 +15,6 @@
 #include "runtime/files/files.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
-#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"

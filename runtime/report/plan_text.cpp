@@ -16,7 +16,6 @@
 #include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/diagnosis_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"

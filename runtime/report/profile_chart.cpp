@@ -5,7 +5,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/attribution_text.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/chart_axes.h"
 

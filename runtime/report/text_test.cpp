@@ -4,7 +4,6 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"

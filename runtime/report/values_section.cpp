@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/report/description_text.h"
 #include "runtime/report/sections.h"
 
 namespace expc::report {
