@@ -88,7 +88,7 @@ struct Data {
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", plan::jsonText(cellText(cell, frame.grid.unit, frame.grid.dimension, " "))}};
+               {"t", plan::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
     if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;

@@ -158,9 +158,8 @@ std::vector<Tally> tallies(const analysis::Judgement& judgement) {
 }
 
 std::string tallyText(const analysis::Judgement& judgement) {
-  std::vector<std::string> texts;
-  for (const Tally& tally : tallies(judgement)) texts.push_back(fmt::format("{} {}", tally.count, tally.word));
-  return joined(texts);
+  return joined(
+      textsOf(tallies(judgement), [](const Tally& tally) { return fmt::format("{} {}", tally.count, tally.word); }));
 }
 
 std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,

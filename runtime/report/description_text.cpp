@@ -35,8 +35,7 @@ Part described(const char* title, const char* rest) { return {.title = title, .r
 std::string nameOf(const analysis::FactorEffect& effect) { return joined(effect.factors, " x "); }
 
 std::string gridText(const analysis::Effects& effects) {
-  std::vector<std::string> texts;
-  for (const auto& [factor, labels] : effects.grid) texts.push_back(factor + " " + joined(labels));
+  const auto texts = textsOf(effects.grid, [](const auto& one) { return one.first + " " + joined(one.second); });
   std::string text = joined(texts, "; ") + "; " + counted(effects.blocks, "block");
   if (effects.left_out)
     text += fmt::format("; {} left out, which would leave the grid incomplete", counted(effects.left_out, "point"));
@@ -61,8 +60,7 @@ std::string levelsText(const analysis::FactorEffect& effect) {
     });
     levels.resize(std::min(levels.size(), kListedInteractions));
   }
-  std::vector<std::string> texts;
-  for (const analysis::LevelEffect& level : levels) texts.push_back(levelText(effect, level));
+  auto texts = textsOf(levels, [&](const analysis::LevelEffect& level) { return levelText(effect, level); });
   if (levels.size() < effect.levels.size()) texts.push_back(fmt::format("… of {}", effect.levels.size()));
   return fmt::format("{} ({}): {} {}", nameOf(effect), share(effect.share), joined(texts, "; "),
                      alone ? "of the mean" : "beyond what each does alone");
@@ -89,10 +87,10 @@ Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& a
 Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
   Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
   for (const analysis::Ranking& ranking : rankings) {
-    std::vector<std::string> points;
-    for (const analysis::Ranked& one : ranking.points)
-      points.push_back(fmt::format("{}. {} ({})", one.rank, pointText(plan, one.point),
-                                   valueText(plan, ranking.metric, one.median)));
+    auto points = textsOf(ranking.points, [&](const analysis::Ranked& one) {
+      return fmt::format("{}. {} ({})", one.rank, pointText(plan, one.point),
+                         valueText(plan, ranking.metric, one.median));
+    });
     part.blocks.emplace_back(Paragraph{ranking.metric + ": " + fewOf(std::move(points), kListedRanks, "; ")});
   }
   return part;
@@ -101,10 +99,10 @@ Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& r
 Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& fronts) {
   Part part = described("Best in two metrics", "points that no other beats in both, by medians; a description");
   for (const analysis::Front& front : fronts) {
-    std::vector<std::string> points;
-    for (const analysis::FrontPoint& one : front.points)
-      points.push_back(fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
-                                   valueText(plan, front.second, one.second)));
+    auto points = textsOf(front.points, [&](const analysis::FrontPoint& one) {
+      return fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
+                         valueText(plan, front.second, one.second));
+    });
     part.blocks.emplace_back(
         Paragraph{fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
                               front.points.size() + front.beaten, fewOf(std::move(points), kListedOfFront, "; "))});

@@ -72,7 +72,7 @@ std::string Forest::row(const GridCell& cell) const {
   if (empty_) return "";
   std::string out = fmt::format(
       "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">",
-      kWidth, kHeight, html(cellText(cell, unit_, dimension_, " ")));
+      kWidth, kHeight, html(valueCell(cell, unit_, dimension_).inText(" ")));
   out += marks();
   for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDots; ++i)
     if (std::isfinite(cell.values[i]))

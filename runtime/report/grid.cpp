@@ -159,11 +159,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   };
   const auto placesOf = [&](const std::vector<size_t>& of) {
     Places places;
-    for (const Entry& entry : entries) {
-      std::vector<std::string> labels;
-      for (const size_t factor : of) labels.push_back(entry.labels[factor]);
-      places[keyOf(entry, of)].first = std::move(labels);
-    }
+    for (const Entry& entry : entries)
+      places[keyOf(entry, of)].first = textsOf(of, [&](size_t factor) { return entry.labels[factor]; });
     size_t number = 0;
     for (auto& [key, place] : places) place.second = number++;
     return places;
@@ -244,8 +241,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
   if (const plan::Metric* metric = plan.findMetric(subject)) {
     grid.unit = metric->unit;
     grid.dimension = metric->dimension;
-    std::vector<std::string> factors;
-    for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
+    const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
     fillGrid(plan, grid, factors, std::move(entries), by);
@@ -300,11 +296,6 @@ std::string publishedText(const GridCell& cell, const std::string& unit, const s
   return cell.published
              ? fmt::format("(published {})", analysis::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
              : "";
-}
-
-std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                     const std::string& separator) {
-  return valueCell(cell, unit, dimension).inText(separator);
 }
 
 std::vector<plan::Table> defaultTables(const plan::Plan& plan) {

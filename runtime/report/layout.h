@@ -3,6 +3,7 @@
 // Text that keeps to a width, and its colours. Widths are display columns, so 'é' is one and '中' two.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,14 @@ std::string counted(uint64_t count, std::string_view noun);
 
 /// Elements with ", " between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+
+/// What `text_of` says of each, which may be a member's name.
+template <typename Those, typename TextOf>
+std::vector<std::string> textsOf(const Those& those, const TextOf& text_of) {
+  std::vector<std::string> texts;
+  for (const auto& one : those) texts.push_back(std::invoke(text_of, one));
+  return texts;
+}
 
 /// Escapes for the terminal; plain text without colour.
 class Paint {

@@ -15,12 +15,7 @@ namespace {
 
 constexpr size_t kListedLevels = 16;
 
-std::vector<std::string> labelsOf(const plan::Factor& factor) {
-  std::vector<std::string> labels;
-  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
-  return labels;
-}
-
+/// "0, 1, 2, …, 999 (1000 levels)".
 std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kListedLevels) return joined(labels);
   return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
@@ -44,14 +39,6 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
   return joined(texts, " ");
 }
 
-/// "0, 1, 2, …, 999 (1000 levels)".
-std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
-
-/// What the study declares, "1..4"; "" where that is what `levelsText` says.
-std::string declaredText(const plan::Factor& factor) {
-  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
-}
-
 /// The metrics of `kind`, by name.
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
   std::vector<std::string> names;
@@ -73,8 +60,7 @@ std::string rangeText(uint64_t least, uint64_t most) {
 }
 
 void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
-  std::vector<std::string> examples;
-  for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
+  auto examples = textsOf(group.examples, [&](const auto& labels) { return exampleText(plan, labels); });
   if (group.count > group.examples.size()) examples.emplace_back("…");
   if (!group.examples.empty()) blocks.emplace_back(Paragraph{.text = joined(examples, "; "), .depth = 1});
 }
@@ -86,11 +72,11 @@ Table factorTable(const plan::Plan& plan) {
   Table table{.label = "Factors and their levels", .most = SIZE_MAX};
   table.columns = {{"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"of", Kind::Prose}};
   for (const plan::Factor& factor : plan.factors) {
-    const std::string declared = declaredText(factor);
+    const auto labels = textsOf(factor.levels, &plan::Level::label);
     table.rows.push_back({{{factor.name},
-                           {levelsText(factor)},
+                           {shortened(labels)},
                            {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
-                           {declared.empty() ? "all declared" : declared}}});
+                           {factor.declared.empty() || labels == factor.declared ? "all declared" : shortened(factor.declared)}}});
   }
   return table;
 }

@@ -73,9 +73,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     else
       ++same->second;
   }
-  std::vector<std::string> texts;
-  for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
-  return joined(texts);
+  return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
 }
 
 /// The slots that trials had in a session; empty where it does not say.
@@ -131,11 +129,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     std::string host = session.where.machine();
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(std::move(host));
   }
-  std::vector<std::string> texts;
-  for (auto& [devices, hosts] : kinds) {
-    texts.push_back(fewOf(hosts, kNamedHosts) + ": " + devices);
-  }
-  return joined(texts, "; ");
+  return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }), "; ");
 }
 
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
