@@ -31,8 +31,7 @@ struct Subject {
 
 /// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
 std::optional<plan::Bound> sharedBound(const Subject& subject) {
-  const bool own = std::any_of(subject.cells.begin(), subject.cells.end(),
-                               [](const plan::Cell& cell) { return cell.bound.has_value(); });
+  const bool own = std::ranges::any_of(subject.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
   return !subject.criterion || own || subject.criterion->infeasible ? std::nullopt
                                                                     : std::optional(subject.criterion->bound);
 }

@@ -164,7 +164,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
     }
     Object study = all;
     if (data.published) study["published"] = plan::jsonText(referencesHere(plan));
-    const auto ideals = [&](const auto& test) { return std::all_of(data.ideals.begin(), data.ideals.end(), test); };
+    const auto ideals = [&](const auto& test) { return std::ranges::all_of(data.ideals, test); };
     // What devices that lose nothing to each other would give is one line where it is the same for all columns.
     if (!data.ideals.empty() && ideals([](const auto& at) { return at.second.size() == 1; }))
       study["ideal"] = Object{{"by", Array{"x", "xp"}}, {"colour", Object{{"value", "currentColor"}}}};

@@ -149,7 +149,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
                          {"levels", std::move(levels)},
                          {"numbers", numbers}};
   if (!numbers) return axis;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
   // Where 0 is among them a linear axis is kept as long as it tells them apart.
   double linear_to = 0;

@@ -25,7 +25,7 @@ std::string shellWord(const std::string& text) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
            std::string_view("._-/=:,+@%").find(c) != std::string_view::npos;
   };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -59,8 +59,8 @@ double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement
 
 /// Whether a point that it reads lost repetitions to failures, which are tried again when somebody says so.
 bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
-  return std::any_of(criterion.cells.begin(), criterion.cells.end(), [&](const plan::Cell& cell) {
-    return std::any_of(cell.points.begin(), cell.points.end(), [&](const plan::Place& place) {
+  return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
+    return std::ranges::any_of(cell.points, [&](const plan::Place& place) {
       const analysis::PointStatus* status = judgement.status(place.point, cell.kind);
       return status && status->lacking && status->failed > 0;
     });
@@ -72,9 +72,8 @@ bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& cr
 std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
                                     const std::string& folder) {
   if (judgement.unfinished) {
-    const bool failed =
-        std::any_of(judgement.points.begin(), judgement.points.end(),
-                    [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    const bool failed = std::ranges::any_of(
+        judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
     if (largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("to go on with twice the time, since the budget of {} is spent",
@@ -148,7 +147,7 @@ std::vector<Tally> tallies(const analysis::Judgement& judgement) {
   std::vector<Tally> all;
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const Tally one{llvm::StringRef(markedVerdict(result)).lower(), analysis::meaningOf(result).style};
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Tally& tally) { return tally.word == one.word; });
+    const auto same = std::ranges::find_if(all, [&](const Tally& tally) { return tally.word == one.word; });
     if (same == all.end())
       all.push_back(one);
     else
@@ -166,7 +165,7 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
                                       const std::string& folder) {
   std::vector<NextCommand> commands;
   if (judgement.null_cards || judgement.criteria.empty()) return commands;
-  const bool open = std::any_of(judgement.criteria.begin(), judgement.criteria.end(), isOpen);
+  const bool open = std::ranges::any_of(judgement.criteria, isOpen);
   if (open) commands = furtherFor(plan, judgement, folder);
   if (judgement.unfinished) return commands;
   if (!open)

@@ -1,5 +1,3 @@
-#include "runtime/report/sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/study_text.h"
 
 namespace expc::report {
@@ -55,9 +54,8 @@ std::string levelsText(const analysis::FactorEffect& effect) {
   std::vector<analysis::LevelEffect> levels = effect.levels;
   const bool alone = effect.factors.size() == 1;
   if (!alone) {
-    std::stable_sort(levels.begin(), levels.end(), [](const auto& a, const auto& b) {
-      return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio));
-    });
+    std::ranges::stable_sort(
+        levels, [](const auto& a, const auto& b) { return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio)); });
     levels.resize(std::min(levels.size(), kListedInteractions));
   }
   auto texts = textsOf(levels, [&](const analysis::LevelEffect& level) { return levelText(effect, level); });
@@ -123,8 +121,8 @@ Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& o
       "Values that lie apart",
       "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do");
   for (const analysis::Outlier& one : outliers) {
-    const auto trial = std::find_if(results.trials.begin(), results.trials.end(),
-                                    [&](const store::Trial& other) { return other.id == one.trial; });
+    const auto trial =
+        std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });
     const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),

@@ -100,7 +100,7 @@ std::string Forest::axis() const {
     named.push_back(x);
   };
   const auto free = [&](double x) {
-    return std::all_of(named.begin(), named.end(), [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
+    return std::ranges::all_of(named, [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
   };
   const auto quantity = [&](double value) { return analysis::formatQuantity(value, unit_, dimension_); };
   // The bound, or the neutral value, is named first; an end only where it does not run into that.

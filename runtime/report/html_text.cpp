@@ -18,7 +18,7 @@ std::string escaped(std::string_view text, std::initializer_list<std::pair<char,
   std::string out;
   out.reserve(text.size());
   for (const char c : plan::printableLines(text)) {
-    const auto mark = std::find_if(marks.begin(), marks.end(), [c](const auto& one) { return one.first == c; });
+    const auto mark = std::ranges::find_if(marks, [c](const auto& one) { return one.first == c; });
     mark == marks.end() ? out.push_back(c) : void(out.append(mark->second));
   }
   return out;

@@ -26,7 +26,7 @@ std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
     texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
-  std::sort(texts.begin(), texts.end());
+  std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
   return joined(texts);
 }
@@ -73,10 +73,11 @@ Table factorTable(const plan::Plan& plan) {
   table.columns = {{"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"of", Kind::Prose}};
   for (const plan::Factor& factor : plan.factors) {
     const auto labels = textsOf(factor.levels, &plan::Level::label);
-    table.rows.push_back({{{factor.name},
-                           {shortened(labels)},
-                           {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
-                           {factor.declared.empty() || labels == factor.declared ? "all declared" : shortened(factor.declared)}}});
+    table.rows.push_back(
+        {{{factor.name},
+          {shortened(labels)},
+          {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
+          {factor.declared.empty() || labels == factor.declared ? "all declared" : shortened(factor.declared)}}});
   }
   return table;
 }
@@ -113,8 +114,8 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   if (plan.design.share > 1)
     say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
   say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
-  const bool trains = std::any_of(plan.workloads.begin(), plan.workloads.end(),
-                                  [](const plan::Workload& workload) { return !workload.command; });
+  const bool trains =
+      std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
   part.blocks.emplace_back(Paragraph{.text = trains
                                                  ? "weights, data order and dropout start from one seed within a block"
                                                  : "commands are given one seed within a block",

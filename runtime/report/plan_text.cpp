@@ -51,8 +51,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
                        analysis::formatWithoutFailure(n));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
-  if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
-    return "exact values decide it where they do not vary";
+  if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
   const unsigned needed = stats::minimumPairs(confidence);
@@ -275,9 +274,9 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);
   const auto count = [](const std::vector<plan::Cell>& cells, const std::set<std::string_view>& excluded,
                         std::vector<uint64_t>& startable, std::vector<uint64_t>& unfit) {
-    unfit.push_back(static_cast<uint64_t>(std::count_if(cells.begin(), cells.end(), [&](const plan::Cell& cell) {
-      return std::any_of(cell.points.begin(), cell.points.end(),
-                         [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
+    unfit.push_back(static_cast<uint64_t>(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
+      return std::ranges::any_of(cell.points,
+                                 [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
     })));
     startable.push_back(cells.size() - unfit.back());
   };

@@ -68,16 +68,16 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
   if (plan.points.empty()) return fixed;
   for (const auto& [key, value] : plan.points[0].parameters) {
     const llvm::StringRef name = key;
-    const bool factor = std::any_of(plan.factors.begin(), plan.factors.end(),
-                                    [&](const plan::Factor& candidate) { return name == candidate.name; });
-    const bool same = std::all_of(plan.points.begin(), plan.points.end(), [&](const plan::Point& point) {
+    const bool factor =
+        std::ranges::any_of(plan.factors, [&](const plan::Factor& candidate) { return name == candidate.name; });
+    const bool same = std::ranges::all_of(plan.points, [&](const plan::Point& point) {
       const llvm::json::Value* other = point.parameters.get(name);
       return other && *other == value;
     });
     if (factor || !same) continue;
     fixed.emplace_back(name.str(), parameterText(value));
   }
-  std::sort(fixed.begin(), fixed.end());
+  std::ranges::sort(fixed);
   return fixed;
 }
 

@@ -21,7 +21,7 @@ constexpr size_t kNamedPoints = 4;
 }  // namespace
 
 void Reasons::add(const std::string& reason, std::string label) {
-  auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& entry) { return entry.first == reason; });
+  auto found = std::ranges::find_if(reasons_, [&](const auto& entry) { return entry.first == reason; });
   if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {reason, {}});
   found->second.push_back(std::move(label));
 }
@@ -67,7 +67,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     std::string kind = slot->getString("name").value_or("GPU").str();
     if (slot->getBoolean("null").value_or(false)) kind = "null card";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == kind; });
+    const auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == kind; });
     if (same == kinds.end())
       kinds.emplace_back(kind, 1);
     else
@@ -112,9 +112,9 @@ std::string sessionDevicesText(const plan::Plan& plan, const store::Session& ses
 }  // namespace
 
 bool coresStandForGpus(const plan::Plan& plan, const store::Results& results) {
-  return countsGpus(plan) &&
-         std::any_of(results.sessions.begin(), results.sessions.end(),
-                     [](const store::Session& session) { return areCores(slotsOf(environmentOf(session))); });
+  return countsGpus(plan) && std::ranges::any_of(results.sessions, [](const store::Session& session) {
+           return areCores(slotsOf(environmentOf(session)));
+         });
 }
 
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results) {
@@ -123,13 +123,14 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
   for (const store::Session& session : results.sessions) {
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
-    auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == devices; });
+    auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == devices; });
     if (same == kinds.end()) same = kinds.insert(kinds.end(), {devices, {}});
     std::vector<std::string>& hosts = same->second;
     std::string host = session.where.machine();
-    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(std::move(host));
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(std::move(host));
   }
-  return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }), "; ");
+  return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
+                "; ");
 }
 
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
