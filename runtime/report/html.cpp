@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
@@ -103,7 +104,7 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptJson(std::move(specifications)), scriptText(assets::chartLibrary()));
+      scriptSafe(assets::chartConfig()), scriptSafe(plan::canonicalJson(std::move(specifications))), scriptText(assets::chartLibrary()));
 }
 
 }  // namespace

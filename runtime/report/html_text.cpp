@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "runtime/plan/plan.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::report {
@@ -73,8 +72,6 @@ std::string withHoles(std::string_view markup, const std::map<std::string_view, 
   }
   return out.append(markup);
 }
-
-std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan::canonicalJson(value)); }
 
 std::string scriptSafe(std::string_view text) {
   return escaped(text, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});

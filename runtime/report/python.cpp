@@ -8,10 +8,15 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
+#include "runtime/report/html.h"
 
 namespace expc::report {
 namespace {
@@ -20,6 +25,18 @@ constexpr int kLacking = 3;
 
 /// What a child opens as its own.
 std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
+
+std::string standalone(const NamedChart& chart) {
+  llvm::json::Object config = *llvm::cantFail(plan::parseJson(assets::chartConfig())).getAsObject();
+  config["background"] = "white";
+  config["font"] = "sans-serif";
+  llvm::json::Object specification = chart.specification;
+  specification["config"] = std::move(config);
+  specification["width"] = kPictureWidth;
+  return plan::canonicalJson(llvm::json::Value(std::move(specification)));
+}
 
 }  // namespace
 
@@ -65,6 +82,15 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   if (code == kLacking) return lacking();
   if (problem.empty()) problem = llvm::StringRef(text).rtrim().str();
   return failure(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
+}
+
+llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
+  constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
+  const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
+  return files::writeBy(path, [&](const std::string& temporary) {
+    return runPython(assets::drawScript(), {format, temporary}, feed, kDrawing,
+                     "the chart " + path + " cannot be drawn");
+  });
 }
 
 }  // namespace expc::report
