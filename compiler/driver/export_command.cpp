@@ -77,8 +77,7 @@ class Printed : public llvm::raw_ostream {
 };
 
 llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.format == ExportFormat::Parquet)
-    return exports::writeParquet(options.to, tableOf(options, sources));
+  if (options.format == ExportFormat::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
   return llvm::createStringError(

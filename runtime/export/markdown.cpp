@@ -1,5 +1,3 @@
-#include "runtime/export/formats.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "runtime/analysis/meaning.h"
+#include "runtime/export/formats.h"
 #include "runtime/export/sides.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"

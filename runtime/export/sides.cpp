@@ -101,8 +101,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.why(i);
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
-      const auto cells =
-          claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
+      const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
         section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
       std::vector<report::Block> lines;

@@ -267,8 +267,7 @@ std::string_view toString(Type type) {
 std::string timeText(UnixTime time) {
   // What a foreign store holds may be any number; years of five digits are no dates.
   const double last = 253402300799;
-  const int64_t all =
-      std::isfinite(time.seconds) ? std::llround(std::min(std::max(time.seconds, 0.0), last) * 1e6) : 0;
+  const int64_t all = std::isfinite(time.seconds) ? std::llround(std::min(std::max(time.seconds, 0.0), last) * 1e6) : 0;
   const std::time_t whole = all / 1000000;
   std::tm parts{};
   gmtime_r(&whole, &parts);

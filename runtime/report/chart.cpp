@@ -7,7 +7,6 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/chart_axes.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {

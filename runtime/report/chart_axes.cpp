@@ -1,5 +1,3 @@
-#include "runtime/report/chart_axes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
 
 namespace expc::report {

@@ -7,7 +7,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {

@@ -1,9 +1,8 @@
-#include "runtime/report/document.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"

@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-
 using namespace expc::report;
 using Kind = Column::Kind;
 

@@ -1,5 +1,3 @@
-#include "runtime/report/document.h"
-
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {

@@ -8,7 +8,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
-#include "runtime/report/chart_axes.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
 
 namespace expc::report {

@@ -83,7 +83,9 @@ TEST_CASE("a value tells of the trials beside it that gave none") {
   GridCell cell = metricCell(example.plan, example.judgement, example.plan.points[0], metric);
   CHECK(valueCell(cell, "s", "time").inText(" ").ends_with(", unstable: out of memory in 1 block"));
   cell.timeouts = 2;
-  CHECK(valueCell(cell, "s", "time").inText(" ").ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
+  CHECK(valueCell(cell, "s", "time")
+            .inText(" ")
+            .ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
 }
 
 TEST_CASE("what is not there and what is doubtful is said for each point") {

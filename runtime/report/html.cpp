@@ -104,7 +104,8 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptSafe(plan::canonicalJson(std::move(specifications))), scriptText(assets::chartLibrary()));
+      scriptSafe(assets::chartConfig()), scriptSafe(plan::canonicalJson(std::move(specifications))),
+      scriptText(assets::chartLibrary()));
 }
 
 }  // namespace

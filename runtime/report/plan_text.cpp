@@ -20,7 +20,6 @@
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/design.h"
@@ -155,7 +154,7 @@ struct PlanReport {
   Part trials() const {
     Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
     std::vector<Block> now;  // of a run here and now, below the table
-    const auto stored = secondsFromStored();
+    const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
     if (stored)
       part.rest += ", about " + durationText(*stored) + " (from stored trials)";
     else if (published)
@@ -229,10 +228,6 @@ struct PlanReport {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
       return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
     return analysis::formatQuantity(reach, "", "share");
-  }
-
-  std::optional<double> secondsFromStored() const {
-    return extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
   }
 };
 

@@ -6,7 +6,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/chart_axes.h"
 #include "runtime/report/sections.h"
 
 namespace expc::report {

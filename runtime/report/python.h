@@ -22,8 +22,8 @@ struct Package {
 inline const std::error_code kLacksPackage(ENOPKG, std::generic_category());
 
 /// Runs `script` with the set-up's interpreter, or with that of the pip that brought expc; it reads what `feed` writes.
-/// The error is, behind `about`, what it said of its own, or that `package` is lacking where there is no interpreter, or
-/// it ends with 3. It may take `seconds` after all was fed.
+/// The error is, behind `about`, what it said of its own, or that `package` is lacking where there is no interpreter,
+/// or it ends with 3. It may take `seconds` after all was fed.
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
                       llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
                       const std::string& about, unsigned seconds = 120);

@@ -9,7 +9,6 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

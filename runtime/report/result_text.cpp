@@ -14,7 +14,6 @@
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 

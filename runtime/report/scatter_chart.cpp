@@ -9,7 +9,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/chart_axes.h"
 
 namespace expc::report {
 namespace {

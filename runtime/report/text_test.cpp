@@ -10,7 +10,6 @@
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
 

@@ -38,8 +38,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
                        listed(readings.busy_others));
   for (const GpuReadings& gpu : readings.gpus) {
     if (ofGpu(gpu, limit) != value) continue;
-    if (limit == "other_gpu")
-      return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
+    if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
     if (limit == "throttled")
       return fmt::format("GPU {} was slowed down in {} of the looks at it ({})", gpu.index, percent(value),
                          throttleText(gpu.reasons));
@@ -73,8 +72,7 @@ std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity
   std::vector<Flag> flags;
   for (const plan::LimitRule& rule : plan::kLimits) {
     const std::optional<double> most = validity.limit(rule.name), value = valueOf(readings, rule.name);
-    if (most && value && *value > *most)
-      flags.push_back({rule.name, *value, *most, textOf(readings, rule.name, *value, *most)});
+    if (most && value && *value > *most) flags.push_back({rule.name, textOf(readings, rule.name, *value, *most)});
   }
   return flags;
 }
