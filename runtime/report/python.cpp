@@ -40,6 +40,8 @@ std::string standalone(const NamedChart& chart) {
 
 }  // namespace
 
+const std::error_code kLacksPackage(ENOPKG, std::generic_category());
+
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
                       llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
                       const std::string& about, unsigned seconds) {

@@ -6,7 +6,6 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cerrno>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,7 +18,7 @@ struct Package {
   const char *name, *extra, *without;
 };
 /// Of an error that a package is lacking.
-inline const std::error_code kLacksPackage(ENOPKG, std::generic_category());
+extern const std::error_code kLacksPackage;
 
 /// Runs `script` with the set-up's interpreter, or with that of the pip that brought expc; it reads what `feed` writes.
 /// The error is, behind `about`, what it said of its own, or that `package` is lacking where there is no interpreter,
