@@ -14,7 +14,6 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/analysis/course.h"
-#include "runtime/export/markdown.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/history.h"

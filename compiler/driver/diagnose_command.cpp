@@ -12,9 +12,9 @@
 #include "compiler/language/words.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/diagnosis_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
+#include "runtime/report/sections.h"
 
 namespace expc::driver {
 namespace {

@@ -5,12 +5,8 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/export/csv.h"
-#include "runtime/export/json.h"
-#include "runtime/export/junit.h"
-#include "runtime/export/markdown.h"
-#include "runtime/export/parquet.h"
-#include "runtime/export/tables.h"
+#include "runtime/export/formats.h"
+#include "runtime/export/table.h"
 #include "runtime/files/files.h"
 #include "runtime/store/history.h"
 
@@ -25,19 +21,17 @@ exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_c
   return source;
 }
 
-void writeTable(const ExportOptions& options, const std::vector<exports::Source>& sources, exports::Sink& sink) {
-  options.series ? writeSeries(sources, sink) : writeMeasurements(sources, sink);
+exports::Table tableOf(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+  return options.series ? exports::series(sources) : exports::measurements(sources);
 }
 
 void write(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::raw_ostream& out) {
   switch (options.format) {
-    case ExportFormat::Csv: {
-      exports::CsvSink sink(out);
-      writeTable(options, sources, sink);
+    case ExportFormat::Csv:
+      exports::writeCsv(tableOf(options, sources), out);
       break;
-    }
     case ExportFormat::Json:
-      writeJson(sources, out);
+      exports::writeJson(sources, out);
       break;
     case ExportFormat::Junit:
       out << exports::junit(sources);
@@ -82,8 +76,7 @@ class Printed : public llvm::raw_ostream {
 };
 
 llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.format == ExportFormat::Parquet)
-    return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
+  if (options.format == ExportFormat::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
   return llvm::createStringError(

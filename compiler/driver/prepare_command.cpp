@@ -20,7 +20,7 @@
 #include "compiler/driver/lookups.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
-#include "runtime/export/parquet.h"
+#include "runtime/export/formats.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/data/open.h"

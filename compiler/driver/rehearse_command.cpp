@@ -6,7 +6,7 @@
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/sections.h"
 
 namespace expc::driver {

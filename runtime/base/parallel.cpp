@@ -15,53 +15,6 @@
 #include "runtime/base/failure.h"
 
 namespace expc::base {
-namespace {
-
-class Work {
- public:
-  Work(int64_t count, const std::function<llvm::Error(int64_t)>& work) : count_(count), work_(work) {}
-
-  void run(const Tick& tick) {
-    // Items are taken in order, and one that is taken is finished: so are all before one that failed.
-    while (!stopped_) {
-      const int64_t item = next_++;
-      if (item >= count_) return;
-      if (auto error = one(item)) fail(item, llvm::toString(std::move(error)));
-      const int64_t done = ++done_;
-      if (!tick) continue;
-      if (auto error = tick(done, count_)) fail(-1, llvm::toString(std::move(error)));
-    }
-  }
-
-  llvm::Error result() const { return stopped_ ? llvm::createStringError(message_) : llvm::Error::success(); }
-
- private:
-  llvm::Error one(int64_t item) const {
-    try {
-      return work_(item);
-    } catch (const std::exception& exception) {
-      return failure("item {}: {}", item, exception.what());
-    }
-  }
-  void fail(int64_t item, std::string message) {
-    const std::lock_guard lock(mutex_);
-    if (item < first_) {
-      first_ = item;
-      message_ = std::move(message);
-    }
-    stopped_ = true;
-  }
-
-  const int64_t count_;
-  const std::function<llvm::Error(int64_t)>& work_;
-  std::atomic<int64_t> next_{0}, done_{0};
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  int64_t first_ = std::numeric_limits<int64_t>::max();
-  std::string message_;
-};
-
-}  // namespace
 
 unsigned allCores() {
   cpu_set_t cores;
@@ -73,17 +26,45 @@ unsigned allCores() {
 
 llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t)>& work,
                     const Tick& tick) {
-  Work shared(count, work);
+  std::atomic<int64_t> next{0}, done{0};
+  std::atomic<bool> stopped{false};
+  std::mutex mutex;
+  int64_t first = std::numeric_limits<int64_t>::max();  // that failed
+  std::string message;
+  const auto take = [&](int64_t item, llvm::Error error) {
+    if (!error) return;
+    const std::lock_guard lock(mutex);
+    std::string text = llvm::toString(std::move(error));
+    if (item < first) first = item, message = std::move(text);
+    stopped = true;
+  };
+  const auto one = [&](int64_t item) -> llvm::Error {
+    try {
+      return work(item);
+    } catch (const std::exception& exception) {
+      return failure("item {}: {}", item, exception.what());
+    }
+  };
+  // Items are taken in order, and one that is taken is finished: so are all before one that failed.
+  const auto run = [&](const Tick& told) {
+    while (!stopped) {
+      const int64_t item = next++;
+      if (item >= count) return;
+      take(item, one(item));
+      const int64_t ended = ++done;
+      if (told) take(-1, told(ended, count));
+    }
+  };
   {
     std::vector<std::jthread> helpers;
     try {
-      for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&shared] { shared.run(nullptr); });
+      for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&run] { run(nullptr); });
     } catch (const std::system_error&) {
       // No more threads to be had: those that are there do it all.
     }
-    shared.run(tick);
+    run(tick);
   }
-  return shared.result();
+  return stopped ? llvm::createStringError(message) : llvm::Error::success();
 }
 
 }  // namespace expc::base

@@ -196,8 +196,7 @@ std::string Anonymous::hidden(StringRef text) const {
   for (size_t at = 0; at < text.size();) {
     const auto* name = nameAt(small, at);
     // A common word is hidden where a record names a host by it, and says no name in what people and programs write.
-    const bool telling =
-        name && (!own_.hold(name->first) || std::any_of(name->first.begin(), name->first.end(), llvm::isDigit));
+    const bool telling = name && (!own_.hold(name->first) || std::ranges::any_of(name->first, llvm::isDigit));
     if (telling)
       out += name->second.stand_in;
     else
@@ -208,8 +207,7 @@ std::string Anonymous::hidden(StringRef text) const {
 }
 
 bool Anonymous::isStandIn(StringRef text) const {
-  return std::any_of(names_.begin(), names_.end(),
-                     [&](const auto& name) { return text.equals_insensitive(name.second.stand_in); });
+  return std::ranges::any_of(names_, [&](const auto& name) { return text.equals_insensitive(name.second.stand_in); });
 }
 
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {

@@ -2,7 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/JSON.h>
@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::bundle {
@@ -30,24 +31,19 @@ using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 // A journal is packed to a fortieth or so. Every file has its digest in the manifest, which nothing packs.
 constexpr uint64_t kMostBytes = 8 << 20, kMostPacked = 300, kMostFiles = 1000, kLeastOfFile = 32;
 
-/// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread.
-class Utf8 {
- public:
-  Utf8() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(uselocale(locale_)) {}
-  ~Utf8() {
-    uselocale(before_);
-    if (locale_) freelocale(locale_);
-  }
-  Utf8(const Utf8&) = delete;
-  Utf8& operator=(const Utf8&) = delete;
-
- private:
-  const locale_t locale_, before_;
-};
+/// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread. It ends with what this
+/// gives.
+auto utf8Names() {
+  const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr), before = uselocale(utf8);
+  return llvm::make_scope_exit([=] {
+    uselocale(before);
+    if (utf8) freelocale(utf8);
+  });
+}
 
 llvm::Error errorOf(const std::string& path, archive* of) {
   const char* why = archive_error_string(of);
-  return llvm::createStringError(fmt::format("{}: {}", path, why ? why : "cannot be read as an archive"));
+  return base::failure("{}: {}", path, why ? why : "cannot be read as an archive");
 }
 
 llvm::Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
@@ -56,8 +52,8 @@ llvm::Error add(archive* out, const std::string& path, const std::string& folder
   const Entry entry(archive_entry_new(), archive_entry_free);
   archive_entry_set_pathname(entry.get(), name.c_str());
   if (!llvm::json::isUTF8(name))
-    return llvm::createStringError(fmt::format(
-        "a file's name is not UTF-8, so no archive can hold it: give '{}' another one", llvm::json::fixUTF8(name)));
+    return base::failure("a file's name is not UTF-8, so no archive can hold it: give '{}' another one",
+                         llvm::json::fixUTF8(name));
   archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
   archive_entry_set_perm(entry.get(), 0644);
@@ -86,8 +82,8 @@ llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target
   la_int64_t offset = 0, at = 0;
   int code = ARCHIVE_OK;
   while ((code = archive_read_data_block(in, &piece, &size, &offset)) == ARCHIVE_OK) {
-    if (offset != at) return llvm::createStringError(fmt::format("{}: holds a file with holes", path));
-    if (size > left) return llvm::createStringError(fmt::format("{}: holds more than is taken out of a bundle", path));
+    if (offset != at) return base::failure("{}: holds a file with holes", path);
+    if (size > left) return base::failure("{}: holds more than is taken out of a bundle", path);
     left -= size;
     at += la_int64_t(size);
     if (const int error = files::writeAll(out, {static_cast<const char*>(piece), size}))
@@ -103,17 +99,16 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
     if (at->is_regular_file(failed) && !at->is_symlink()) names.insert(at->path().lexically_relative(folder).string());
-  if (failed) return llvm::createStringError(fmt::format("{}: {}", folder, failed.message()));
+  if (failed) return base::failure("{}: {}", folder, failed.message());
   return names;
 }
 
 llvm::Error pack(const std::string& folder, const std::string& path) {
   auto names = filesBelow(folder);
   if (!names) return names.takeError();
-  if (files::isThere(path))
-    return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", path));
+  if (files::isThere(path)) return base::failure("{}: is there already; name a file that is not", path);
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    const Utf8 names_as_they_are;
+    const auto names_as_they_are = utf8Names();
     const Archive out(archive_write_new(), archive_write_free);
     if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
         archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK ||
@@ -126,10 +121,10 @@ llvm::Error pack(const std::string& folder, const std::string& path) {
 }
 
 llvm::Error unpack(const std::string& path, const std::string& folder) {
-  const Utf8 names_as_they_are;
+  const auto names_as_they_are = utf8Names();
   std::error_code failed;
   const uint64_t size = fs::is_regular_file(path, failed) ? fs::file_size(path, failed) : 0;
-  if (size == 0) return llvm::createStringError(fmt::format("{}: is no file that holds anything", path));
+  if (size == 0) return base::failure("{}: is no file that holds anything", path);
   const Archive in(archive_read_new(), archive_read_free);
   if (archive_read_support_format_tar(in.get()) != ARCHIVE_OK ||
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
@@ -143,12 +138,10 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
     const char* named = archive_entry_pathname(entry);
     const std::string name = named ? named : "";
     const bool plain = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
-    if (!plain || !staysInside(name) || !seen.insert(name).second) {
-      return llvm::createStringError(
-          fmt::format("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200)));
-    }
+    if (!plain || !staysInside(name) || !seen.insert(name).second)
+      return base::failure("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200));
     if (seen.size() > kMostFiles + size / kLeastOfFile)
-      return llvm::createStringError(fmt::format("{}: holds more files than a bundle of its size has", path));
+      return base::failure("{}: holds more files than a bundle of its size has", path);
     if (auto error = takeOut(in.get(), path, fs::path(folder) / name, left)) return error;
   }
   return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());

@@ -1,11 +1,7 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include "runtime/export/csv.h"
-#include "runtime/export/json.h"
-#include "runtime/export/junit.h"
-#include "runtime/export/markdown.h"
-#include "runtime/export/tables.h"
+#include "runtime/export/formats.h"
 #include "runtime/plan/json.h"
 #include "tests/source_dir.h"
 #include "tests/support/report/example_results.h"
@@ -43,8 +39,7 @@ std::vector<Source> example(std::string study = "precision") {
 std::string csv(const std::vector<Source>& sources, bool series = false) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  CsvSink sink(out);
-  series ? writeSeries(sources, sink) : writeMeasurements(sources, sink);
+  writeCsv(series ? exports::series(sources) : measurements(sources), out);
   return text;
 }
 
@@ -144,8 +139,8 @@ TEST_CASE("the documentation lists every column") {
   REQUIRE(page);
   const std::string text = (*page)->getBuffer().str();
   const std::vector<Source> none;
-  for (const auto& columns : {measurementColumns(none), seriesColumns(none)})
-    for (const Column& column : columns)
+  for (const Table& table : {measurements(none), series(none)})
+    for (const Column& column : table.columns)
       CHECK_MESSAGE(
           has(text, "| `" + column.name + "` | " + std::string(toString(column.type)) + " | " + column.what + " |"),
           column.name);

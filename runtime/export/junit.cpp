@@ -1,12 +1,10 @@
-#include "runtime/export/junit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/export/table.h"
+#include "runtime/export/formats.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
 
@@ -69,8 +67,8 @@ std::string suite(const Source& source) {
   std::string out = fmt::format("  <testsuite name=\"{}\" {} time=\"{:.3f}\"", xml(source.plan.study),
                                 numbers(count(source)), seconds);
   if (!source.results.sessions.empty()) {
-    const auto newest = std::max_element(source.results.sessions.begin(), source.results.sessions.end(),
-                                         [](const auto& a, const auto& b) { return a.id < b.id; });
+    const auto newest =
+        std::ranges::max_element(source.results.sessions, [](const auto& a, const auto& b) { return a.id < b.id; });
     // The schema wants a time without fraction and zone.
     out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
                        xml(newest->where.machine()));

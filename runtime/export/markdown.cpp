@@ -1,5 +1,3 @@
-#include "runtime/export/markdown.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,11 +6,11 @@
 #include <vector>
 
 #include "runtime/analysis/meaning.h"
+#include "runtime/export/formats.h"
 #include "runtime/export/sides.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/remarks.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"

@@ -16,10 +16,10 @@
 #include "runtime/export/table.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
-#include "runtime/report/remarks.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
@@ -100,9 +100,8 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
     llvm::json::Array all;
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.why(i);
-      std::vector<std::string> cells;
-      if (claim.results[i])
-        for (const auto& cell : claim.results[i]->cells) cells.push_back(report::cellLine(plan, claim.criterion, cell));
+      const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
+      const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
         section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
       std::vector<report::Block> lines;
@@ -120,11 +119,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
   return section;
 }
 
-std::vector<std::string> namesOf(std::span<const Side> sides) {
-  std::vector<std::string> names;
-  for (const Side& side : sides) names.push_back(side.name);
-  return names;
-}
+std::vector<std::string> namesOf(std::span<const Side> sides) { return report::textsOf(sides, &Side::name); }
 
 // What two sides differ in.
 

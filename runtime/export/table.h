@@ -1,19 +1,31 @@
 #pragma once
 
-// Tables as an export writes them: columns that say what they hold, and rows that are handed on one at a time, so that
-// nothing is held in memory but the records that they are made from.
+// The two tables of an export ("expc.export/1"; docs/export.md lists the columns), and what they are made from.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/store/history.h"
+#include "runtime/store/records.h"
+
 namespace expc::exports {
 
-inline constexpr std::string_view kSchema = "expc.export/1";
-inline constexpr std::string_view kMeasurements = "measurements", kSeries = "series";
+/// One study with all that is known of it: what an export is made from.
+struct Source {
+  plan::Plan plan;
+  store::Results results;  // what counts
+  analysis::Judgement judgement;
+  store::History history;  // all that there is of its points
+};
 
 enum class Type { Text, Integer, Real, Truth, Time };
 /// "text", "integer", "real", "truth", "time".
@@ -29,24 +41,26 @@ struct Column {
 struct UnixTime {
   double seconds = 0;
 };
+/// "2026-11-23T08:13:55.250000Z"; no date before 1970 or after the year 9999.
+std::string timeText(UnixTime time);
 
 /// A value of a row; std::monostate where there is none. Text is borrowed until the row was written.
 using Cell = std::variant<std::monostate, std::string_view, int64_t, double, bool, UnixTime>;
 using Row = std::span<const Cell>;
 
-/// Where a table goes. The rows have a cell for each column, of the column's type or none.
-class Sink {
- public:
-  virtual ~Sink() = default;
-  virtual void begin(std::string_view table, const std::vector<Column>& columns) = 0;
-  virtual void row(Row cells) = 0;
-  virtual void end() = 0;
+/// Columns that say what they hold, and rows that are handed on one at a time, so that nothing is held in memory but
+/// the records that they are made from. A row has a cell for each column, of the column's type or none.
+struct Table {
+  const char* name;
+  std::vector<Column> columns = {};
+  std::function<void(llvm::function_ref<void(Row)> take)> rows = {};
 };
 
-/// Microseconds since 1970, no date before that or after the year 9999.
-int64_t microseconds(UnixTime time);
-
-/// "2026-11-23T08:13:55.250000Z".
-std::string timeText(UnixTime time);
+/// A row for each trial and metric, derived ones included; of a trial without any value one row without a metric. By
+/// study, then by trial, then by metric. The last columns are `factor_NAME` for every factor of the studies, in their
+/// order. It refers to the sources, as the next one does.
+Table measurements(std::span<const Source> sources);
+/// A row for each value of each series, with the same factors.
+Table series(std::span<const Source> sources);
 
 }  // namespace expc::exports

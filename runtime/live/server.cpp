@@ -30,7 +30,6 @@
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/store/store.h"
 

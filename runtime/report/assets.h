@@ -1,5 +1,9 @@
 #pragma once
 
+// Files that the binary holds, and how the holes of charts are filled.
+
+#include <llvm/Support/JSON.h>
+
 #include <string_view>
 
 namespace expc::report::assets {
@@ -14,7 +18,16 @@ std::string_view drawScript();       // assets/draw_chart.py
 std::string_view parquetScript();    // assets/write_parquet.py
 std::string_view parquetTextsScript();  // assets/parquet_texts.py
 
-// Of each kind of chart how it is drawn, for `filled`: assets/estimates.vl.json, heat_map.vl.json and so on.
+// Of each kind of chart how it is drawn, with holes for what the study says: assets/estimates.vl.json and so on.
 std::string_view estimates(), heatMap(), curves(), scatter(), profile();
 
 }  // namespace expc::report::assets
+
+namespace expc::report {
+
+/// The specification in `file`, filled in. "${y.title}" is what `study` has as `title` in its object `y`; within a
+/// longer text it is a part of that. What has no value is left out of its object or array. An object with "if": "NAME"
+/// stays where NAME has a value that is not false; else its "else" takes its place, or it is left out too.
+llvm::json::Object filled(std::string_view file, const llvm::json::Object& study);
+
+}  // namespace expc::report

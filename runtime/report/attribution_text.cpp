@@ -1,4 +1,3 @@
-#include "runtime/report/attribution_text.h"
 
 #include <fmt/format.h>
 
@@ -25,16 +24,14 @@ constexpr size_t kNamedCriteria = 3;
 
 /// A criterion that compares timed trials of a built-in workload, and fails.
 bool hasBuiltIn(const plan::Plan& plan) {
-  return std::any_of(plan.workloads.begin(), plan.workloads.end(),
-                     [](const plan::Workload& workload) { return !workload.command; });
+  return std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
 }
 
 bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  return hasBuiltIn(plan) &&
-         std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
+  return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
            const auto* judged = plan::named(judgement.criteria, criterion.name);
            return judged && judged->verdict == analysis::Verdict::Fail &&
-                  std::any_of(criterion.cells.begin(), criterion.cells.end(), [](const plan::Cell& cell) {
+                  std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
                     return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
                   });
          });
@@ -134,8 +131,8 @@ std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attrib
                     "What is divided here may be noise, and explains nothing",
                     none->comparison, analysis::formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
-             std::none_of(attribution.timed.begin(), attribution.timed.end(),
-                          [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
+             std::ranges::none_of(attribution.timed,
+                                  [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
     texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
                                 attribution.timed.front().comparison));
   }
@@ -193,16 +190,15 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
 
 std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
                                const store::Results& results) {
-  const bool designed = std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                                    [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
-  const bool pairs = std::any_of(plan.comparisons.begin(), plan.comparisons.end(), [](const auto& comparison) {
-    return std::any_of(comparison.cells.begin(), comparison.cells.end(),
-                       [](const plan::Cell& cell) { return cell.points.size() == 2; });
+  const bool designed = std::ranges::any_of(plan.design.kinds,
+                                            [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
+  const bool pairs = std::ranges::any_of(plan.comparisons, [](const auto& comparison) {
+    return std::ranges::any_of(comparison.cells, [](const plan::Cell& cell) { return cell.points.size() == 2; });
   });
   if (!pairs) return "";
   if (designed) {
-    const bool ran = std::any_of(results.trials.begin(), results.trials.end(),
-                                 [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });
+    const bool ran = std::ranges::any_of(
+        results.trials, [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });
     return ran ? "not known: no block has profiles of both levels of a comparison" : "";
   }
   if (!comparisonFails(plan, judgement)) return "";

@@ -7,8 +7,6 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {
@@ -89,7 +87,7 @@ struct Data {
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", plan::jsonText(cellText(cell, frame.grid.unit, frame.grid.dimension, " "))}};
+               {"t", plan::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
     if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;
@@ -165,7 +163,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
     }
     Object study = all;
     if (data.published) study["published"] = plan::jsonText(referencesHere(plan));
-    const auto ideals = [&](const auto& test) { return std::all_of(data.ideals.begin(), data.ideals.end(), test); };
+    const auto ideals = [&](const auto& test) { return std::ranges::all_of(data.ideals, test); };
     // What devices that lose nothing to each other would give is one line where it is the same for all columns.
     if (!data.ideals.empty() && ideals([](const auto& at) { return at.second.size() == 1; }))
       study["ideal"] = Object{{"by", Array{"x", "xp"}}, {"colour", Object{{"value", "currentColor"}}}};

@@ -1,5 +1,3 @@
-#include "runtime/report/chart_axes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
 
 namespace expc::report {
@@ -149,7 +148,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
                          {"levels", std::move(levels)},
                          {"numbers", numbers}};
   if (!numbers) return axis;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
   // Where 0 is among them a linear axis is kept as long as it tells them apart.
   double linear_to = 0;

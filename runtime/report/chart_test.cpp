@@ -6,8 +6,7 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
+#include "runtime/report/assets.h"
 #include "runtime/report/forest.h"
 #include "tests/support/report/example_results.h"
 

@@ -1,14 +1,20 @@
 #include "runtime/report/commands.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <vector>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/plan/find.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -19,7 +25,7 @@ std::string shellWord(const std::string& text) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
            std::string_view("._-/=:,+@%").find(c) != std::string_view::npos;
   };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -35,6 +41,77 @@ std::string selectionWords(const plan::Plan& plan, const std::vector<std::string
 
 std::string resultsWords(const std::string& folder) {
   return folder == "results" ? "" : " --results " + shellWord(folder);
+}
+
+using analysis::NextStep;
+
+bool isOpen(const analysis::CriterionResult& result) {
+  return analysis::meaningOf(result).answer == analysis::Answer::Undecided;
+}
+
+/// A budget for trials that take `more` seconds beside those that there are, with half as much again for what takes
+/// longer; 0 where the plan's is enough, or there is none.
+double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement, double more) {
+  constexpr double kRoom = 1.5;
+  const double needed = judgement.spent_seconds + kRoom * more;
+  return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
+}
+
+/// Whether a point that it reads lost repetitions to failures, which are tried again when somebody says so.
+bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
+  return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
+    return std::ranges::any_of(cell.points, [&](const plan::Place& place) {
+      const analysis::PointStatus* status = judgement.status(place.point, cell.kind);
+      return status && status->lacking && status->failed > 0;
+    });
+  });
+}
+
+/// For each criterion that is open the command that brings it further, cheapest first; one line where several have the
+/// same. Nothing where none is known to.
+std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const std::string& folder) {
+  if (judgement.unfinished) {
+    const bool failed = std::ranges::any_of(
+        judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    if (largerBudget(plan, judgement, 0) > 0)
+      return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
+               fmt::format("to go on with twice the time, since the budget of {} is spent",
+                           durationText(*plan.design.budget_seconds))}};
+    return {{repeatCommand(plan, folder),
+             failed ? "to go on where the study is, once what failed is mended" : "to go on where the study is"}};
+  }
+  std::vector<std::pair<std::pair<double, unsigned>, NextCommand>> lines;  // by what they cost
+  const auto add = [&](double seconds, unsigned blocks, const std::string& command, std::string what,
+                       const std::string& gain) {
+    const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.second.command == command; });
+    if (same == lines.end())
+      lines.push_back({{seconds, blocks}, {command, what + gain}});
+    else if (!gain.empty())
+      same->second.what_for += ", and " + gain;
+  };
+  for (const analysis::CriterionResult& result : judgement.criteria) {
+    const plan::Criterion* criterion = criterionOf(plan, result);
+    if (!criterion || !isOpen(result)) continue;
+    if (lacksFailed(judgement, *criterion)) {
+      add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
+    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach) {
+      static constexpr const char* kGains[] = {"would probably decide {}", "would probably make {} trusted",
+                                               "give intervals to {}"};
+      const NextStep& next = *result.next;
+      const double seconds = next.seconds.value_or(0);
+      add(seconds, next.blocks,
+          repeatCommand(plan, folder, {{criterion->cells.front().kind, next.repetitions}},
+                        largerBudget(plan, judgement, seconds)),
+          fmt::format("to add {}{}, which ", moreBlocksText(next),
+                      next.reach == NextStep::Reach::Intervals ? "" : " as a further look that keeps the confidence"),
+          fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
+    }
+  }
+  std::ranges::stable_sort(lines, std::less(), [](const auto& line) { return line.first; });
+  std::vector<NextCommand> commands;
+  for (auto& [cost, line] : lines) commands.push_back(std::move(line));
+  return commands;
 }
 
 }  // namespace
@@ -66,8 +143,40 @@ std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
   return "expc report " + selectionWords(plan, plan.overrides) + resultsWords(folder);
 }
 
-std::string wholeStudyCommand(const plan::Plan& plan) {
-  return "expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study);
+std::vector<Tally> tallies(const analysis::Judgement& judgement) {
+  std::vector<Tally> all;
+  for (const analysis::CriterionResult& result : judgement.criteria) {
+    const Tally one{llvm::StringRef(markedVerdict(result)).lower(), analysis::meaningOf(result).style};
+    const auto same = std::ranges::find_if(all, [&](const Tally& tally) { return tally.word == one.word; });
+    if (same == all.end())
+      all.push_back(one);
+    else
+      ++same->count;
+  }
+  return all;
+}
+
+std::string tallyText(const analysis::Judgement& judgement) {
+  return joined(
+      textsOf(tallies(judgement), [](const Tally& tally) { return fmt::format("{} {}", tally.count, tally.word); }));
+}
+
+std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const std::string& folder) {
+  std::vector<NextCommand> commands;
+  if (judgement.null_cards || judgement.criteria.empty()) return commands;
+  const bool open = std::ranges::any_of(judgement.criteria, isOpen);
+  if (open) commands = furtherFor(plan, judgement, folder);
+  if (judgement.unfinished) return commands;
+  if (!open)
+    commands.push_back(
+        {replicateCommand(plan, folder),
+         fmt::format("to see which of these verdicts hold again, on this machine or on another one with a copy of {}",
+                     folder)});
+  if (!plan.presets.empty() || !plan.overrides.empty())
+    commands.push_back({"expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study),
+                        "to see what the whole study takes, of which this is a part"});
+  return commands;
 }
 
 }  // namespace expc::report

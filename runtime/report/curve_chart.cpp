@@ -6,8 +6,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {
@@ -40,9 +38,8 @@ std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analys
   for (size_t factor = 0; factor < plan.factors.size(); ++factor) {
     const std::string& name = plan.factors[factor].name;
     const bool colour = !plot.by.empty() && plot.by[0] == name;
-    const bool varies = std::any_of(all.begin(), all.end(), [&](const DrawnCurve& one) {
-      return one.point->levels[factor] != all[0].point->levels[factor];
-    });
+    const bool varies = std::ranges::any_of(
+        all, [&](const DrawnCurve& one) { return one.point->levels[factor] != all[0].point->levels[factor]; });
     for (DrawnCurve& one : all) {
       const std::string label = plan.levelLabel(*one.point, factor);
       if (colour)
@@ -125,7 +122,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
 
   std::vector<Facet> facets;
   for (const DrawnCurve& one : all) {
-    auto at = std::find_if(facets.begin(), facets.end(), [&](const Facet& facet) { return facet.name == one.facet; });
+    auto at = std::ranges::find_if(facets, [&](const Facet& facet) { return facet.name == one.facet; });
     const bool known = at != facets.end();
     if (known ? at->curves == kMaxCurves : facets.size() == kMaxCharts) {
       ++left_out;

@@ -1,5 +1,3 @@
-#include "runtime/report/description_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/study_text.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -35,8 +34,7 @@ Part described(const char* title, const char* rest) { return {.title = title, .r
 std::string nameOf(const analysis::FactorEffect& effect) { return joined(effect.factors, " x "); }
 
 std::string gridText(const analysis::Effects& effects) {
-  std::vector<std::string> texts;
-  for (const auto& [factor, labels] : effects.grid) texts.push_back(factor + " " + joined(labels));
+  const auto texts = textsOf(effects.grid, [](const auto& one) { return one.first + " " + joined(one.second); });
   std::string text = joined(texts, "; ") + "; " + counted(effects.blocks, "block");
   if (effects.left_out)
     text += fmt::format("; {} left out, which would leave the grid incomplete", counted(effects.left_out, "point"));
@@ -56,13 +54,11 @@ std::string levelsText(const analysis::FactorEffect& effect) {
   std::vector<analysis::LevelEffect> levels = effect.levels;
   const bool alone = effect.factors.size() == 1;
   if (!alone) {
-    std::stable_sort(levels.begin(), levels.end(), [](const auto& a, const auto& b) {
-      return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio));
-    });
+    std::ranges::stable_sort(
+        levels, [](const auto& a, const auto& b) { return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio)); });
     levels.resize(std::min(levels.size(), kListedInteractions));
   }
-  std::vector<std::string> texts;
-  for (const analysis::LevelEffect& level : levels) texts.push_back(levelText(effect, level));
+  auto texts = textsOf(levels, [&](const analysis::LevelEffect& level) { return levelText(effect, level); });
   if (levels.size() < effect.levels.size()) texts.push_back(fmt::format("… of {}", effect.levels.size()));
   return fmt::format("{} ({}): {} {}", nameOf(effect), share(effect.share), joined(texts, "; "),
                      alone ? "of the mean" : "beyond what each does alone");
@@ -89,10 +85,10 @@ Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& a
 Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
   Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
   for (const analysis::Ranking& ranking : rankings) {
-    std::vector<std::string> points;
-    for (const analysis::Ranked& one : ranking.points)
-      points.push_back(fmt::format("{}. {} ({})", one.rank, pointText(plan, one.point),
-                                   valueText(plan, ranking.metric, one.median)));
+    auto points = textsOf(ranking.points, [&](const analysis::Ranked& one) {
+      return fmt::format("{}. {} ({})", one.rank, pointText(plan, one.point),
+                         valueText(plan, ranking.metric, one.median));
+    });
     part.blocks.emplace_back(Paragraph{ranking.metric + ": " + fewOf(std::move(points), kListedRanks, "; ")});
   }
   return part;
@@ -101,10 +97,10 @@ Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& r
 Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& fronts) {
   Part part = described("Best in two metrics", "points that no other beats in both, by medians; a description");
   for (const analysis::Front& front : fronts) {
-    std::vector<std::string> points;
-    for (const analysis::FrontPoint& one : front.points)
-      points.push_back(fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
-                                   valueText(plan, front.second, one.second)));
+    auto points = textsOf(front.points, [&](const analysis::FrontPoint& one) {
+      return fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
+                         valueText(plan, front.second, one.second));
+    });
     part.blocks.emplace_back(
         Paragraph{fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
                               front.points.size() + front.beaten, fewOf(std::move(points), kListedOfFront, "; "))});
@@ -125,8 +121,8 @@ Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& o
       "Values that lie apart",
       "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do");
   for (const analysis::Outlier& one : outliers) {
-    const auto trial = std::find_if(results.trials.begin(), results.trials.end(),
-                                    [&](const store::Trial& other) { return other.id == one.trial; });
+    const auto trial =
+        std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });
     const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),

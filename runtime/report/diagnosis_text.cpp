@@ -1,5 +1,3 @@
-#include "runtime/report/diagnosis_text.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

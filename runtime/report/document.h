@@ -1,8 +1,8 @@
 #pragma once
 
-// What a report says, as blocks. A section builds them once; a terminal (document_text.h), the page (document_html.h)
-// and Markdown (runtime/export/markdown.h) each show them in their own way. Texts in here are as people and machines
-// wrote them: whoever shows a block makes them safe for its medium.
+// What a report says, as blocks. A section builds them once; a terminal (document_text.cpp), the page
+// (document_html.cpp) and Markdown (runtime/export/markdown.cpp) each show them in their own way. Texts in here are as
+// people and machines wrote them: whoever shows a block makes them safe for its medium.
 
 #include <cstddef>
 #include <iterator>
@@ -155,5 +155,11 @@ inline std::vector<Block> sentences(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) all.emplace_back(Paragraph{text});
   return all;
 }
+
+/// As text of a terminal. Parts and sentences have a heading where they stand by themselves, and a line inside a part.
+std::string documentText(const std::vector<Block>& blocks, unsigned width, bool colour);
+/// As markup of the page.
+std::string pageMarkup(const Block& block);
+std::string pageMarkup(const std::vector<Block>& blocks);
 
 }  // namespace expc::report

@@ -1,10 +1,9 @@
-#include "runtime/report/document_html.h"
-
 #include <fmt/format.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
+#include "runtime/report/document.h"
+#include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 
@@ -151,10 +150,6 @@ std::string badgesMarkup(const std::vector<Badge>& badges) {
     out += fmt::format("{}<span class=\"badge {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
                        out.empty() ? "" : " ", one.style, one.sign, html(one.word));
   return out;
-}
-
-std::string capitalised(const std::string& text) {
-  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
 }
 
 }  // namespace expc::report

@@ -4,9 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/report/document_html.h"
-#include "runtime/report/document_text.h"
-
 using namespace expc::report;
 using Kind = Column::Kind;
 
@@ -40,6 +37,17 @@ Table example() {
 
 std::string text(Block block, unsigned width = 100) { return documentText({std::move(block)}, width, false); }
 
+/// A table of these columns, each with what its rows say.
+std::string tableText(const std::vector<std::pair<Column, std::vector<std::string>>>& columns, unsigned width) {
+  Table table;
+  for (const auto& [column, cells] : columns) {
+    table.columns.push_back(column);
+    table.rows.resize(cells.size());
+    for (size_t i = 0; i < cells.size(); ++i) table.rows[i].add(cells[i]);
+  }
+  return text(std::move(table), width);
+}
+
 }  // namespace
 
 TEST_CASE("a table has on each medium the columns that are for it") {
@@ -52,6 +60,51 @@ TEST_CASE("a table has on each medium the columns that are for it") {
   CHECK(has(page, "<b>1.5x</b><small>[1.4x, 1.6x]</small><small>(published 2x)</small>"));
   CHECK(has(page, "data-label=\"bound\">&gt; 2x</td><td class=\"drawing\"><svg></svg></td>"));
   CHECK_FALSE(has(page, "why"));
+}
+
+TEST_CASE("a table aligns labels left and values right") {
+  CHECK(tableText({{{"gpus", Kind::Label}, {"1", "16"}}, {{"time"}, {"41.2 ms", "9 µs"}}, {{"size"}, {"5", "123456"}}},
+                  80) ==
+        "gpus     time    size\n"
+        "1     41.2 ms       5\n"
+        "16       9 µs  123456\n");
+}
+
+TEST_CASE("a table that is too wide is cut between columns, with its labels in each part") {
+  const std::vector<std::pair<Column, std::vector<std::string>>> columns = {
+      {{"gpus", Kind::Label}, {"1"}}, {{"fp64"}, {"aaaaaaaa"}}, {{"fp32"}, {"bbbbbbbb"}}, {{"bf16"}, {"cccccccc"}}};
+  CHECK(tableText(columns, 26) ==
+        "gpus      fp64      fp32\n"
+        "1     aaaaaaaa  bbbbbbbb\n"
+        "\n"
+        "gpus      bf16\n"
+        "1     cccccccc\n");
+  CHECK(tableText(columns, 23).starts_with("gpus      fp64\n"));
+  CHECK(tableText(columns, 24).starts_with("gpus      fp64      fp32\n"));
+  // Narrower than any column: one each, and it ends.
+  CHECK(has(tableText(columns, 1), "cccccccc"));
+}
+
+TEST_CASE("prose in the last column is wrapped") {
+  CHECK(tableText({{{"a", Kind::Label}, {"1"}},
+                   {{"why", Kind::Prose}, {"some words that take more than the room there is here"}}},
+                  30) ==
+        "a  why\n"
+        "1  some words that take more\n"
+        "   than the room there is here\n");
+}
+
+TEST_CASE("prose that does not fit beside the other columns has a part for itself, of the rows that have some") {
+  CHECK(tableText({{{"point", Kind::Label}, {"a", "b"}},
+                   {{"estimate"}, {"1.23x [1.00x, 1.50x]", "4.56x [1.00x, 9.50x]"}},
+                   {{"why", Kind::Prose}, {"", "does not decide the bound"}}},
+                  40) ==
+        "point              estimate\n"
+        "a      1.23x [1.00x, 1.50x]\n"
+        "b      4.56x [1.00x, 9.50x]\n"
+        "\n"
+        "point  why\n"
+        "b      does not decide the bound\n");
 }
 
 TEST_CASE("what does not fit beside its value stands below it") {

@@ -1,9 +1,15 @@
-#include "runtime/report/document_text.h"
-
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {
@@ -12,25 +18,93 @@ namespace {
 /// What belongs to the one above stands so much further in.
 constexpr unsigned kBelow = 6;
 
-TextTable textTable(const Table& table, const std::string& separator) {
-  using Kind = Column::Kind;
-  TextTable text{.rows = std::vector<std::vector<std::string>>(1 + std::min(table.rows.size(), table.most)),
-                 .labels = 0};
+constexpr unsigned kGap = 2;
+/// A prose column is not made narrower than this; the table grows over the width instead.
+constexpr unsigned kMinProse = 24;
+
+/// A column with its name and what each row has in it, which may be several lines ('\n').
+struct TextColumn {
+  Column::Kind kind;
+  std::vector<std::string> cells;
+  unsigned width = 0;
+};
+
+std::vector<TextColumn> textColumns(const Table& table, std::string_view separator) {
+  std::vector<TextColumn> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
     if (column.shown == Shown::OnPage) continue;
-    if (column.kind == Kind::Words) text.words.push_back(text.rows[0].size());
-    text.labels += column.kind == Kind::Label;
-    text.prose = column.kind == Kind::Prose;
-    text.rows[0].push_back(printable(table.heading(column)));
-    for (size_t r = 1; r < text.rows.size(); ++r) {
-      const Cell& cell = table.rows[r - 1].cells[i];
+    TextColumn& text = columns.emplace_back(TextColumn{column.kind, {printable(table.heading(column))}});
+    for (size_t r = 0; r < table.rows.size() && r < table.most; ++r) {
+      const Cell& cell = table.rows[r].cells[i];
       std::string words = printable(cell.text);
-      for (const std::string& below : cell.below) words += separator + printable(below);
-      text.rows[r].push_back(column.widest ? elided(words, column.widest) : words);
+      for (const std::string& below : cell.below) words.append(separator) += printable(below);
+      text.cells.push_back(column.widest ? elided(words, column.widest) : words);
+    }
+    for (const std::string& cell : text.cells)
+      for (const llvm::StringRef line : llvm::split(cell, '\n')) text.width = std::max(text.width, displayWidth(line));
+  }
+  return columns;
+}
+
+/// Columns of the terminal that these take uncut, the indent included.
+unsigned naturalWidth(std::span<const TextColumn> columns, unsigned indent) {
+  unsigned total = indent;
+  for (const TextColumn& one : columns) total += one.width + kGap;
+  return total - kGap;
+}
+
+/// As many lines as the cell has that has most. What is a number stands to the right.
+void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned indent, const Paint& paint,
+            std::string& out) {
+  std::vector<std::string> left;  // what is still to be shown of each column
+  for (const TextColumn* one : columns)
+    left.push_back(one->kind == Column::Kind::Prose ? wrapped(one->cells[row], one->width, 0) : one->cells[row]);
+  do {
+    std::string line;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const size_t end = std::min(left[i].find('\n'), left[i].size());
+      const std::string text = left[i].substr(0, end);
+      left[i].erase(0, end + 1);
+      const std::string pad(columns[i]->width - std::min(columns[i]->width, displayWidth(text)), ' ');
+      if (i > 0) line.append(kGap, ' ');
+      line += columns[i]->kind == Column::Kind::Number ? pad + text : text + pad;
+    }
+    line.resize(llvm::StringRef(line).rtrim(' ').size());
+    out.append(line.empty() ? 0 : indent, ' ') += (row == 0 ? paint.faint(line) : line) + '\n';
+  } while (std::ranges::any_of(left, [](const std::string& text) { return !text.empty(); }));
+}
+
+/// A table that is too wide is cut into several, in each of which the labels stand. A last column of prose is wrapped.
+std::string tableText(std::vector<TextColumn> columns, unsigned width, unsigned indent, const Paint& paint) {
+  const auto labels = static_cast<size_t>(std::ranges::count(columns, Column::Kind::Label, &TextColumn::kind));
+  const unsigned label_width = naturalWidth(std::span(columns).first(labels), indent) + kGap;
+  TextColumn& last = columns.back();
+  const unsigned uncut = last.width, others = naturalWidth(columns, indent) - uncut;
+  const bool prose = last.kind == Column::Kind::Prose;
+  if (prose) last.width = std::min(uncut, std::max(width > others ? width - others : 0, kMinProse));
+  std::string out;
+  for (size_t next = labels; next < columns.size() || out.empty();) {
+    std::vector<const TextColumn*> part;
+    for (size_t i = 0; i < labels; ++i) part.push_back(&columns[i]);
+    const bool goes_on = next > labels;
+    // At least one column in each part, however wide.
+    for (unsigned used = label_width; next < columns.size(); used += columns[next++].width + kGap) {
+      if (part.size() > labels && used + columns[next].width > width) break;
+      part.push_back(&columns[next]);
+    }
+    // Prose that has a part for itself has its whole width.
+    if (prose && part.size() == labels + 1 && part.back() == &last)
+      last.width = std::max(last.width, std::min(uncut, width - std::min(width, label_width)));
+    if (goes_on) out += '\n';
+    for (size_t row = 0; row < last.cells.size(); ++row) {
+      const auto empty = [&](const TextColumn* one) { return one->cells[row].empty(); };
+      // A row that goes on with nothing is whole already.
+      if (row == 0 || !goes_on || !std::all_of(part.begin() + ptrdiff_t(labels), part.end(), empty))
+        addRow(part, row, indent, paint, out);
     }
   }
-  return text;
+  return out;
 }
 
 class TextRenderer {
@@ -84,13 +158,15 @@ class TextRenderer {
 
   void show(const Table& table, unsigned indent) {
     if (table.rows.empty()) return;
-    TextTable text = textTable(table, " ");
+    std::vector<TextColumn> columns = textColumns(table, " ");
+    if (columns.empty()) return;
     // On one line if that fits, else what is below stands below.
     const bool stacked =
         std::ranges::any_of(table.rows, [](const Row& row) { return std::ranges::any_of(row.cells, &Cell::hasBelow); });
-    if (stacked && text.naturalWidth(indent) > width_) text = textTable(table, "\n");
-    out_ += text.render(width_, indent, paint_);
-    if (const size_t shown = text.rows.size() - 1; table.all > shown)
+    if (stacked && naturalWidth(columns, indent) > width_) columns = textColumns(table, "\n");
+    const size_t shown = columns.front().cells.size() - 1;
+    out_ += tableText(std::move(columns), width_, indent, paint_);
+    if (table.all > shown)
       line(fmt::format("… and {} more{}", table.all - shown, table.rest.empty() ? "" : "; " + table.rest), indent,
            indent);
   }

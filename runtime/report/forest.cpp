@@ -8,7 +8,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
-#include "runtime/report/chart_axes.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
 
 namespace expc::report {
@@ -72,7 +72,7 @@ std::string Forest::row(const GridCell& cell) const {
   if (empty_) return "";
   std::string out = fmt::format(
       "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">",
-      kWidth, kHeight, html(cellText(cell, unit_, dimension_, " ")));
+      kWidth, kHeight, html(valueCell(cell, unit_, dimension_).inText(" ")));
   out += marks();
   for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDots; ++i)
     if (std::isfinite(cell.values[i]))
@@ -100,7 +100,7 @@ std::string Forest::axis() const {
     named.push_back(x);
   };
   const auto free = [&](double x) {
-    return std::all_of(named.begin(), named.end(), [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
+    return std::ranges::all_of(named, [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
   };
   const auto quantity = [&](double value) { return analysis::formatQuantity(value, unit_, dimension_); };
   // The bound, or the neutral value, is named first; an end only where it does not run into that.

@@ -29,15 +29,14 @@ bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, 
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
     const auto parts = plan::metricTerms(*declared->derived);
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return lacksOnDevice(plan, status, part.metric); });
+    return std::ranges::any_of(parts, [&](const auto& part) { return lacksOnDevice(plan, status, part.metric); });
   }
-  return std::find(status.not_on_device.begin(), status.not_on_device.end(), metric) != status.not_on_device.end();
+  return std::ranges::find(status.not_on_device, metric) != status.not_on_device.end();
 }
 
 /// Whether some trial of the point has ended, of whatever kind and however.
 bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point) {
-  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(), [&](const plan::KindDesign& design) {
+  return std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
     const analysis::PointStatus* status = judgement.status(point.id, design.kind);
     return status && status->valid + status->failed + status->timeouts + status->infeasible + status->invalid > 0;
   });
@@ -125,13 +124,13 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   for (size_t i = 0; i < factors.size(); ++i) {
     std::set<std::string> seen;
     for (const Entry& entry : entries) seen.insert(entry.labels[i]);
-    if (seen.size() > 1 && !std::count(by.begin(), by.end(), factors[i])) order.push_back(i);
+    if (seen.size() > 1 && !std::ranges::count(by, factors[i])) order.push_back(i);
   }
   for (const std::string& name : by) {
-    const auto found = std::find(factors.begin(), factors.end(), name);
+    const auto found = std::ranges::find(factors, name);
     if (found == factors.end()) continue;
     const size_t index = static_cast<size_t>(found - factors.begin());
-    if (!std::count(order.begin(), order.end(), index)) order.push_back(index);
+    if (!std::ranges::count(order, index)) order.push_back(index);
   }
   return order;
 }
@@ -159,11 +158,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   };
   const auto placesOf = [&](const std::vector<size_t>& of) {
     Places places;
-    for (const Entry& entry : entries) {
-      std::vector<std::string> labels;
-      for (const size_t factor : of) labels.push_back(entry.labels[factor]);
-      places[keyOf(entry, of)].first = std::move(labels);
-    }
+    for (const Entry& entry : entries)
+      places[keyOf(entry, of)].first = textsOf(of, [&](size_t factor) { return entry.labels[factor]; });
     size_t number = 0;
     for (auto& [key, place] : places) place.second = number++;
     return places;
@@ -244,8 +240,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
   if (const plan::Metric* metric = plan.findMetric(subject)) {
     grid.unit = metric->unit;
     grid.dimension = metric->dimension;
-    std::vector<std::string> factors;
-    for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
+    const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
     fillGrid(plan, grid, factors, std::move(entries), by);
@@ -257,7 +252,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.unit = comparison.unit;
     grid.comparison = true;
     const auto known = [](const plan::Cell& cell) { return cell.ideal.has_value(); };
-    if (std::any_of(comparison.cells.begin(), comparison.cells.end(), known)) grid.ideal_over = comparison.over;
+    if (std::ranges::any_of(comparison.cells, known)) grid.ideal_over = comparison.over;
     if (!comparison.cells.empty()) {
       grid.dimension = std::string(analysis::dimensionOf(plan, comparison.cells[0]));
       grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
@@ -300,11 +295,6 @@ std::string publishedText(const GridCell& cell, const std::string& unit, const s
   return cell.published
              ? fmt::format("(published {})", analysis::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
              : "";
-}
-
-std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                     const std::string& separator) {
-  return valueCell(cell, unit, dimension).inText(separator);
 }
 
 std::vector<plan::Table> defaultTables(const plan::Plan& plan) {

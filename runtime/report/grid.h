@@ -63,13 +63,9 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds = {});
 
-/// The value with its interval or n, what else became of the point's trials, and what is published, below it.
+/// The value with its interval or n, what else became of the point's trials, and what is published, below it: "12.3 ms"
+/// and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension);
-
-/// The same in one line, or with `separator`: "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1",
-/// "not run".
-std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                     const std::string& separator);
 
 /// A metric at a point.
 GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,

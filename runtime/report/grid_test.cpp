@@ -81,9 +81,11 @@ TEST_CASE("a value tells of the trials beside it that gave none") {
   }
   const plan::Metric& metric = *example.plan.findMetric("step_time");
   GridCell cell = metricCell(example.plan, example.judgement, example.plan.points[0], metric);
-  CHECK(cellText(cell, "s", "time", " ").ends_with(", unstable: out of memory in 1 block"));
+  CHECK(valueCell(cell, "s", "time").inText(" ").ends_with(", unstable: out of memory in 1 block"));
   cell.timeouts = 2;
-  CHECK(cellText(cell, "s", "time", " ").ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
+  CHECK(valueCell(cell, "s", "time")
+            .inText(" ")
+            .ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
 }
 
 TEST_CASE("what is not there and what is doubtful is said for each point") {
@@ -108,16 +110,16 @@ TEST_CASE("a cell says what it rests on") {
   GridCell cell;
   cell.estimate = 0.5;
   cell.n = 1;
-  CHECK(cellText(cell, "", "share", " ") == "50.0 % n=1");
+  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % n=1");
   cell.n = 7;
   cell.constant = true;
-  CHECK(cellText(cell, "", "share", "\n") == "50.0 %\nconstant, n=7");
+  CHECK(valueCell(cell, "", "share").inText("\n") == "50.0 %\nconstant, n=7");
   cell.constant = false;
   cell.interval = stats::Interval{0.48, 0.52, 0.95};
-  CHECK(cellText(cell, "", "share", " ") == "50.0 % [48.0 %, 52.0 %]");
+  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % [48.0 %, 52.0 %]");
   cell.timeouts = 1;
-  CHECK(cellText(cell, "", "share", " ") == "50.0 % [48.0 %, 52.0 %], 1 timed out");
+  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % [48.0 %, 52.0 %], 1 timed out");
   cell.estimate.reset();
-  CHECK(cellText(cell, "", "share", " ") == "[48.0 %, 52.0 %]");
-  CHECK(cellText(GridCell{}, "", "share", " ") == "—");
+  CHECK(valueCell(cell, "", "share").inText(" ") == "[48.0 %, 52.0 %]");
+  CHECK(valueCell(GridCell{}, "", "share").inText(" ") == "—");
 }

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
-#include "runtime/report/description_text.h"
-#include "runtime/report/document_html.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/result_json.h"
@@ -104,7 +104,8 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptJson(std::move(specifications)), scriptText(assets::chartLibrary()));
+      scriptSafe(assets::chartConfig()), scriptSafe(plan::canonicalJson(std::move(specifications))),
+      scriptText(assets::chartLibrary()));
 }
 
 }  // namespace

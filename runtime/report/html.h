@@ -54,6 +54,10 @@ struct NamedChart {
 std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
                                     const store::Results& results);
 
+/// Draws a chart with the set-up's vl-convert into the file `path` as "svg", "png" or "pdf", black on white. The error
+/// says what is missing and how to get it, or what the file system said; a file of that name stays as it was.
+llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path);
+
 /// Whether this build has the chart library inside (it comes with the set-up's Python environment).
 bool hasChartLibrary();
 

@@ -26,6 +26,9 @@ struct Page {
   std::string figures(std::vector<Chart> all, const std::string& name);
 };
 
+/// The words of a verdict, each with its sign.
+std::string badgesMarkup(const std::vector<Badge>& badges);
+
 /// What the study is, above all sections, and what it takes to repeat it.
 Facts headFacts(const Page& page);
 Facts repeatFacts(const Page& page);

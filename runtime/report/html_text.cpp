@@ -1,10 +1,11 @@
 #include "runtime/report/html_text.h"
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
 
-#include "runtime/plan/plan.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::report {
@@ -16,7 +17,7 @@ std::string escaped(std::string_view text, std::initializer_list<std::pair<char,
   std::string out;
   out.reserve(text.size());
   for (const char c : plan::printableLines(text)) {
-    const auto mark = std::find_if(marks.begin(), marks.end(), [c](const auto& one) { return one.first == c; });
+    const auto mark = std::ranges::find_if(marks, [c](const auto& one) { return one.first == c; });
     mark == marks.end() ? out.push_back(c) : void(out.append(mark->second));
   }
   return out;
@@ -58,6 +59,10 @@ std::string htmlProse(std::string_view text) {
   }
 }
 
+std::string capitalised(const std::string& text) {
+  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
+}
+
 std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes) {
   std::string out;
   for (size_t hole; (hole = markup.find("${")) != std::string_view::npos;) {
@@ -67,8 +72,6 @@ std::string withHoles(std::string_view markup, const std::map<std::string_view, 
   }
   return out.append(markup);
 }
-
-std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan::canonicalJson(value)); }
 
 std::string scriptSafe(std::string_view text) {
   return escaped(text, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});

@@ -1,12 +1,11 @@
 #pragma once
 
-// Text in columns: tables and paragraphs that keep to a width. Widths are display columns, so 'é' is one and '中' two.
+// Text that keeps to a width, and its colours. Widths are display columns, so 'é' is one and '中' two.
 
-#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "runtime/plan/printable.h"
@@ -31,6 +30,14 @@ std::string counted(uint64_t count, std::string_view noun);
 /// Elements with ", " between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
 
+/// What `text_of` says of each, which may be a member's name.
+template <typename Those, typename TextOf>
+std::vector<std::string> textsOf(const Those& those, const TextOf& text_of) {
+  std::vector<std::string> texts;
+  for (const auto& one : those) texts.push_back(std::invoke(text_of, one));
+  return texts;
+}
+
 /// Escapes for the terminal; plain text without colour.
 class Paint {
  public:
@@ -48,26 +55,6 @@ class Paint {
  private:
   std::string paint(std::string_view code, std::string_view text) const;
   bool on_;
-};
-
-/// A table; cells may have several lines ('\n'). Its labels and columns of words are left-aligned, the others
-/// right-aligned, except a last one of prose, which is wrapped. Labels are repeated when a table that is too wide is
-/// cut into several.
-struct TextTable {
-  std::vector<std::vector<std::string>> rows;  // the header first
-  size_t labels = 1;                           // the first so many columns
-  bool prose = false;                          // the last column is
-  std::vector<size_t> words = {};
-
-  /// Columns that the table takes uncut, the indent included.
-  unsigned naturalWidth(unsigned indent) const;
-  /// Lines with newlines; each starts with `indent` spaces.
-  std::string render(unsigned width, unsigned indent, const Paint& paint) const;
-
- private:
-  std::vector<unsigned> widths() const;
-  std::string renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns, unsigned indent,
-                            const Paint& paint) const;
 };
 
 }  // namespace expc::report

@@ -1,7 +1,6 @@
-#include "runtime/report/outcome.h"
-
 #include <doctest/doctest.h>
 
+#include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/result_text.h"

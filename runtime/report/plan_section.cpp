@@ -7,7 +7,6 @@
 #include "runtime/analysis/infeasible.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -15,12 +14,7 @@ namespace {
 
 constexpr size_t kListedLevels = 16;
 
-std::vector<std::string> labelsOf(const plan::Factor& factor) {
-  std::vector<std::string> labels;
-  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
-  return labels;
-}
-
+/// "0, 1, 2, …, 999 (1000 levels)".
 std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kListedLevels) return joined(labels);
   return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
@@ -31,7 +25,7 @@ std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
     texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
-  std::sort(texts.begin(), texts.end());
+  std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
   return joined(texts);
 }
@@ -42,14 +36,6 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
   for (size_t i = 0; i < labels.size(); ++i)
     texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
   return joined(texts, " ");
-}
-
-/// "0, 1, 2, …, 999 (1000 levels)".
-std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
-
-/// What the study declares, "1..4"; "" where that is what `levelsText` says.
-std::string declaredText(const plan::Factor& factor) {
-  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
 }
 
 /// The metrics of `kind`, by name.
@@ -73,8 +59,7 @@ std::string rangeText(uint64_t least, uint64_t most) {
 }
 
 void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
-  std::vector<std::string> examples;
-  for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
+  auto examples = textsOf(group.examples, [&](const auto& labels) { return exampleText(plan, labels); });
   if (group.count > group.examples.size()) examples.emplace_back("…");
   if (!group.examples.empty()) blocks.emplace_back(Paragraph{.text = joined(examples, "; "), .depth = 1});
 }
@@ -86,11 +71,12 @@ Table factorTable(const plan::Plan& plan) {
   Table table{.label = "Factors and their levels", .most = SIZE_MAX};
   table.columns = {{"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"of", Kind::Prose}};
   for (const plan::Factor& factor : plan.factors) {
-    const std::string declared = declaredText(factor);
-    table.rows.push_back({{{factor.name},
-                           {levelsText(factor)},
-                           {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
-                           {declared.empty() ? "all declared" : declared}}});
+    const auto labels = textsOf(factor.levels, &plan::Level::label);
+    table.rows.push_back(
+        {{{factor.name},
+          {shortened(labels)},
+          {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
+          {factor.declared.empty() || labels == factor.declared ? "all declared" : shortened(factor.declared)}}});
   }
   return table;
 }
@@ -127,8 +113,8 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   if (plan.design.share > 1)
     say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
   say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
-  const bool trains = std::any_of(plan.workloads.begin(), plan.workloads.end(),
-                                  [](const plan::Workload& workload) { return !workload.command; });
+  const bool trains =
+      std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
   part.blocks.emplace_back(Paragraph{.text = trains
                                                  ? "weights, data order and dropout start from one seed within a block"
                                                  : "commands are given one seed within a block",

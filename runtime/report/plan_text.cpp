@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,15 +13,13 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/diagnosis_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/published_time.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/design.h"
@@ -51,8 +50,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
                        analysis::formatWithoutFailure(n));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
-  if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
-    return "exact values decide it where they do not vary";
+  if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
   const unsigned needed = stats::minimumPairs(confidence);
@@ -65,6 +63,31 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const double half_width = stats::expectedHalfWidth(noise, n, confidence);
   return fmt::format("expected resolution ±{} at {} noise ({}, {})", twoDigits(half_width), twoDigits(noise),
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+}
+
+using Published = std::map<std::string, double>;  // by metric
+
+std::optional<double> valueOf(const Published& published, const char* metric) {
+  const auto found = published.find(metric);
+  return found == published.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
+  for (const char* name : {"iteration_time", "step_time"})
+    if (const auto seconds = valueOf(published, name)) return seconds;
+  const auto rate = valueOf(published, "images_per_s");
+  const auto batch = point.parameters.getNumber("batch");
+  return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
+}
+
+std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
+                                   const llvm::json::Object& settings) {
+  const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
+  const double warmup = settings.getNumber("warmup").value_or(0);
+  if (const auto steps = settings.getNumber("steps"))
+    return step ? std::optional((*steps + warmup) * *step) : std::nullopt;
+  const auto epochs = settings.getNumber("epochs");
+  return epochs && epoch ? std::optional(*epochs * *epoch + warmup * step.value_or(0)) : std::nullopt;
 }
 
 struct PlanReport {
@@ -131,7 +154,7 @@ struct PlanReport {
   Part trials() const {
     Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
     std::vector<Block> now;  // of a run here and now, below the table
-    const auto stored = secondsFromStored();
+    const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
     if (stored)
       part.rest += ", about " + durationText(*stored) + " (from stored trials)";
     else if (published)
@@ -206,16 +229,31 @@ struct PlanReport {
       return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
     return analysis::formatQuantity(reach, "", "share");
   }
-
-  std::optional<double> secondsFromStored() const {
-    return extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
-  }
 };
 
 }  // namespace
 
 std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
   return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
+}
+
+std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
+  std::map<std::string, Published> published;
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
+  PublishedTime time;
+  for (const plan::Point& point : plan.points) {
+    if (!point.startable()) continue;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      ++time.of;
+      const auto seconds = trialSeconds(point, published[point.id], kind.settings);
+      if (!seconds) continue;
+      ++time.known;
+      time.seconds += *seconds * kind.repeat;
+      time.device_seconds += *seconds * kind.repeat * plan::devicesOf(point);
+    }
+  }
+  return time.known > 0 ? std::optional(time) : std::nullopt;
 }
 
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
@@ -231,9 +269,9 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);
   const auto count = [](const std::vector<plan::Cell>& cells, const std::set<std::string_view>& excluded,
                         std::vector<uint64_t>& startable, std::vector<uint64_t>& unfit) {
-    unfit.push_back(static_cast<uint64_t>(std::count_if(cells.begin(), cells.end(), [&](const plan::Cell& cell) {
-      return std::any_of(cell.points.begin(), cell.points.end(),
-                         [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
+    unfit.push_back(static_cast<uint64_t>(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
+      return std::ranges::any_of(cell.points,
+                                 [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
     })));
     startable.push_back(cells.size() - unfit.back());
   };

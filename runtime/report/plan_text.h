@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -34,6 +37,15 @@ struct PlanExtras {
   std::optional<store::Results> counted;           // what a run here and now would go on from; absent: not known
   std::string refused;                             // why a run would not start; "": nothing is known against it
 };
+
+struct PublishedTime {
+  double seconds = 0, device_seconds = 0;  // of all trials of a plan that are known, one after the other
+  size_t known = 0, of = 0;                // kinds of trial, over the points that start
+};
+
+/// How long the trials take if they take what references publish of their points: the time of an epoch, of a step or of
+/// an image. Nothing where none is published.
+std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
 
 /// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and
 /// resolution.

@@ -5,10 +5,8 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/attribution_text.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
+#include "runtime/report/sections.h"
 
 namespace expc::report {
 namespace {
@@ -59,7 +57,7 @@ Object specification(const std::vector<Bar>& bars) {
   const bool rest = largest.erase(kRest) > 0;
   std::vector<std::string> phases;
   for (const auto& [name, seconds] : largest) phases.push_back(name);
-  std::stable_sort(phases.begin(), phases.end(), [&](const auto& a, const auto& b) { return largest[a] > largest[b]; });
+  std::ranges::stable_sort(phases, [&](const auto& a, const auto& b) { return largest[a] > largest[b]; });
   std::map<std::string, size_t> phase_of;
   for (size_t i = 0; i < phases.size(); ++i) phase_of[phases[i]] = std::min(i, kMaxCategories);
   if (phases.size() > kMaxCategories) {
@@ -108,7 +106,7 @@ std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analy
     // Levels of several factors are named by all of the point.
     if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
       treated = plan.label(*point);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.baseline == one.baseline; });
+    auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.baseline == one.baseline; });
     if (group == groups.end()) {
       if (groups.size() == kMaxCharts) continue;
       group = groups.insert(group, {one.baseline, {barOf(one.views[0], baseline, false)}});

@@ -1,6 +1,6 @@
-#include "runtime/report/published_time.h"
-
 #include <doctest/doctest.h>
+
+#include "runtime/report/plan_text.h"
 
 namespace expc::report {
 namespace {

@@ -8,9 +8,15 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
+#include "runtime/report/html.h"
 
 namespace expc::report {
 namespace {
@@ -20,21 +26,38 @@ constexpr int kLacking = 3;
 /// What a child opens as its own.
 std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
-}  // namespace
+constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
 
-std::string lackingText(const Package& package) {
-  return fmt::format("it needs {} (tools/setup, or `pip install 'expc[{}]'` where pip installed expc); {}",
-                     package.name, package.extra, package.without);
+std::string standalone(const NamedChart& chart) {
+  llvm::json::Object config = *llvm::cantFail(plan::parseJson(assets::chartConfig())).getAsObject();
+  config["background"] = "white";
+  config["font"] = "sans-serif";
+  llvm::json::Object specification = chart.specification;
+  specification["config"] = std::move(config);
+  specification["width"] = kPictureWidth;
+  return plan::canonicalJson(llvm::json::Value(std::move(specification)));
 }
 
+}  // namespace
+
+const std::error_code kLacksPackage(ENOPKG, std::generic_category());
+
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
-                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package, unsigned seconds) {
+                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
+                      const std::string& about, unsigned seconds) {
+  const auto failure = [&](std::string_view why) { return base::failure("{}: {}", about, why); };
+  const auto lacking = [&] {
+    return llvm::createStringError(
+        kLacksPackage,
+        fmt::format("{}: it needs {} (tools/setup, or `pip install 'expc[{}]'` where pip installed expc); {}", about,
+                    package.name, package.extra, package.without));
+  };
   const std::string set_up = (base::programFolder() / EXPC_SETUP_PYTHON).string();
   const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
-  if (!python) return llvm::createStringError(lackingText(package));
+  if (!python) return lacking();
   base::Pipe in, said;
-  if (in.read < 0 || said.read < 0) return llvm::createStringError(std::strerror(errno));
+  if (in.read < 0 || said.read < 0) return failure(std::strerror(errno));
   std::vector<llvm::StringRef> words{*python, "-c", script};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::string from = ofChild(in.read), to = ofChild(said.write);
@@ -43,7 +66,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   const llvm::sys::ProcessInfo child =
       llvm::sys::ExecuteNoWait(*python, words, std::nullopt,
                                {llvm::StringRef(from), llvm::StringRef(), llvm::StringRef(to)}, 0, &problem, &failed);
-  if (failed) return llvm::createStringError(problem);
+  if (failed) return failure(problem);
   in.read.close();
   said.write.close();
   {
@@ -58,9 +81,18 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   char part[4096];
   for (ssize_t got; (got = ::read(said.read, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
   if (code == 0) return llvm::Error::success();
-  if (code == kLacking) return llvm::createStringError(lackingText(package));
+  if (code == kLacking) return lacking();
   if (problem.empty()) problem = llvm::StringRef(text).rtrim().str();
-  return llvm::createStringError(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
+  return failure(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
+}
+
+llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
+  constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
+  const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
+  return files::writeBy(path, [&](const std::string& temporary) {
+    return runPython(assets::drawScript(), {format, temporary}, feed, kDrawing,
+                     "the chart " + path + " cannot be drawn");
+  });
 }
 
 }  // namespace expc::report

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace expc::report {
@@ -16,14 +17,14 @@ namespace expc::report {
 struct Package {
   const char *name, *extra, *without;
 };
-/// How it is had, and what does without.
-std::string lackingText(const Package& package);
+/// Of an error that a package is lacking.
+extern const std::error_code kLacksPackage;
 
 /// Runs `script` with the set-up's interpreter, or with that of the pip that brought expc; it reads what `feed` writes.
-/// The error is what it said of its own, or that `package` is lacking where there is no interpreter, or it ends with 3.
-/// It may take `seconds` after all was fed.
+/// The error is, behind `about`, what it said of its own, or that `package` is lacking where there is no interpreter,
+/// or it ends with 3. It may take `seconds` after all was fed.
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
                       llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
-                      unsigned seconds = 120);
+                      const std::string& about, unsigned seconds = 120);
 
 }  // namespace expc::report

@@ -116,7 +116,7 @@ std::string cardsText(const rehearsal::Study& study) {
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
     std::string text = counted(seen.cards.count, "card") + " of " + bytesText(static_cast<double>(seen.cards.memory));
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
   return joined(texts, "; ");
 }
@@ -138,8 +138,8 @@ std::string beginningOf(const std::string& reason) {
 }
 
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
-  return static_cast<size_t>(std::count_if(study.points.begin(), study.points.end(),
-                                           [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
 }
 
 std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {

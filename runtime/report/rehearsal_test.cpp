@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/plan/json.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"

@@ -1,5 +1,3 @@
-#include "runtime/report/remarks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/study_text.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -45,7 +43,7 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   for (const store::Trial& trial : results.trials)
     if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
       lost.push_back(&trial);
-  std::reverse(lost.begin(), lost.end());
+  std::ranges::reverse(lost);
   return lost;
 }
 
@@ -145,8 +143,7 @@ std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgem
   if (all == 0) text = "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
-  const auto most =
-      std::max_element(notes.begin(), notes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
     text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,
                         notes.size() > 1 ? fmt::format(" (and {} more such notes)", notes.size() - 1) : "");

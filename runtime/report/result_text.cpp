@@ -9,16 +9,11 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
-#include "runtime/report/description_text.h"
-#include "runtime/report/document_text.h"
+#include "runtime/report/document.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/outcome.h"
-#include "runtime/report/remarks.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 

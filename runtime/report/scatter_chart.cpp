@@ -9,8 +9,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/chart_axes.h"
-#include "runtime/report/chart_template.h"
 
 namespace expc::report {
 namespace {

@@ -4,15 +4,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/analysis/attribution.h"
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/document.h"
 #include "runtime/report/grid.h"
+#include "runtime/simulate/diagnosis.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -33,6 +37,34 @@ Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, c
 /// Every metric, a row for each point; a text has the medians of those that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
 
+/// What there is to say, in the order in which one wants to know it; empty parts are left out.
+std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
+                                 const store::Results& results);
+
+/// What a table shows that asks for a description; nothing of one that asks for values.
+std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
+                                   const plan::Table& table);
+
+/// A sentence for a warm-up and one for a trend, where there are such.
+std::vector<std::string> driftTexts(const analysis::Drift& drift);
+
+/// How far the verdicts can be trusted: controls, adaptive repetition, notes of trials, published values. Parts without
+/// anything to say are left out, here and below.
+std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results);
+
+/// What is not there: trials that did not end well (those that say the same in one line), points that lack some, and
+/// what is stored and does not count.
+std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                 const store::Results& results);
+
+/// What was asked for and has no value; a reason that the one before has is not said again.
+std::vector<Block> missingLines(const std::vector<analysis::Missing>& missing);
+
+/// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
+/// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
+std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results);
+
 /// What is planned: the factors with their levels, and the trials of each kind at so many points, with how they go.
 Table factorTable(const plan::Plan& plan);
 Part trialsPart(const plan::Plan& plan, uint64_t points);
@@ -49,6 +81,19 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
 Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all,
                       const std::string& without);
 
+/// What heads the columns of the two levels: "fp32" and "fp64", "gpus=2" and "gpus=1", where they differ in one factor,
+/// else kThisLevel and "baseline".
+inline constexpr char kThisLevel[] = "this level";
+std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
+
+/// How a study gets profile trials of its workloads, or that those of commands have none.
+std::string profileAdvice(const plan::Plan& plan);
+
+/// Why there is no attribution, where a reader would want one: profile trials that give none, or a comparison that
+/// fails and has no profile trials. Else "".
+std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results);
+
 /// What is known of a plan's points, in its order, without the rest.
 rehearsal::Study rehearsalOf(const plan::Plan& plan, const rehearsal::Study& study);
 /// What is known of the plan's points from rehearsals: a row for each, what a step does with `steps`, reasons once
@@ -59,5 +104,13 @@ struct RehearsalOptions {
   std::string logs = "";          // folder of what ranks printed, named where a point failed; "": not named
 };
 Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& study, const RehearsalOptions& options);
+
+/// What the design can be expected to find, for a reader.
+std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const simulate::Diagnosis& diagnosis);
+
+/// "passes in 97 %, fails in 0 % and stays open in 3 % of 1000 simulated studies if it is as measured (1.45x
+/// to 1.52x)"; "" where nothing is known of it.
+std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion,
+                        const simulate::CriterionDiagnosis& one, unsigned studies);
 
 }  // namespace expc::report

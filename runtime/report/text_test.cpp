@@ -4,14 +4,12 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/study_text.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::report {
@@ -15,13 +15,86 @@ namespace expc::report {
 namespace {
 
 constexpr size_t kListedReasons = 20;
+constexpr size_t kNamedHosts = 4;
 /// Of a reason that no more points share they are named.
 constexpr size_t kNamedPoints = 4;
 
+/// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
+std::string parameterText(const llvm::json::Value& value) {
+  if (const auto text = value.getAsString()) return text->str();
+  if (const auto* object = value.getAsObject(); object && object->size() == 1) {
+    const std::string list = plan::canonicalJson(object->begin()->second);
+    llvm::StringRef payload = list;
+    if (payload.consume_front("[")) payload.consume_back("]");
+    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
+  }
+  return plan::canonicalJson(value);
+}
+
 }  // namespace
 
+std::string selectionText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const std::string& preset : plan.presets) texts.push_back("preset " + preset);
+  for (const std::string& text : plan.overrides) texts.push_back("-D " + text);
+  return joined(texts);
+}
+
+std::string untilText(const plan::Plan& plan, const plan::Until& until) {
+  return fmt::format("half_width({}) <= {}", until.subject, widthText(plan, until, until.half_width));
+}
+
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+  if (until.relative) return analysis::formatQuantity(width, "", "share");
+  if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+    return analysis::formatQuantity(width, comparison->unit);
+  const plan::Metric* metric = plan.findMetric(until.subject);
+  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+std::string workloadText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const plan::Workload& workload : plan.workloads) {
+    std::string text = fmt::format("{} version {}", workload.name, workload.version);
+    if (workload.command) text = workload.name + ", the command " + joined(workload.command->arguments, " ");
+    const bool named = workload.label.empty() || workload.label == workload.name;
+    texts.push_back(named ? text : workload.label + " = " + text);
+  }
+  return joined(texts, "; ");
+}
+
+std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside) {
+  std::vector<Paragraph> head{{.text = "", .of = "study " + plan.study + selected}};
+  if (!plan.doc.empty()) head.push_back({plan.doc});
+  head.push_back({(plan.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan) + beside});
+  return head;
+}
+
+std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> fixed;
+  if (plan.points.empty()) return fixed;
+  for (const auto& [key, value] : plan.points[0].parameters) {
+    const llvm::StringRef name = key;
+    const bool factor =
+        std::ranges::any_of(plan.factors, [&](const plan::Factor& candidate) { return name == candidate.name; });
+    const bool same = std::ranges::all_of(plan.points, [&](const plan::Point& point) {
+      const llvm::json::Value* other = point.parameters.get(name);
+      return other && *other == value;
+    });
+    if (factor || !same) continue;
+    fixed.emplace_back(name.str(), parameterText(value));
+  }
+  std::ranges::sort(fixed);
+  return fixed;
+}
+
+std::string placeText(const plan::Plan& plan, const plan::Place& place) {
+  const plan::Point* point = plan.findPoint(place.point);
+  return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
+}
+
 void Reasons::add(const std::string& reason, std::string label) {
-  auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& entry) { return entry.first == reason; });
+  auto found = std::ranges::find_if(reasons_, [&](const auto& entry) { return entry.first == reason; });
   if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {reason, {}});
   found->second.push_back(std::move(label));
 }
@@ -67,15 +140,13 @@ std::string slotsText(const llvm::json::Array& slots) {
     std::string kind = slot->getString("name").value_or("GPU").str();
     if (slot->getBoolean("null").value_or(false)) kind = "null card";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == kind; });
+    const auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == kind; });
     if (same == kinds.end())
       kinds.emplace_back(kind, 1);
     else
       ++same->second;
   }
-  std::vector<std::string> texts;
-  for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
-  return joined(texts);
+  return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
 }
 
 /// The slots that trials had in a session; empty where it does not say.
@@ -114,28 +185,24 @@ std::string sessionDevicesText(const plan::Plan& plan, const store::Session& ses
 }  // namespace
 
 bool coresStandForGpus(const plan::Plan& plan, const store::Results& results) {
-  return countsGpus(plan) &&
-         std::any_of(results.sessions.begin(), results.sessions.end(),
-                     [](const store::Session& session) { return areCores(slotsOf(environmentOf(session))); });
+  return countsGpus(plan) && std::ranges::any_of(results.sessions, [](const store::Session& session) {
+           return areCores(slotsOf(environmentOf(session)));
+         });
 }
 
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results) {
-  constexpr size_t kNamedHosts = 4;
   std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // with their hosts
   for (const store::Session& session : results.sessions) {
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
-    auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == devices; });
+    auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == devices; });
     if (same == kinds.end()) same = kinds.insert(kinds.end(), {devices, {}});
     std::vector<std::string>& hosts = same->second;
     std::string host = session.where.machine();
-    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(std::move(host));
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(std::move(host));
   }
-  std::vector<std::string> texts;
-  for (auto& [devices, hosts] : kinds) {
-    texts.push_back(fewOf(hosts, kNamedHosts) + ": " + devices);
-  }
-  return joined(texts, "; ");
+  return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
+                "; ");
 }
 
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdlib>
 
-#include "runtime/base/nvml.h"
 #include "runtime/machine/null_gpus.h"
 
 namespace expc::validity {
@@ -35,8 +34,6 @@ Cards::Cards(const std::string& library, const std::vector<std::string>& environ
   library_ = std::make_unique<base::Nvml>(library);
   look(0);
 }
-Cards::~Cards() = default;
-Cards::Cards(Cards&&) noexcept = default;
 
 std::optional<CardState> Cards::look(unsigned index) const {
   Device device = library_ ? library_->device(index) : nullptr;

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace expc::base {
-class Nvml;
-}
+#include "runtime/base/nvml.h"
 
 namespace expc::validity {
 
@@ -35,8 +33,6 @@ class Cards {
   /// `library`: the path of NVML, "" for none. `environment` has the variables of null cards ("NULLGPU_…=…"), which
   /// their library reads when it is first asked, so that it sees what the workers do.
   explicit Cards(const std::string& library, const std::vector<std::string>& environment = {});
-  ~Cards();
-  Cards(Cards&&) noexcept;
 
   /// Nothing of a card that does not answer.
   std::optional<CardState> look(unsigned index) const;

@@ -1,79 +1,89 @@
 #include "runtime/validity/doctor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <thread>
 
+#include "runtime/validity/gate.h"
 #include "runtime/validity/host.h"
 
 namespace expc::validity {
 namespace {
 
+namespace fs = std::filesystem;
 using Weight = Finding::Weight;
+using Findings = std::vector<Finding>;
 using llvm::StringRef;
 
 constexpr double kWatch = 0.5;   // seconds
 constexpr double kQuiet = 0.05;  // share of the cores that others may take unmentioned
 const std::string kCpu = "/sys/devices/system/cpu";
 
-Finding governor(const machine::Machine& machine, const std::string& root) {
+void governor(const machine::Machine& machine, const std::string& root, Findings& findings) {
   std::map<std::string, unsigned> found;
   for (const int core : machine.allowed)
     if (const auto text = readText(fmt::format("{}{}/cpu{}/cpufreq/scaling_governor", root, kCpu, core)))
       ++found[*text];
   if (found.empty())
-    return {Weight::Note, "governor", "this machine does not say how its cores are clocked",
-            "clocks that change with the load cannot be seen here", ""};
+    return findings.push_back({Weight::Note, "governor", "this machine does not say how its cores are clocked",
+                               "clocks that change with the load cannot be seen here"});
   std::vector<std::string> others;
   for (const auto& [name, cores] : found)
     if (name != "performance") others.push_back(fmt::format("{} of {} cores", name, cores));
-  if (others.empty()) return {Weight::Fine, "governor", "performance on all cores", "", ""};
-  return {Weight::Spoils, "governor", fmt::format("{}", fmt::join(others, ", ")),
-          "cores are clocked up only after they were busy for a while, so short work looks slow",
-          "sudo cpupower frequency-set -g performance"};
+  if (others.empty()) return findings.push_back({Weight::Fine, "governor", "performance on all cores"});
+  findings.push_back({Weight::Spoils, "governor", fmt::format("{}", fmt::join(others, ", ")),
+                      "cores are clocked up only after they were busy for a while, so short work looks slow",
+                      "sudo cpupower frequency-set -g performance"});
 }
 
 /// Turbo: no two machines tell it alike.
-std::vector<Finding> turbo(const std::string& root) {
+void turbo(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
-  if (!intel && !others) return {};
+  if (!intel && !others) return;
   const bool on = intel ? *intel == "0" : *others == "1";
-  if (!on) return {{Weight::Fine, "turbo", "off", "", ""}};
-  return {{Weight::Note, "turbo", "on", "how high cores are clocked depends on heat and on how many are busy",
-           intel ? "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
-                 : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"}};
+  if (!on) return findings.push_back({Weight::Fine, "turbo", "off"});
+  findings.push_back({Weight::Note, "turbo", "on",
+                      "how high cores are clocked depends on heat and on how many are busy",
+                      intel ? "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+                            : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"});
 }
 
-std::vector<Finding> smt(const std::string& root) {
+void smt(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto active = readText(root + kCpu + "/smt/active");
-  if (!active) return {};
-  if (*active != "1") return {{Weight::Fine, "smt", "off", "", ""}};
-  return {{Weight::Note, "smt", "on: cores have two threads",
-           "trials get one thread of each core, and what others run on its sibling takes half of the core",
-           "echo off | sudo tee /sys/devices/system/cpu/smt/control"}};
+  if (!active) return;
+  if (*active != "1") return findings.push_back({Weight::Fine, "smt", "off"});
+  findings.push_back({Weight::Note, "smt", "on: cores have two threads",
+                      "trials get one thread of each core, and what others run on its sibling takes half of the core",
+                      "echo off | sudo tee /sys/devices/system/cpu/smt/control"});
 }
 
-std::vector<Finding> clockSource(const std::string& root) {
+void clockSource(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto name = readText(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (!name) return {};
+  if (!name) return;
   if (*name != "hpet" && *name != "acpi_pm" && *name != "jiffies")
-    return {{Weight::Fine, "clock source", *name, "", ""}};
-  return {{Weight::Spoils, "clock source", *name,
-           "reading this clock takes a call into the kernel, which programs that time themselves often pay for",
-           "look with `dmesg | grep -i tsc` why the kernel gave up the processor's counter; `tsc=reliable` on its "
-           "command line takes it all the same"}};
+    return findings.push_back({Weight::Fine, "clock source", *name});
+  return findings.push_back(
+      {Weight::Spoils, "clock source", *name,
+       "reading this clock takes a call into the kernel, which programs that time themselves often pay for",
+       "look with `dmesg | grep -i tsc` why the kernel gave up the processor's counter; `tsc=reliable` on its "
+       "command line takes it all the same"});
 }
 
-Finding swap(const std::string& root) {
+void swapSpace(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const std::string text = readText(root + "/proc/meminfo").value_or("");
   const auto kib = [&](StringRef name) {
     StringRef rest = StringRef(text).split((name + ":").str()).second.ltrim();
@@ -82,23 +92,24 @@ Finding swap(const std::string& root) {
     return value;
   };
   const uint64_t total = kib("SwapTotal"), free = kib("SwapFree");
-  if (total == 0) return {Weight::Fine, "swap", "none", "", ""};
+  if (total == 0) return findings.push_back({Weight::Fine, "swap", "none"});
   if (free == total)
-    return {Weight::Note, "swap", fmt::format("{} MiB, none of it in use", total >> 10),
-            "a program that grows too large becomes slow instead of running out of memory", "sudo swapoff -a"};
-  return {Weight::Spoils, "swap", fmt::format("{} of {} MiB in use", (total - free) >> 10, total >> 10),
-          "what was written out is read back in the middle of a trial", "sudo swapoff -a"};
+    return findings.push_back({Weight::Note, "swap", fmt::format("{} MiB, none of it in use", total >> 10),
+                               "a program that grows too large becomes slow instead of running out of memory",
+                               "sudo swapoff -a"});
+  findings.push_back({Weight::Spoils, "swap", fmt::format("{} of {} MiB in use", (total - free) >> 10, total >> 10),
+                      "what was written out is read back in the middle of a trial", "sudo swapoff -a"});
 }
 
-std::vector<Finding> quota(const machine::Machine& machine) {
-  if (machine.cpu_quota <= 0) return {};
-  return {{Weight::Spoils, "quota", fmt::format("the control group grants {:.4g} CPUs", machine.cpu_quota),
-           "its processes stand still for parts of each tenth of a second once they have had their share",
-           "start expc where no quota holds"}};
+void quota(const machine::Machine& machine, const std::string& root, Findings& findings) {
+  if (machine.cpu_quota <= 0) return;
+  findings.push_back({Weight::Spoils, "quota", fmt::format("the control group grants {:.4g} CPUs", machine.cpu_quota),
+                      "its processes stand still for parts of each tenth of a second once they have had their share",
+                      "start expc where no quota holds"});
 }
 
 /// Watches the machine while nothing of ours runs.
-std::vector<Finding> others(const machine::Machine& machine, const std::string& root) {
+void others(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto before = readBusy(root);
   const MemoryCounts memory_before = readMemory(root);
   const auto began = std::chrono::steady_clock::now();
@@ -110,25 +121,23 @@ std::vector<Finding> others(const machine::Machine& machine, const std::string& 
   for (const auto& [core, seconds] : after)
     if (const auto was = before.find(core); was != before.end()) busy += seconds - was->second;
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
-  std::vector<Finding> found;
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();
   if (share <= kQuiet)
-    found.push_back({Weight::Fine, "others", fmt::format("they take {:.0f} % of the cores", share * 100), "", ""});
+    findings.push_back({Weight::Fine, "others", fmt::format("they take {:.0f} % of the cores", share * 100)});
   else
-    found.push_back({Weight::Spoils, "others",
-                     fmt::format("they take {:.0f} % of the cores{}", share * 100,
-                                 who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
-                     "trials wait for cores, caches and memory that others use",
-                     "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
+    findings.push_back({Weight::Spoils, "others",
+                        fmt::format("they take {:.0f} % of the cores{}", share * 100,
+                                    who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
+                        "trials wait for cores, caches and memory that others use",
+                        "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
   if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
-    found.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
-                     "end what takes the memory"});
-  return found;
+    findings.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
+                        "end what takes the memory"});
 }
 
 /// How out of memory is told, and by what a trial's memory can be limited.
-Finding groups(const std::string& root) {
+void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const std::string text = readText(root + "/proc/self/cgroup").value_or("");
   for (StringRef line : llvm::split(text, '\n')) {
     const auto [controllers, path] = line.split(':').second.split(':');
@@ -136,26 +145,104 @@ Finding groups(const std::string& root) {
                memory = ("," + controllers + ",").str().find(",memory,") != std::string::npos;
     if (!unified && !memory) continue;
     const std::string folder = root + "/sys/fs/cgroup" + (unified ? "" : "/memory") + path.str();
-    if (access(folder.c_str(), W_OK) == 0) return {Weight::Fine, "control groups", "can be made here", "", ""};
+    if (access(folder.c_str(), W_OK) == 0)
+      return findings.push_back({Weight::Fine, "control groups", "can be made here"});
   }
-  return {Weight::Note, "control groups", "none can be made here",
-          "that a trial ran out of memory is told only where the kernel's log can be read",
-          "systemd-run --user --scope -p Delegate=yes expc run …"};
+  findings.push_back({Weight::Note, "control groups", "none can be made here",
+                      "that a trial ran out of memory is told only where the kernel's log can be read",
+                      "systemd-run --user --scope -p Delegate=yes expc run …"});
+}
+
+Findings ofCard(const machine::Gpu& gpu, const CardState& state, const CardSettings& settings) {
+  const std::string subject = fmt::format("GPU {}", gpu.index);
+  Findings findings;
+  const auto add = [&](Weight weight, std::string what, std::string why, std::string mend) {
+    findings.push_back({weight, subject, std::move(what), std::move(why), std::move(mend)});
+  };
+  if (!state.processes.empty()) {
+    std::vector<std::string> names;
+    for (const int pid : state.processes) names.push_back(processText(pid));
+    add(Weight::Spoils, fmt::format("is used by {}", fmt::join(names, ", ")),
+        "they share its cores and its memory with every trial", "end them, or choose other cards with --devices");
+  }
+  if (state.reasons & kThrottles)
+    add(Weight::Spoils, fmt::format("is slowed down ({}, {} °C)", throttleText(state.reasons), state.celsius),
+        "it works at a lower clock, for as long as the reason lasts", "mend its cooling or its power supply");
+  if (state.ecc_errors.value_or(0) > 0)
+    add(Weight::Spoils, fmt::format("had {} memory errors that could not be corrected", *state.ecc_errors),
+        "what it computes may be wrong", fmt::format("sudo nvidia-smi -i {} -r, and have it replaced", gpu.index));
+  if (settings.persistence == false)
+    add(Weight::Note, "leaves the driver's state when nobody uses it (persistence is off)",
+        "each first program wakes it up, and settings such as locked clocks are lost",
+        fmt::format("sudo nvidia-smi -i {} -pm 1", gpu.index));
+  if (settings.power_limit && settings.power_default && *settings.power_limit < *settings.power_default)
+    add(Weight::Note,
+        fmt::format("may draw {:.0f} W, and could {:.0f} W", *settings.power_limit, *settings.power_default),
+        "under load its clock follows its power, and so its heat",
+        fmt::format("sudo nvidia-smi -i {} -pl {:.0f}", gpu.index, *settings.power_default));
+  if (findings.empty()) add(Weight::Fine, fmt::format("is free and cool ({} °C)", state.celsius), "", "");
+  return findings;
+}
+
+/// The folder, or the nearest one above it that exists.
+fs::path existing(const fs::path& folder) {
+  std::error_code error;
+  fs::path at = fs::absolute(folder, error);
+  while (!fs::is_directory(at, error) && at.has_relative_path()) at = at.parent_path();
+  return at;
+}
+
+/// What a results folder needs: a file that is made, linked under a second name, which is how its lease is taken, and
+/// locked. Says what does not work; "" where all does.
+std::string tryFolder(const fs::path& folder) {
+  std::string file = (folder / "expc-doctor-XXXXXX").string();
+  const int fd = mkstemp(file.data());
+  if (fd < 0) return fmt::format("no file can be made in it ({})", std::strerror(errno));
+  const std::string second = file + ".link";
+  std::string trouble;
+  if (link(file.c_str(), second.c_str()) != 0)
+    trouble = fmt::format("no file in it can have two names ({})", std::strerror(errno));
+  else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    trouble = fmt::format("no file in it can be locked ({})", std::strerror(errno));
+  close(fd);
+  unlink(second.c_str());
+  unlink(file.c_str());
+  return trouble;
 }
 
 }  // namespace
 
 std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root) {
-  std::vector<Finding> findings{governor(machine, root)};
-  const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
-  add(turbo(root));
-  add(smt(root));
-  add(clockSource(root));
-  add({swap(root)});
-  add(quota(machine));
-  add(others(machine, root));
-  add({groups(root)});
+  Findings findings;
+  for (const auto examine : {governor, turbo, smt, clockSource, swapSpace, quota, others, groups})
+    examine(machine, root, findings);
   return findings;
+}
+
+std::vector<Finding> examineCards(const machine::Machine& machine, const Cards& cards) {
+  std::vector<Finding> findings;
+  for (const std::string& note : machine.notes)
+    findings.push_back({Weight::Note, "machine", note, "what cannot be found out is not looked at"});
+  for (const machine::Gpu& gpu : machine.gpus) {
+    const auto state = cards.look(gpu.index);
+    if (!state) {
+      findings.push_back({Weight::Spoils, fmt::format("GPU {}", gpu.index), "does not answer",
+                          "the driver has lost it, or it may not be asked here", "look into `dmesg | grep -i nvrm`"});
+      continue;
+    }
+    const std::vector<Finding> more = ofCard(gpu, *state, cards.settings(gpu.index).value_or(CardSettings{}));
+    findings.insert(findings.end(), more.begin(), more.end());
+  }
+  return findings;
+}
+
+std::vector<Finding> examineFolder(const std::string& folder) {
+  const fs::path at = existing(folder);
+  if (const std::string trouble = tryFolder(at); !trouble.empty())
+    return {{Weight::Spoils, "results", fmt::format("{}: {}", at.string(), trouble),
+             "nothing can be measured into it, since nobody could keep a second run out",
+             "choose another folder with --results"}};
+  return {{Weight::Fine, "results", fmt::format("{} can be written and leased", at.string())}};
 }
 
 }  // namespace expc::validity

@@ -16,10 +16,10 @@ struct Finding {
     Note,   // it can matter, and may be meant so
     Spoils  // it makes times differ that should not
   } weight = Weight::Fine;
-  std::string subject;  // one word: "governor"
-  std::string what;     // what was found
-  std::string why;      // why it matters; "" where it is fine
-  std::string mend;     // a command, or what to do; "" where it is fine or nothing can be done
+  std::string subject;    // one word: "governor"
+  std::string what;       // what was found
+  std::string why = {};   // why it matters; "" where it is fine
+  std::string mend = {};  // a command, or what to do; "" where it is fine or nothing can be done
 };
 
 /// Of clocks, cores, memory and whoever else is there. Takes half a second, in which the machine is watched.

@@ -12,31 +12,16 @@ std::optional<double> number(const auto& value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
-std::optional<double> largest(std::optional<double> one, std::optional<double> other) {
-  if (!one || !other) return one ? one : other;
-  return std::max(*one, *other);
-}
-
 std::optional<double> drop(double least, double most) {
   return most > 0 ? std::optional(1 - least / most) : std::nullopt;
 }
 
-/// The largest of what `value` says of each card.
-template <typename Value>
-std::optional<double> ofCards(const Readings& readings, Value&& value) {
-  std::optional<double> found;
-  for (const GpuReadings& gpu : readings.gpus) found = largest(found, value(gpu));
-  return found;
-}
-
-std::optional<double> clockDrop(const Readings& readings) {
-  const auto cores = readings.mhz_most ? drop(readings.mhz_least.value_or(0), *readings.mhz_most) : std::nullopt;
-  return largest(cores,
-                 ofCards(readings, [](const GpuReadings& gpu) { return drop(gpu.clock_least, gpu.clock_most); }));
-}
-
-std::optional<double> throttled(const GpuReadings& gpu) {
-  return gpu.looks > 0 ? std::optional(static_cast<double>(gpu.throttled) / gpu.looks) : std::nullopt;
+/// What a card's readings say of a limit.
+std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
+  if (limit == "other_gpu") return static_cast<double>(gpu.others.size());
+  if (limit == "throttled" && gpu.looks > 0) return static_cast<double>(gpu.throttled) / gpu.looks;
+  if (limit == "ecc_errors") return number(gpu.ecc_errors);
+  return limit == "clock_drop" ? drop(gpu.clock_least, gpu.clock_most) : std::nullopt;
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -51,16 +36,14 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
   if (limit == "other_cpu")
     return fmt::format("others took {} of its cores ({} allowed){}", percent(value), percent(most),
                        listed(readings.busy_others));
-  if (limit == "other_gpu" || limit == "throttled" || limit == "ecc_errors") {
-    for (const GpuReadings& gpu : readings.gpus) {
-      if (limit == "other_gpu" && static_cast<double>(gpu.others.size()) == value)
-        return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
-      if (limit == "throttled" && throttled(gpu) == value)
-        return fmt::format("GPU {} was slowed down in {} of the looks at it ({})", gpu.index, percent(value),
-                           throttleText(gpu.reasons));
-      if (limit == "ecc_errors" && gpu.ecc_errors && static_cast<double>(*gpu.ecc_errors) == value)
-        return fmt::format("the memory of GPU {} had {} errors that it could not correct", gpu.index, value);
-    }
+  for (const GpuReadings& gpu : readings.gpus) {
+    if (ofGpu(gpu, limit) != value) continue;
+    if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
+    if (limit == "throttled")
+      return fmt::format("GPU {} was slowed down in {} of the looks at it ({})", gpu.index, percent(value),
+                         throttleText(gpu.reasons));
+    if (limit == "ecc_errors")
+      return fmt::format("the memory of GPU {} had {} errors that it could not correct", gpu.index, value);
   }
   if (limit == "clock_drop") return fmt::format("a clock fell by {} ({} allowed)", percent(value), percent(most));
   if (limit == "swapped") return fmt::format("the machine swapped {} ({} allowed)", mebibytes(value), mebibytes(most));
@@ -76,12 +59,11 @@ std::optional<double> valueOf(const Readings& readings, std::string_view limit) 
   if (limit == "swapped") return number(readings.swapped);
   if (limit == "page_faults") return number(readings.page_faults);
   if (limit == "pressure") return readings.pressure;
-  if (limit == "clock_drop") return clockDrop(readings);
-  if (limit == "throttled") return ofCards(readings, throttled);
-  if (limit == "ecc_errors") return ofCards(readings, [](const GpuReadings& gpu) { return number(gpu.ecc_errors); });
-  if (limit == "other_gpu")
-    return ofCards(readings, [](const GpuReadings& gpu) { return std::optional<double>(gpu.others.size()); });
-  return std::nullopt;
+  std::optional<double> most;
+  if (limit == "clock_drop" && readings.mhz_most) most = drop(readings.mhz_least.value_or(0), *readings.mhz_most);
+  for (const GpuReadings& gpu : readings.gpus)
+    if (const auto value = ofGpu(gpu, limit)) most = std::max(most.value_or(*value), *value);
+  return most;
 }
 
 bool isOfCards(std::string_view limit) { return plan::Validity().limit(limit).has_value(); }
@@ -90,8 +72,7 @@ std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity
   std::vector<Flag> flags;
   for (const plan::LimitRule& rule : plan::kLimits) {
     const std::optional<double> most = validity.limit(rule.name), value = valueOf(readings, rule.name);
-    if (most && value && *value > *most)
-      flags.push_back({rule.name, *value, *most, textOf(readings, rule.name, *value, *most)});
+    if (most && value && *value > *most) flags.push_back({rule.name, textOf(readings, rule.name, *value, *most)});
   }
   return flags;
 }

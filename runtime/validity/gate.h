@@ -15,8 +15,7 @@ namespace expc::validity {
 /// A limit that a trial lies above.
 struct Flag {
   std::string_view limit;  // its name
-  double value = 0, most = 0;
-  std::string text;  // "other processes took 48 % of its cores (5 % allowed): 1234 (cc1plus)"
+  std::string text;        // "other processes took 48 % of its cores (5 % allowed): 1234 (cc1plus)"
 };
 
 /// What the readings say of a limit, in its unit; nothing where they do not.

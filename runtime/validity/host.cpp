@@ -41,9 +41,7 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
 
 void readPages(MemoryCounts& counts, const std::string& root) {
   const std::string text = readText(root + "/proc/vmstat").value_or("");
-  llvm::SmallVector<StringRef, 64> lines;
-  StringRef(text).split(lines, '\n');
-  for (const StringRef line : lines) {
+  for (const StringRef line : llvm::split(text, '\n')) {
     const auto [name, value] = line.split(' ');
     const std::optional<uint64_t> count = wholeIn(value);
     if (!count) continue;
@@ -94,9 +92,7 @@ std::optional<std::string> readText(const std::string& path) {
 std::map<int, double> readBusy(const std::string& root) {
   std::map<int, double> cores;
   const std::string text = readText(root + "/proc/stat").value_or("");
-  llvm::SmallVector<StringRef, 64> lines;
-  StringRef(text).split(lines, '\n');
-  for (StringRef line : lines) {
+  for (const StringRef line : llvm::split(text, '\n')) {
     const auto words = wordsOf(line);
     int core = 0;
     if (words.size() < 9) continue;
