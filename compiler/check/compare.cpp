@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {

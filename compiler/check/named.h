@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/check/scope.h"
+#include "compiler/check/expression.h"
 #include "compiler/diag/names.h"
 
 namespace expc::check {

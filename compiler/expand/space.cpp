@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/check/errors.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/expand/walk.h"
 
 namespace expc::expand {
