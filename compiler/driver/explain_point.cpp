@@ -5,7 +5,7 @@
 #include "compiler/check/expression.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/plan_modes.h"
-#include "compiler/points/grid_lints.h"
+#include "compiler/points/pairs.h"
 #include "runtime/plan/printable.h"
 
 namespace expc::driver {

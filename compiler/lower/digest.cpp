@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compiler/lower/lower.h"
-#include "compiler/points/values.h"
 #include "runtime/plan/json.h"
 
 namespace expc::lower {

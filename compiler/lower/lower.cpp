@@ -4,7 +4,6 @@
 #include <cassert>
 #include <map>
 
-#include "compiler/points/grid_lints.h"
 #include "compiler/points/published.h"
 #include "compiler/points/terms.h"
 

@@ -8,7 +8,6 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/points/terms.h"
-#include "compiler/points/values.h"
 
 namespace expc::lower {
 namespace {
@@ -28,6 +27,19 @@ std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kMost) return fmt::format("{}", fmt::join(labels, ", "));
   return fmt::format("{}, …, {} ({} levels)", fmt::join(labels.begin(), labels.begin() + kFirst, ", "), labels.back(),
                      labels.size());
+}
+
+/// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
+/// is one reason.
+std::string whyWithout(const points::Survey::OfComparison& comparison, const check::Study& study,
+                       const source::SourceManager& sources) {
+  std::string result;
+  for (const auto& [missing, count] : comparison.reasons) {
+    if (!result.empty()) result += "; ";
+    if (comparison.reasons.size() > 1) result += fmt::format("{}: ", count);
+    result += text(missing, study, sources);
+  }
+  return result;
 }
 
 class Outliner {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/points/grid_lints.h"
-
 namespace expc::points {
 namespace {
 
@@ -68,6 +66,11 @@ class Search {
 };
 
 }  // namespace
+
+std::string ruleName(const check::Rule& rule, const source::SourceManager& sources) {
+  if (!rule.name.empty()) return rule.name;
+  return fmt::format("line {}", sources.position(rule.range.file, rule.range.begin).line);
+}
 
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources) {
   const Obstacle& obstacle = missing.obstacle;

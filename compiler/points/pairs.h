@@ -14,6 +14,8 @@ struct Missing {
 
   auto operator<=>(const Missing&) const = default;
 };
+/// Name of a rule for people: its own, or "line 12".
+std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
 /// "the rule of slow removes it (a day for one point)"
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
 

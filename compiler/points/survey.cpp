@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "compiler/points/values.h"
-
 namespace expc::points {
 namespace {
+
+constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
 /// Collects the paths that points read. Only parameters that name one somewhere are looked at.
 class PathReader {
@@ -65,6 +65,7 @@ class PathReader {
   std::vector<Parameter> parameters_;
 };
 
+EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 
 /// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
@@ -249,15 +250,12 @@ std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, Poi
   return Surveyor(space, machine, writer).run(emitter);
 }
 
-std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
-                       const source::SourceManager& sources) {
-  std::string result;
-  for (const auto& [missing, count] : comparison.reasons) {
-    if (!result.empty()) result += "; ";
-    if (comparison.reasons.size() > 1) result += fmt::format("{}: ", count);
-    result += text(missing, study, sources);
-  }
-  return result;
+void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {
+  emitter
+      .build(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
+             exhausted ? "combinations that its rules must judge one by one" : "points")
+      .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
+      .emit();
 }
 
 }  // namespace expc::points
