@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -372,6 +373,11 @@ llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
 /// Whether the plan can be written and read again: what planFromJson says of what toJson makes of it. Asked of every
 /// plan before anything is measured for it, so that no store keeps one that is not read any more.
 llvm::Error validate(const Plan& plan);
+
+/// Why `text` cannot be the name of a study, workload, point or control; nothing if it can. Such a name is one file's
+/// name, stays inside the folder that it is put into, and can be printed: it is not empty, does not begin with a dot,
+/// and has no '/', '#' or control character.
+std::optional<std::string> whyNoName(std::string_view text);
 
 /// First 16 hex digits of BLAKE3 over `canonical`.
 std::string shortHash(std::string_view canonical);

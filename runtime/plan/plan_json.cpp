@@ -3,7 +3,6 @@
 #include <llvm/ADT/StringSet.h>
 
 #include "runtime/plan/described.h"
-#include "runtime/plan/name.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
@@ -19,7 +18,6 @@ constexpr unsigned kMaxTermDepth = 64;
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
-/// Names are those of one file: runtime/plan/name.h.
 void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
 }
