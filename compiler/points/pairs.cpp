@@ -10,59 +10,54 @@ using expand::kOpen;
 using expand::Obstacle;
 
 /// Chooses the factors in walking order; where one is active here and not at the treated point, tries all its levels.
-class Search {
- public:
-  Search(const expand::Space& space, expand::Levels treated, unsigned over, unsigned level)
-      : space_(space), treated_(treated), over_(over), level_(level), levels_(treated.size(), kOpen) {}
+struct Search {
+  const expand::Space& space;
+  expand::Levels treated;
+  unsigned over, level;
+  std::vector<unsigned> levels = std::vector<unsigned>(treated.size(), kOpen);
+  Pairs::Answer answer = {};
+  unsigned found = 0;
+  bool known = false;
 
   Pairs::Answer run() {
     descend(0);
-    answer_.found = found_ == 0 ? Pairs::Found::None : found_ == 1 ? Pairs::Found::One : Pairs::Found::Several;
-    return std::move(answer_);
+    answer.found = found == 0 ? Pairs::Found::None : found == 1 ? Pairs::Found::One : Pairs::Found::Several;
+    return std::move(answer);
   }
 
- private:
   void descend(size_t depth) {
-    if (found_ > 1) return;
-    if (depth == levels_.size()) return finish();
-    unsigned factor = space_.order()[depth];
-    bool active = space_.active(factor, levels_);
-    if (factor == over_) {
+    if (found > 1) return;
+    if (depth == levels.size()) return finish();
+    unsigned factor = space.order()[depth];
+    bool active = space.active(factor, levels);
+    if (factor == over) {
       if (!active) return obstruct({Obstacle::Kind::Inactive, factor, 0});
-      levels_[factor] = level_;
+      levels[factor] = level;
       descend(depth + 1);
-    } else if (!active || treated_[factor] != kAbsent) {
-      levels_[factor] = active ? treated_[factor] : kAbsent;
+    } else if (!active || treated[factor] != kAbsent) {
+      levels[factor] = active ? treated[factor] : kAbsent;
       descend(depth + 1);
     } else {
-      for (unsigned level : space_.selected().levels[factor]) {
-        levels_[factor] = level;
+      for (unsigned level : space.selected().levels[factor]) {
+        levels[factor] = level;
         descend(depth + 1);
       }
     }
-    levels_[factor] = kOpen;
+    levels[factor] = kOpen;
   }
 
   void finish() {
-    auto obstacle = space_.whyNot(levels_);
+    auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
-    if (++found_ == 1) answer_.partner = levels_;
+    if (++found == 1) answer.partner = levels;
   }
 
   void obstruct(const Obstacle& obstacle) {
-    if (known_) return;
-    known_ = true;
+    if (known) return;
+    known = true;
     bool left_out = obstacle.kind == Obstacle::Kind::LeftOut;
-    answer_.missing = {obstacle, left_out ? levels_[obstacle.factor] : 0};
+    answer.missing = {obstacle, left_out ? levels[obstacle.factor] : 0};
   }
-
-  const expand::Space& space_;
-  expand::Levels treated_;
-  unsigned over_, level_;
-  std::vector<unsigned> levels_;
-  Pairs::Answer answer_;
-  unsigned found_ = 0;
-  bool known_ = false;
 };
 
 }  // namespace
@@ -98,7 +93,7 @@ Pairs::Answer Pairs::at(const check::Comparison& comparison, expand::Levels poin
     answer.found = Found::One;
     return answer;
   }
-  return Search(space_, point, comparison.over, level).run();
+  return Search{space_, point, comparison.over, level}.run();
 }
 
 Pairs::Answer Pairs::partner(const check::Comparison& comparison, expand::Levels point) const {

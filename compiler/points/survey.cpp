@@ -115,76 +115,80 @@ class ValueFinder {
   std::vector<Risk> risks_;
 };
 
-class Surveyor {
- public:
-  Surveyor(const expand::Space& space, Machine& machine, PointWriter* writer)
-      : space_(space),
-        study_(space.study()),
-        machine_(machine),
-        writer_(writer),
-        pairs_(space),
-        paths_(space),
-        values_known_(space),
-        survey_(space) {
-    survey_.comparisons.resize(study_.comparisons.size());
-    values_.resize(study_.comparisons.size());
+struct Surveyor {
+  const expand::Space& space;
+  Machine& machine;
+  PointWriter* writer;
+  const check::Study& study = space.study();
+  Pairs pairs{space};
+  PathReader paths{space};
+  ValueFinder values_known{space};
+  std::vector<Question> questions = {};
+  std::vector<Pairs::Answer> values = {};  // by comparison, at the point in hand
+  Survey survey{space};
+  const Question* failed = nullptr;
+  std::vector<unsigned> failed_at = {};
+
+  std::optional<Survey> run(diag::Emitter& emitter) {
+    prepare();
+    expand::Walker::Options options;
+    options.count_removed = true;
+    expand::Walker walker(space, options);
+    using enum expand::Space::End;
+    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
+    if (end == TooMany) reportTooMany(study, expand::kMaxPoints, walker.exhausted(), emitter);
+    if (end == Failed) space.reportFailure(emitter);
+    if (end == Stopped)
+      failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
+    if (end != Done) return std::nullopt;
+    survey.product = walker.product();
+    survey.data_paths = paths.paths();
+    survey.removed = walker.removed();
+    return std::move(survey);
+  }
+
+  void prepare() {
+    survey.comparisons.resize(study.comparisons.size());
+    values.resize(study.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
-      questions_.emplace_back(space, *criterion, machine);
-      Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
-      for (const check::Factor& factor : study_.factors) {
+      questions.emplace_back(space, *criterion, machine);
+      Survey::OfCriterion& of = survey.criteria.emplace_back(*criterion);
+      for (const check::Factor& factor : study.factors) {
         of.levels.emplace_back(factor.levels.size() + 1, 0);
         of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
       }
     }
-    for (unsigned use = 0; use < study_.uses.size(); ++use)
-      for (unsigned parameter = 0; parameter < study_.workload->parameters.size(); ++parameter)
-        if (space.when(parameter) && study_.uses[use].parameter_of[parameter] >= 0 &&
-            (study_.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
-          survey_.idle.emplace_back(use, parameter);
+    for (unsigned use = 0; use < study.uses.size(); ++use)
+      for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter)
+        if (space.when(parameter) && study.uses[use].parameter_of[parameter] >= 0 &&
+            (study.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
+          survey.idle.emplace_back(use, parameter);
   }
 
-  std::optional<Survey> run(diag::Emitter& emitter) {
-    expand::Walker::Options options;
-    options.count_removed = true;
-    expand::Walker walker(space_, options);
-    using enum expand::Space::End;
-    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
-    if (end == TooMany) reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
-    if (end == Failed) space_.reportFailure(emitter);
-    if (end == Stopped)
-      failed_ ? failed_->reportFailure(failed_at_, emitter) : values_known_.report(failed_at_, emitter);
-    if (end != Done) return std::nullopt;
-    survey_.product = walker.product();
-    survey_.data_paths = paths_.paths();
-    survey_.removed = walker.removed();
-    return std::move(survey_);
-  }
-
- private:
   bool visit(expand::Levels point) {
-    if (!values_known_.all(point)) {
-      failed_at_.assign(point.begin(), point.end());
+    if (!values_known.all(point)) {
+      failed_at.assign(point.begin(), point.end());
       return false;
     }
-    ++survey_.points;
-    survey_.seen.add(point);
-    paths_.add(point);
-    if (!survey_.idle.empty())
-      std::erase_if(survey_.idle, [&](const auto& given) {
-        return space_.use(point) == given.first && space_.when(given.second)->holds(point);
+    ++survey.points;
+    survey.seen.add(point);
+    paths.add(point);
+    if (!survey.idle.empty())
+      std::erase_if(survey.idle, [&](const auto& given) {
+        return space.use(point) == given.first && space.when(given.second)->holds(point);
       });
-    bool runs = machine_.unavailable(point).empty();
-    survey_.available += runs;
-    survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
-    if (writer_) survey_.ids.add(writer_->hash(point));
-    for (unsigned i = 0; i < values_.size(); ++i) compare(i, point);
+    bool runs = machine.unavailable(point).empty();
+    survey.available += runs;
+    survey.expected_infeasible += runs && !machine.expectedInfeasible(point).empty();
+    if (writer) survey.ids.add(writer->hash(point));
+    for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
     static const Pairs::Answer kNone;
-    for (size_t i = 0; i < questions_.size(); ++i) {
-      const auto compared = questions_[i].comparison();
-      const auto answer = questions_[i].at(point, compared ? values_[compared - study_.comparisons.data()] : kNone);
+    for (size_t i = 0; i < questions.size(); ++i) {
+      const auto compared = questions[i].comparison();
+      const auto answer = questions[i].at(point, compared ? values[compared - study.comparisons.data()] : kNone);
       if (answer == Question::Answer::Failed) {
-        failed_ = &questions_[i];
-        failed_at_.assign(point.begin(), point.end());
+        failed = &questions[i];
+        failed_at.assign(point.begin(), point.end());
         return false;
       }
       if (answer != Question::Answer::No) count(i, point, answer);
@@ -193,16 +197,16 @@ class Surveyor {
   }
 
   void compare(unsigned index, expand::Levels point) {
-    const check::Comparison& comparison = study_.comparisons[index];
-    Survey::OfComparison& of = survey_.comparisons[index];
-    const Pairs::Answer& value = values_[index] = pairs_.value(comparison, point);
+    const check::Comparison& comparison = study.comparisons[index];
+    Survey::OfComparison& of = survey.comparisons[index];
+    const Pairs::Answer& value = values[index] = pairs.value(comparison, point);
     if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
     if (value.found != Pairs::Found::One) return;
     ++of.pairs;
-    if (!machine_.runs(&comparison, point)) return;
+    if (!machine.runs(&comparison, point)) return;
     ++of.cells;
-    of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
+    of.infeasible += !machine.infeasible(&comparison, point).why.empty();
   }
 
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
@@ -214,7 +218,7 @@ class Surveyor {
 
   void count(size_t index, expand::Levels point, Question::Answer answer) {
     using enum Question::Answer;
-    Survey::OfCriterion& of = survey_.criteria[index];
+    Survey::OfCriterion& of = survey.criteria[index];
     mark(of, point, answer != Dropped);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
@@ -223,31 +227,18 @@ class Surveyor {
     ++of.cells;
     for (size_t factor = 0; factor < point.size(); ++factor)
       of.levels[factor][point[factor] == expand::kAbsent ? of.levels[factor].size() - 1 : point[factor]] = 1;
-    const Machine::Infeasible found = machine_.infeasible(questions_[index].comparison(), point);
+    const Machine::Infeasible found = machine.infeasible(questions[index].comparison(), point);
     if (found.why.empty() || ++of.infeasible > 1) return;
-    of.estimate = fmt::format("at {} {}", expand::labelOf(study_, found.point), found.why);
-    of.estimate_range = machine_.estimateRange();
+    of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
+    of.estimate_range = machine.estimateRange();
   }
-
-  const expand::Space& space_;
-  const check::Study& study_;
-  Machine& machine_;
-  PointWriter* writer_;
-  Pairs pairs_;
-  PathReader paths_;
-  ValueFinder values_known_;
-  std::vector<Question> questions_;
-  std::vector<Pairs::Answer> values_;  // by comparison, at the point in hand
-  Survey survey_;
-  const Question* failed_ = nullptr;
-  std::vector<unsigned> failed_at_;
 };
 
 }  // namespace
 
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter) {
-  return Surveyor(space, machine, writer).run(emitter);
+  return Surveyor{space, machine, writer}.run(emitter);
 }
 
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {
