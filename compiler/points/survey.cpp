@@ -14,51 +14,46 @@ class PathReader {
  public:
   explicit PathReader(const expand::Space& space) : space_(space) {
     for (unsigned i = 0; i < space.study().workload->parameters.size(); ++i) {
-      Parameter parameter = read(i);
-      if (std::any_of(parameter.paths.begin(), parameter.paths.end(), [](const auto& paths) { return !paths.empty(); }))
-        parameters_.push_back(std::move(parameter));
+      Parameter parameter{i, space.varied(i), 0, {}};
+      parameter.levels = parameter.values.size();
+      for (const auto& arguments : space.selected().arguments)
+        parameter.values.push_back(arguments[i] ? &*arguments[i] : nullptr);
+      parameter.read.assign(parameter.values.size(), true);
+      std::vector<std::string> any;
+      collect(parameter, any);
+      parameter.read.assign(parameter.values.size(), false);
+      if (!any.empty()) parameters_.push_back(std::move(parameter));
     }
   }
 
   void add(expand::Levels point) {
     for (Parameter& parameter : parameters_) {
-      if (parameter.when && !parameter.when->holds(point)) continue;
-      const unsigned level = parameter.factor < 0 ? expand::kAbsent : point[parameter.factor];
+      const expand::Condition* when = space_.when(parameter.index);
+      if (when && !when->holds(point)) continue;
+      const int factor = space_.study().factor_of[parameter.index];
+      const unsigned level = factor < 0 ? expand::kAbsent : point[factor];
       parameter.read[level < expand::kOpen ? level : parameter.levels + space_.use(point)] = true;
     }
   }
 
   std::vector<std::string> paths() const {
     std::vector<std::string> all;
-    for (const Parameter& parameter : parameters_)
-      for (size_t i = 0; i < parameter.read.size(); ++i)
-        for (const std::string& path : parameter.paths[i])
-          if (parameter.read[i] && std::find(all.begin(), all.end(), path) == all.end()) all.push_back(path);
+    for (const Parameter& parameter : parameters_) collect(parameter, all);
     return all;
   }
 
  private:
-  /// Its values: those of its factor's levels, then each workload's argument.
   struct Parameter {
-    int factor = -1;
-    const expand::Condition* when = nullptr;
+    unsigned index = 0;
+    std::vector<const check::Value*> values;  // those of its factor's levels, then each workload's argument
     size_t levels = 0;
-    std::vector<std::vector<std::string>> paths;
-    std::vector<char> read;
+    std::vector<char> read;  // by value
   };
 
-  Parameter read(unsigned index) const {
-    const check::Study& study = space_.study();
-    Parameter parameter{study.factor_of[index], space_.when(index), 0, {}, {}};
-    auto add = [&](const check::Value* value) {
-      parameter.paths.emplace_back();
-      if (value) collectPaths(*value, study.workload->parameters[index].type, parameter.paths.back());
-    };
-    for (const check::Value* value : space_.varied(index)) add(value);
-    parameter.levels = parameter.paths.size();
-    for (const auto& arguments : space_.selected().arguments) add(arguments[index] ? &*arguments[index] : nullptr);
-    parameter.read.resize(parameter.paths.size());
-    return parameter;
+  void collect(const Parameter& parameter, std::vector<std::string>& paths) const {
+    for (size_t i = 0; i < parameter.values.size(); ++i)
+      if (parameter.read[i] && parameter.values[i])
+        collectPaths(*parameter.values[i], space_.study().workload->parameters[parameter.index].type, paths);
   }
 
   const expand::Space& space_;
