@@ -4,7 +4,6 @@
 #include <cassert>
 #include <map>
 
-#include "compiler/points/published.h"
 #include "compiler/points/terms.h"
 
 namespace expc::lower {
