@@ -4,8 +4,6 @@
 #include <cassert>
 #include <map>
 
-#include "compiler/points/terms.h"
-
 namespace expc::lower {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "compiler/points/machine.h"
-#include "compiler/points/terms.h"
 
 namespace expc::points {
 
