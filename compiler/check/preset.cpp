@@ -138,11 +138,9 @@ struct PresetChecker {
 }  // namespace
 
 bool Change::drops(const Criterion& criterion) const {
-  auto named = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), criterion.name) != names.end();
-  };
-  if (removes_all || named(removed) || (removes_confident && criterion.confidence)) return true;
-  return (keeps_confident || !kept.empty()) && !named(kept) && !(keeps_confident && criterion.confidence);
+  if (removes_all || named(removed, criterion.name) || (removes_confident && criterion.confidence)) return true;
+  return (keeps_confident || !kept.empty()) && !named(kept, criterion.name) &&
+         !(keeps_confident && criterion.confidence);
 }
 
 std::optional<Change> checkPreset(StudyScope& context, const ast::PresetDecl& declaration, bool is_override) {

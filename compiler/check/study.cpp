@@ -318,12 +318,6 @@ std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const a
   return study;
 }
 
-int Study::findFactor(std::string_view wanted) const { return findNamed(factors, wanted); }
-int Study::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
-int Study::findComparison(std::string_view wanted) const { return findNamed(comparisons, wanted); }
-
-const Change* Study::findPreset(std::string_view wanted) const { return named(presets, wanted); }
-
 namespace {
 
 /// Appends a metric after those that it reads, each once.

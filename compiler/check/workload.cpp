@@ -234,9 +234,6 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
   return fresh;
 }
 
-int Workload::findParameter(std::string_view wanted) const { return findNamed(parameters, wanted); }
-int Workload::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
-
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place) {
   place.system = true;
   bool require = declaration.kind == ast::RuleKind::Require;

@@ -75,8 +75,6 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
   builder.note({}, "{} {} several; the first is the one at {}", of.several,
                of.several == 1 ? "point has" : "points have", expand::labelOf(study, of.example));
-  const check::Comparison* at = &comparison;
-  while (at->inner) at = &study.comparisons[*at->inner];
   for (unsigned factor = 0; factor < study.factors.size(); ++factor)
     if (of.example[factor] == expand::kAbsent && study.factors[factor].active)
       builder.note(study.factors[factor].range, "'{}' does not vary there, but may at the baseline",

@@ -1,7 +1,5 @@
 #include "compiler/points/point_writer.h"
 
-#include <llvm/Support/BLAKE3.h>
-
 #include <algorithm>
 
 #include "runtime/plan/json.h"
@@ -189,11 +187,7 @@ uint64_t PointWriter::hash(expand::Levels point) {
   canonical_ = use.prefix;
   appendMembers(point, &Entry::id, canonical_);
   canonical_ += use.suffix;
-  const auto bytes = llvm::BLAKE3::hash<8>(
-      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical_.data()), canonical_.size()));
-  uint64_t value = 0;
-  for (uint8_t byte : bytes) value = value << 8 | byte;
-  return value;
+  return plan::hashOf(canonical_);
 }
 
 std::string_view PointWriter::id(expand::Levels point) {

@@ -171,8 +171,6 @@ void Shape::add(expand::Levels point) {
   }
 }
 
-int Shape::absentAmongOthers() const { return absentAmongOthers(root_, 0); }
-
 int Shape::absentAmongOthers(const Node& node, size_t depth) const {
   if (depth + 1 >= criterion_->quantifiers.size()) return -1;
   const check::Quantifier& quantifier = criterion_->quantifiers[depth];
@@ -202,14 +200,6 @@ unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::Q
     result = result == 0 ? n : all ? std::max(result, n) : std::min(result, n);
   }
   return result;
-}
-
-unsigned Shape::repetitionsToPass(double confidence) const {
-  return needed(root_, 0, confidence, ast::QuantifierKind::ForAll, 1);
-}
-
-unsigned Shape::repetitionsToFail(double confidence) const {
-  return needed(root_, 0, confidence, ast::QuantifierKind::Exists, 1);
 }
 
 }  // namespace expc::points

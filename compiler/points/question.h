@@ -91,11 +91,15 @@ class Shape {
   void add(expand::Levels point);
   uint64_t cells() const { return root_.cells; }
   /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
-  int absentAmongOthers() const;
+  int absentAmongOthers() const { return absentAmongOthers(root_, 0); }
   /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
   /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
-  unsigned repetitionsToPass(double confidence) const;
-  unsigned repetitionsToFail(double confidence) const;
+  unsigned repetitionsToPass(double confidence) const {
+    return needed(root_, 0, confidence, ast::QuantifierKind::ForAll, 1);
+  }
+  unsigned repetitionsToFail(double confidence) const {
+    return needed(root_, 0, confidence, ast::QuantifierKind::Exists, 1);
+  }
 
  private:
   struct Node {

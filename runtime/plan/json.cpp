@@ -1,8 +1,10 @@
 #include "runtime/plan/json.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/ConvertUTF.h>
+#include <llvm/Support/Endian.h>
 
 #include <algorithm>
 #include <charconv>
@@ -213,12 +215,10 @@ llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
   return array;
 }
 
-std::string shortHash(std::string_view canonical) {
-  const auto bytes = llvm::BLAKE3::hash<8>(
-      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical.data()), canonical.size()));
-  std::string text;
-  for (const uint8_t byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
-  return text;
+uint64_t hashOf(std::string_view text) {
+  return llvm::support::endian::read64be(llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(text)).data());
 }
+
+std::string shortHash(std::string_view canonical) { return fmt::format("{:016x}", hashOf(canonical)); }
 
 }  // namespace expc::plan

@@ -388,6 +388,8 @@ llvm::Error validate(const Plan& plan);
 /// and has no '/', '#' or control character.
 std::optional<std::string> whyNoName(std::string_view text);
 
+/// The first eight bytes of BLAKE3 over a text, as a number.
+uint64_t hashOf(std::string_view text);
 /// First 16 hex digits of BLAKE3 over `canonical`.
 std::string shortHash(std::string_view canonical);
 /// Canonical text: keys sorted, no white space, numbers shortest. Equal values give equal text.
