@@ -43,7 +43,6 @@ struct PlanBuilder {
   points::Prepared& prepared;
   const expand::Space& space = prepared.space();
   const check::Study& study = prepared.study();
-  points::Pairs pairs{space};
   std::vector<unsigned> levels_of_all = {};  // points, in order
   plan::Plan plan = outlineOf(prepared).head;
 
@@ -121,17 +120,17 @@ struct PlanBuilder {
       cell.term = points::metricTerm(metric, cell.points[0].point);
       return cell;
     }
-    pairs.reads(comparison, point, [&](expand::Levels read) {
+    points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
       if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);
-    cell.term = points::comparisonTerm(study, *comparison, pairs, point, [&](expand::Levels at) { return id(at); });
+    cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
     return cell;
   }
 
   std::optional<double> ideal(const check::Comparison& comparison, expand::Levels point) {
-    const unsigned baseline = pairs.partner(comparison, point).partner[comparison.over];
+    const unsigned baseline = points::partnerOf(space, comparison, point).point[comparison.over];
     const check::Factor& factor = study.factors[comparison.over];
     const check::FormulaPtr& strong = study.workload->parameters[factor.parameters[0]].strong;
     bool shared = false;
@@ -150,7 +149,7 @@ struct PlanBuilder {
   void comparison(size_t index) {
     const check::Comparison& declared = study.comparisons[index];
     for (size_t i = 0; i < plan.points.size(); ++i)
-      if (pairs.value(declared, point(i)).found == points::Pairs::Found::One &&
+      if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
           prepared.machine().runs(&declared, point(i))) {
         plan.comparisons[index].cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
         plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
@@ -165,7 +164,7 @@ struct PlanBuilder {
     std::vector<expand::Levels> points;
     for (size_t i = 0; i < plan.points.size(); ++i) {
       expand::Levels at = point(i);
-      if (question.at(at, comparison ? pairs.value(*comparison, at) : points::Pairs::Answer()) !=
+      if (question.at(at, comparison ? points::comparedAt(space, *comparison, at) : points::Partner()) !=
           points::Question::Answer::Cell)
         continue;
       if (declared.infeasible) {

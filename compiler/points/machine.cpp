@@ -19,7 +19,7 @@ std::string bytesText(double bytes) {
 }
 
 Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
-    : space_(space), pairs_(space), at_(space.selected(), system, &lookup) {
+    : space_(space), at_(space.selected(), system, &lookup) {
   gatherEstimates();
   if (!system) return;
   for (Estimate& estimate : estimates_) {
@@ -89,14 +89,14 @@ std::map<std::string, double> Machine::estimates(expand::Levels point) {
 bool Machine::runs(const check::Comparison* comparison, expand::Levels point) const {
   bool all = true;
   if (!rules_.empty())
-    pairs_.reads(comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
+    forEachRead(space_, comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
   return all;
 }
 
 Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, expand::Levels point) {
   Infeasible first;
   if (std::any_of(estimates_.begin(), estimates_.end(), [](const Estimate& one) { return one.capacity.has_value(); }))
-    pairs_.reads(comparison, point, [&](expand::Levels read) {
+    forEachRead(space_, comparison, point, [&](expand::Levels read) {
       if (!first.why.empty()) return;
       first.why = expectedInfeasible(read);
       first.point.assign(read.begin(), read.end());

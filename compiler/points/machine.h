@@ -57,7 +57,6 @@ class Machine {
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
   const expand::Space& space_;
-  Pairs pairs_;
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
   expand::Assignment at_;

@@ -20,13 +20,14 @@ struct Search {
   expand::Levels treated;
   unsigned over, level;
   std::vector<unsigned> levels = std::vector<unsigned>(treated.size(), kOpen);
-  Pairs::Answer answer = {};
+  Partner answer = {};
   unsigned found = 0;
   bool known = false;
 
-  Pairs::Answer run() {
+  Partner run() {
     descend(0);
-    answer.found = found == 0 ? Pairs::Found::None : found == 1 ? Pairs::Found::One : Pairs::Found::Several;
+    using enum Partner::Found;
+    answer.found = found == 0 ? None : found == 1 ? One : Several;
     return std::move(answer);
   }
 
@@ -54,7 +55,7 @@ struct Search {
   void finish() {
     auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
-    if (++found == 1) answer.partner = levels;
+    if (++found == 1) answer.point = levels;
   }
 
   void obstruct(const Obstacle& obstacle) {
@@ -124,51 +125,46 @@ std::string text(const Missing& missing, const check::Study& study, const source
   }
 }
 
-Pairs::Answer Pairs::at(const check::Comparison& comparison, expand::Levels point, unsigned level) const {
+/// The partner at a level of the compared factor.
+static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
+                         unsigned level) {
   // Nearly always nothing else changes with the level.
-  Answer answer;
-  answer.partner.assign(point.begin(), point.end());
-  answer.partner[comparison.over] = level;
-  if (space_.contains(answer.partner)) {
-    answer.found = Found::One;
-    return answer;
-  }
-  return Search{space_, point, comparison.over, level}.run();
+  Partner answer{Partner::Found::One, {point.begin(), point.end()}};
+  answer.point[comparison.over] = level;
+  if (!space.contains(answer.point)) answer = Search{space, point, comparison.over, level}.run();
+  return answer;
 }
 
-Pairs::Answer Pairs::partner(const check::Comparison& comparison, expand::Levels point) const {
+Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
   unsigned own = point[comparison.over];
-  if (own == kAbsent) return {};
-  if (!comparison.previous) return own == comparison.against ? Answer{} : at(comparison, point, comparison.against);
+  if (own == kAbsent || (!comparison.previous && own == comparison.against)) return {};
+  if (!comparison.previous) return partnerAt(space, comparison, point, comparison.against);
   // The nearest level before that the study has there, whether or not the selection keeps it.
-  Answer first;
+  Partner first;
   for (unsigned level = own; level-- > 0;) {
-    Answer answer = at(comparison, point, level);
-    bool there = answer.found != Found::None || answer.missing.obstacle.kind == Obstacle::Kind::LeftOut;
+    Partner answer = partnerAt(space, comparison, point, level);
+    bool there = answer.found != Partner::Found::None || answer.missing.obstacle.kind == Obstacle::Kind::LeftOut;
     if (there) return answer;
-    if (first.found == Found::NotTreated) first = std::move(answer);
+    if (first.found == Partner::Found::NotTreated) first = std::move(answer);
   }
   return first;
 }
 
-Pairs::Answer Pairs::value(const check::Comparison& comparison, expand::Levels point) const {
-  Answer outer = partner(comparison, point);
-  if (outer.found != Found::One || !comparison.inner) return outer;
-  const check::Comparison& inner = space_.study().comparisons[*comparison.inner];
-  Answer here = value(inner, point);
-  if (here.found != Found::One) return here;
-  Answer there = value(inner, outer.partner);
-  if (there.found != Found::One) return there;
+Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
+  Partner outer = partnerOf(space, comparison, point);
+  if (outer.found != Partner::Found::One || !comparison.inner) return outer;
+  const check::Comparison& inner = space.study().comparisons[*comparison.inner];
+  for (const expand::Levels side : {point, expand::Levels(outer.point)})
+    if (Partner answer = comparedAt(space, inner, side); answer.found != Partner::Found::One) return answer;
   return outer;
 }
 
-void Pairs::reads(const check::Comparison* comparison, expand::Levels point,
-                  llvm::function_ref<void(expand::Levels)> visit) const {
+void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
+                 llvm::function_ref<void(expand::Levels)> visit) {
   if (!comparison) return visit(point);
-  const std::vector<unsigned> other = partner(*comparison, point).partner;
-  const check::Comparison* inner = comparison->inner ? &space_.study().comparisons[*comparison->inner] : nullptr;
-  reads(inner, point, visit);
-  reads(inner, other, visit);
+  const check::Comparison* inner = comparison->inner ? &space.study().comparisons[*comparison->inner] : nullptr;
+  forEachRead(space, inner, point, visit);
+  forEachRead(space, inner, partnerOf(space, *comparison, point).point, visit);
 }
 
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
@@ -193,13 +189,14 @@ plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) 
   return termOf(plan::MetricTerm{metric.name, point});
 }
 
-plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const Pairs& pairs,
-                             expand::Levels point, llvm::function_ref<std::string(expand::Levels)> name) {
+plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
+                             llvm::function_ref<std::string(expand::Levels)> name) {
   using Function = check::Comparison::Function;
+  const check::Study& study = space.study();
   const check::Metric& metric = study.metrics[comparison.metric];
-  const std::vector<unsigned> partner = pairs.partner(comparison, point).partner;
+  const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   const auto value = [&](expand::Levels at) {
-    return comparison.inner ? comparisonTerm(study, study.comparisons[*comparison.inner], pairs, at, name)
+    return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
                             : metricTerm(metric, name(at));
   };
   plan::TermPtr treated = value(point), baseline = value(partner);

@@ -90,7 +90,7 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
   return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }
 
-std::optional<double> PublishedValues::of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point) {
+std::optional<double> PublishedValues::of(const check::Criterion& criterion, expand::Levels point) {
   if (!criterion.comparison) return of(*criterion.metric, point);
   const check::Study& study = space_.study();
   std::vector<std::vector<unsigned>> points;  // that the term reads; their names in it are their places here
@@ -98,7 +98,7 @@ std::optional<double> PublishedValues::of(const check::Criterion& criterion, con
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
   };
-  const plan::TermPtr term = comparisonTerm(study, study.comparisons[*criterion.comparison], pairs, point, name);
+  const plan::TermPtr term = comparisonTerm(space_, study.comparisons[*criterion.comparison], point, name);
   const auto published = [&](const plan::MetricTerm& part) {
     return plan::Reading{
         of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
@@ -121,7 +121,7 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
 }
 
 Question::Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine)
-    : criterion_(criterion), machine_(machine), pairs_(space) {
+    : criterion_(criterion), machine_(machine) {
   const check::Study& study = space.study();
   if (criterion.comparison && !criterion.infeasible) comparison_ = &study.comparisons[*criterion.comparison];
   if (criterion.like) published_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
@@ -145,12 +145,12 @@ Question::Answer Question::selects(expand::Levels point) const {
   return selected;
 }
 
-Question::Answer Question::at(expand::Levels point, const Pairs::Answer& value) {
+Question::Answer Question::at(expand::Levels point, const Partner& value) {
   const Answer selected = selects(point);
   if (selected == Answer::Failed) return selected;
-  if (comparison_ && value.found != Pairs::Found::One) return Answer::No;
+  if (comparison_ && value.found != Partner::Found::One) return Answer::No;
   if (selected != Answer::Cell) return selected;
-  if (published_ && !(value_ = published_->of(criterion_, pairs_, point))) return Answer::Unpublished;
+  if (published_ && !(value_ = published_->of(criterion_, point))) return Answer::Unpublished;
   if (criterion_.feasible && !machine_.infeasible(comparison_, point).why.empty()) return Answer::Unfit;
   return machine_.runs(comparison_, point) ? Answer::Cell : Answer::Unavailable;
 }

@@ -23,7 +23,7 @@ class PublishedValues {
   /// A metric of the study at a point: as published, else derived from what is.
   std::optional<double> of(unsigned metric, expand::Levels point);
   /// A criterion's subject at a point where it has a value.
-  std::optional<double> of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point);
+  std::optional<double> of(const check::Criterion& criterion, expand::Levels point);
 
  private:
   /// Rows that give the same parameters, by their values.
@@ -60,8 +60,8 @@ class Question {
     Unavailable,  // the system cannot run what it reads
     Cell
   };
-  /// `value` says what the comparison that it judges has at `point` (Pairs::value).
-  Answer at(expand::Levels point, const Pairs::Answer& value);
+  /// `value` says what the comparison that it judges has at `point` (comparedAt).
+  Answer at(expand::Levels point, const Partner& value);
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
 
   const check::Criterion& criterion() const { return criterion_; }
@@ -76,7 +76,6 @@ class Question {
   const check::Criterion& criterion_;
   const check::Comparison* comparison_ = nullptr;
   Machine& machine_;
-  Pairs pairs_;
   std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
   std::unique_ptr<PublishedValues> published_;             // null without a reference
   std::optional<double> value_;

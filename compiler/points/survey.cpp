@@ -115,11 +115,10 @@ struct Surveyor {
   Machine& machine;
   PointWriter* writer;
   const check::Study& study = space.study();
-  Pairs pairs{space};
   PathReader paths{space};
   ValueFinder values_known{space};
   std::vector<Question> questions = {};
-  std::vector<Pairs::Answer> values = {};  // by comparison, at the point in hand
+  std::vector<Partner> values = {};  // by comparison, at the point in hand
   Survey survey{space};
   const Question* failed = nullptr;
   std::vector<unsigned> failed_at = {};
@@ -177,7 +176,7 @@ struct Surveyor {
     survey.expected_infeasible += runs && !machine.expectedInfeasible(point).empty();
     if (writer) survey.ids.add(writer->hash(point));
     for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
-    static const Pairs::Answer kNone;
+    static const Partner kNone;
     for (size_t i = 0; i < questions.size(); ++i) {
       const auto compared = questions[i].comparison();
       const auto answer = questions[i].at(point, compared ? values[compared - study.comparisons.data()] : kNone);
@@ -194,10 +193,10 @@ struct Surveyor {
   void compare(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
-    const Pairs::Answer& value = values[index] = pairs.value(comparison, point);
-    if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
-    if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
-    if (value.found != Pairs::Found::One) return;
+    const Partner& value = values[index] = comparedAt(space, comparison, point);
+    if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
+    if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
+    if (value.found != Partner::Found::One) return;
     ++of.pairs;
     if (!machine.runs(&comparison, point)) return;
     ++of.cells;
