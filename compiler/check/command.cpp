@@ -136,9 +136,9 @@ struct CommandChecker {
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration.command || told_all)
       return context.emitter.emit(argument.range, BadCommand, declaration.name.name,
-                                   told_all
-                                       ? "has 'options' twice, which stands for all parameters"
-                                       : "has 'options' in 'prepare' or 'before', which must name what they are told");
+                                  told_all
+                                      ? "has 'options' twice, which stands for all parameters"
+                                      : "has 'options' in 'prepare' or 'before', which must name what they are told");
     told_all = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();

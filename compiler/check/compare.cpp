@@ -76,15 +76,15 @@ struct Comparisons {
     comparison.metric = subject->metric;
     if (!suits(declaration, factor, comparison)) return;
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
-    Dimension of = comparison.inner ? study.comparisons[*comparison.inner].dimension
-                                    : study.metrics[comparison.metric].dimension;
+    Dimension of =
+        comparison.inner ? study.comparisons[*comparison.inner].dimension : study.metrics[comparison.metric].dimension;
     comparison.dimension = keeps ? of : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
                       scaling(declaration) == "weak";
-    comparison.text = fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range),
-                                  factor.name, level);
+    comparison.text =
+        fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
     study.comparisons.push_back(std::move(comparison));
   }
 
@@ -101,9 +101,8 @@ struct Comparisons {
       return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
                                language::texts(language::Role::Scaling));
     if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name)
-      return emitter.refuse(
-          declaration.call_range, errors::WrongArguments, name, "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+      return emitter.refuse(declaration.call_range, errors::WrongArguments, name, "one metric",
+                            call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
     if (argument(declaration)) return true;
     return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
@@ -200,7 +199,7 @@ struct Comparisons {
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
     if (!metric.dimension.isRate() && !(time && declaration.call.arguments.size() == 2)) {
       auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
-                                    metric.dimension.typeName());
+                                   metric.dimension.typeName());
       if (time)
         builder.note({},
                      "say what work it is the time of: 'efficiency({0}, strong)' where it is the same at all levels, "

@@ -91,7 +91,7 @@ struct CriterionChecker {
   void pin(const ast::CallArgument& selector) {
     if (!selector.name)
       return emitter.emit(selector.value->range, CriterionShape, criterion.name,
-                           "has a selector that is not 'factor = level'");
+                          "has a selector that is not 'factor = level'");
     if (const auto factor = context.factor(*selector.name))
       return pinAt(*factor, selector.name->range, *selector.value);
     unknown = true;
@@ -123,7 +123,7 @@ struct CriterionChecker {
   void quantifiers() {
     if (declaration.quantifiers.size() > kMaxQuantifiers) {
       emitter.emit(declaration.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion.name,
-                    fmt::format("has more than {} quantifiers", kMaxQuantifiers));
+                   fmt::format("has more than {} quantifiers", kMaxQuantifiers));
       unknown = true;
       return;
     }
@@ -191,7 +191,7 @@ struct CriterionChecker {
           .emit();
     if (feasible > 0 && criterion.infeasible)
       emitter.emit(declared.where->range, CriterionShape, criterion.name,
-                    "asks for points that are both feasible and infeasible");
+                   "asks for points that are both feasible and infeasible");
     criterion.feasible |= feasible > 0;
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
@@ -247,8 +247,7 @@ struct CriterionChecker {
       const auto refused = context.declared_references.find(wanted);
       if (refused != context.declared_references.end())
         return context.expressions().note(declaration.like->parts.back().range, refused->second);
-      return void(
-          diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
+      return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
     }
     criterion.like = static_cast<unsigned>(index);
     const Published& published = study.references[*criterion.like];
@@ -271,7 +270,7 @@ struct CriterionChecker {
     if (!value) return std::nullopt;
     if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
     return emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
-                           "above 0% and below 100%");
+                          "above 0% and below 100%");
   }
 
   /// Whether the subject is `published` itself or derived from it.
@@ -289,7 +288,7 @@ struct CriterionChecker {
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
     auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
     auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                  name(dimension()), what, name(number.dimension));
+                                 name(dimension()), what, name(number.dimension));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     return builder.refuse();

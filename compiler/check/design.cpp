@@ -130,7 +130,7 @@ struct DesignChecker {
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
     return emitter.refuse(expr.range, errors::OutOfRange, what, number.toString(),
-                           fmt::format("in {}..{}", rule.least, rule.most));
+                          fmt::format("in {}..{}", rule.least, rule.most));
   }
 
   /// `looks at 8, 14`: they rise, and stay below the repetitions.
@@ -138,7 +138,7 @@ struct DesignChecker {
     if (setting.looks.empty()) return;
     if (setting.name.name != "repeat")
       return emitter.emit(setting.name.range, BadLooks, toString(kind),
-                           "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+                          "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
     const Design::Kind& block = design.kinds[kind];
     const auto repeat = block.settings.find("repeat");
     if (repeat == block.settings.end()) return;
@@ -151,7 +151,7 @@ struct DesignChecker {
         emitter.emit(expr->range, BadLooks, toString(kind), "must rise");
       else if (repeat->second.value <= Rational(repetitions))
         emitter.emit(expr->range, BadLooks, toString(kind),
-                      fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
+                     fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
       else
         planned.push_back({repetitions, expr->range});
     }
@@ -168,7 +168,7 @@ struct DesignChecker {
           .emit();
     else if (setting.until)
       emitter.emit(setting.until->range, BadUntil, toString(kind),
-                    "need a range before 'until', as in 'repeat 10..20'");
+                   "need a range before 'until', as in 'repeat 10..20'");
   }
 
   void condition(TrialKind kind, const ast::Expr& expr) {

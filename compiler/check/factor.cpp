@@ -41,7 +41,7 @@ struct FactorChecker {
     }
     if (study.factors.size() == kMaxFactors)
       return context.emitter.emit(name.range, errors::NotSupported,
-                                   fmt::format("a study with more than {} factors", kMaxFactors));
+                                  fmt::format("a study with more than {} factors", kMaxFactors));
     levels();
     baseline();
     active();

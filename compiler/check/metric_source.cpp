@@ -177,8 +177,8 @@ struct SourceChecker {
     const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
       context.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
-                            wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
-                            wanted.dimension.typeName());
+                           wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
+                           wanted.dimension.typeName());
     return grouped && pointer && bytes;
   }
 

@@ -132,7 +132,7 @@ struct ReferenceReader {
     if (type.agreesWith(column.type)) return true;
     auto builder =
         context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
-                               column.type.name(), "its column", type.name());
+                              column.type.name(), "its column", type.name());
     const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
     if (!unit.empty())
       builder.note({}, "the cells are plain numbers: write what one is, as in 'column(…) * 1{}'", unit);
@@ -185,7 +185,7 @@ struct ReferenceReader {
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
       refuse(declaration.path.range, fmt::format("has '{}' in line {}, which is no {}", cell, line,
-                                                  type.kind == Type::Kind::Number ? "number" : type.name()));
+                                                 type.kind == Type::Kind::Number ? "number" : type.name()));
     return value.has_value();
   }
 
@@ -239,7 +239,8 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
   }
   context.context.used_references.insert(name);
   if (!scope.file->references[index]) return;  // it could not be read, and that was said
-  if (auto published = ReferenceReader{context, scope, declaration, *scope.file->references[index]}.run(std::move(name)))
+  if (auto published =
+          ReferenceReader{context, scope, declaration, *scope.file->references[index]}.run(std::move(name)))
     context.study.references.push_back(std::move(*published));
 }
 

@@ -1,4 +1,5 @@
-// A study's frame: the order in which its parts are checked; its workloads and their arguments, rules, controls, presets.
+// A study's frame: the order in which its parts are checked; its workloads and their arguments, rules, controls,
+// presets.
 
 #include <algorithm>
 #include <cassert>

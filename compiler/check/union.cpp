@@ -91,7 +91,7 @@ struct Uniter {
         [&](size_t at) {
           if (good)
             emitter.emit(study.range, errors::NotSupported,
-                          fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
+                         fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
           good = false;
         });
     for (const Use& use : study.uses)
@@ -103,7 +103,7 @@ struct Uniter {
     Parameter& known = united->parameters[united->findParameter(parameter.name)];
     if (known.name == "workload")
       return emitter.refuse(parameter.range, errors::NotSupported,
-                             "a parameter called 'workload' in a study with several workloads");
+                            "a parameter called 'workload' in a study with several workloads");
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
       // Here it is as wide as the widest; each workload judges by its own.
       if (!parameter.type.whole) known.type.whole = false;
@@ -175,7 +175,7 @@ struct Uniter {
         if (metric < 0) continue;
         FormulaPtr when = both(chosen(use), remap(estimate.when, Op::Parameter, indices[use]));
         united->estimates.push_back({static_cast<unsigned>(metric), remap(estimate.value, Op::Parameter, indices[use]),
-                                        std::move(when), estimate.range});
+                                     std::move(when), estimate.range});
       }
   }
 

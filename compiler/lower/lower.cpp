@@ -112,8 +112,7 @@ struct PlanBuilder {
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
     plan::Cell cell;
     for (unsigned factor = 0; factor < point.size(); ++factor)
-      cell.labels.push_back(point[factor] == expand::kAbsent ? "–"
-                                                             : study.factors[factor].levels[point[factor]].label);
+      cell.labels.push_back(point[factor] == expand::kAbsent ? "–" : study.factors[factor].levels[point[factor]].label);
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};

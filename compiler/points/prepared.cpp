@@ -77,8 +77,7 @@ struct Preparer {
   void verify(const select::Selection& selection) {
     if (!whole(false)) return;
     const auto alone = [&](const select::Selection& one, source::Range range) {
-      if (auto changed = select::select(program, study, one, emitter))
-        selected(one, std::move(*changed), range, false);
+      if (auto changed = select::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
     };
     for (const check::Change& preset : study.presets) added(preset);
     for (const check::Change& preset : study.presets) alone({study.name, {preset.name}, {}}, preset.range);

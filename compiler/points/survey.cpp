@@ -132,8 +132,7 @@ struct Surveyor {
     const auto end = walker.run([&](expand::Levels point) { return visit(point); });
     if (end == TooMany) reportTooMany(study, expand::kMaxPoints, walker.exhausted(), emitter);
     if (end == Failed) space.reportFailure(emitter);
-    if (end == Stopped)
-      failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
+    if (end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
     if (end != Done) return std::nullopt;
     survey.product = walker.product();
     survey.data_paths = paths.paths();

@@ -61,11 +61,13 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
   return {value, timed_out, ""};
 }
 
+Reading noSeries(const Reading& reading, const std::string& metric) {
+  return {std::nullopt, false, reading.why.empty() ? metric + " is no series" : reading.why};
+}
+
 Reading firstOf(const FirstTerm& term, const Reading& reading) {
   if (reading.timed_out) return {kInfinity, true, ""};
-  if (!reading.series) {
-    return {std::nullopt, false, reading.why.empty() ? term.series.metric + " is no series" : reading.why};
-  }
+  if (!reading.series) return noSeries(reading, term.series.metric);
   const std::vector<double>& values = *reading.series;
   const auto found =
       std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
@@ -74,10 +76,8 @@ Reading firstOf(const FirstTerm& term, const Reading& reading) {
 
 Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
   if (treated.timed_out || baseline.timed_out) return {kInfinity, true, ""};
-  for (const Reading* side : {&treated, &baseline}) {
-    if (side->series) continue;
-    return {std::nullopt, false, side->why.empty() ? term.treated.metric + " is no series" : side->why};
-  }
+  for (const Reading* side : {&treated, &baseline})
+    if (!side->series) return noSeries(*side, term.treated.metric);
   const size_t common = std::min(treated.series->size(), baseline.series->size());
   if (common == 0) return {std::nullopt, false, "the series of " + term.treated.metric + " have no place in common"};
   double gap = 0;

@@ -22,10 +22,6 @@ void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
 }
 
-void requireAboveZero(JsonRecord& io, llvm::StringRef key, const std::optional<double>& number) {
-  if (io.reads() && number && *number <= 0) io.fail(key, "is not above 0");
-}
-
 /// Numbers by name, all of them above 0; left out where there are none.
 void describeNumbers(JsonRecord& io, JsonRecord::Key key, std::map<std::string, double>& numbers) {
   io.optional(key, numbers);
@@ -95,13 +91,12 @@ struct PlanFields {
   };
 
   void describe(JsonRecord& io, Rates& rates) {
-    io.optional("memory", rates.memory);
-    io.optional("link", rates.link);
-    io.optional("host_link", rates.host_link);
     describeNumbers(io, "products", rates.products);
-    requireAboveZero(io, "memory", rates.memory);
-    requireAboveZero(io, "link", rates.link);
-    requireAboveZero(io, "host_link", rates.host_link);
+    for (const auto& [key, rate] :
+         {std::pair("memory", &rates.memory), {"link", &rates.link}, {"host_link", &rates.host_link}}) {
+      io.optional(key, *rate);
+      if (io.reads() && *rate && **rate <= 0) io.fail(key, "is not above 0");
+    }
   }
 
   void describe(JsonRecord& io, Workload& workload) {
@@ -367,9 +362,9 @@ struct PlanFields {
     if (!known)
       io.fail("metric", quoted(metric.metric) + " is no metric of the plan");
     else if (known->kind != scope.kind)
-      io.fail("metric", fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric,
-                                    toString(known->kind), scope.inside_point ? "this metric" : "the cell",
-                                    toString(scope.kind)));
+      io.fail("metric",
+              fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric, toString(known->kind),
+                          scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
     else if (series && !known->series)
       io.fail("metric", quoted(metric.metric) + " is no series");
     if (!scope.inside_point && !known_points.contains(metric.place.point))
