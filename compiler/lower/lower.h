@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "compiler/points/prepared.h"
 #include "runtime/plan/plan.h"
