@@ -25,6 +25,11 @@ std::string row(points::Prepared& prepared, expand::Levels point, size_t width) 
 
 }  // namespace
 
+report::PlanCounts countsOf(const lower::Outline& outline) {
+  return {outline.points,          outline.available,        outline.expected_infeasible, outline.comparison_cells,
+          outline.criterion_cells, outline.comparison_unfit, outline.criterion_unfit};
+}
+
 bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console) {
   const bool lines = options.format == PlanFormat::JsonLines;
@@ -35,7 +40,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
   bool open = true;
   if (lines) {
     const lower::Outline outline = lower::outlineOf(prepared);
-    open = console.printRaw(report::planLinesHeader(outline.head, outline.counts) + "\n");
+    open = console.printRaw(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
   }
   prepared.space().forEach([&](expand::Levels point) {
     // A point at which the condition has no value does not satisfy it.

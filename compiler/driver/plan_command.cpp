@@ -94,10 +94,11 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
 
 bool showSummary(points::Prepared& prepared, const Console& console) {
   const lower::Outline outline = lower::outlineOf(prepared);
+  const report::PlanCounts counts = countsOf(outline);
   report::PlanExtras extras;
   extras.width = console.width();
   extras.colour = console.colourOut();
-  extras.counts = &outline.counts;
+  extras.counts = &counts;
   return console.print(report::planText(outline.head, extras));
 }
 

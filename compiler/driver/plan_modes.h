@@ -7,6 +7,9 @@
 
 namespace expc::driver {
 
+/// How much there is of what the outline leaves out.
+report::PlanCounts countsOf(const lower::Outline& outline);
+
 /// `plan --where CONDITION --page N`: the points that satisfy the condition, a page of them. With JSON lines a header
 /// and all of them. False when standard output took no more.
 bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,

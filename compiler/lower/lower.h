@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/points/prepared.h"
 #include "runtime/plan/plan.h"
@@ -28,7 +29,9 @@ std::string digestOf(llvm::json::Object meaning);
 struct Outline {
   plan::Plan head;             // points empty; comparisons and criteria without cells
   llvm::json::Object meaning;  // what its digest is of
-  plan::PlanCounts counts;
+  uint64_t points = 0, available = 0, expected_infeasible = 0;
+  /// By comparison and criterion, those beside them that the machine's memory excludes apart.
+  std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 };
 /// Its digest included.
 Outline outlineOf(const points::Prepared& prepared);

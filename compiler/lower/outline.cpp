@@ -60,9 +60,9 @@ struct Outliner {
     plan.plots = study.plots;
     plan.data_paths = survey.data_paths;
     claims();
-    outline.counts.points = survey.points;
-    outline.counts.available = survey.available;
-    outline.counts.expected_infeasible = survey.expected_infeasible;
+    outline.points = survey.points;
+    outline.available = survey.available;
+    outline.expected_infeasible = survey.expected_infeasible;
     outline.meaning = meaningOf(plan, prepared);
     plan.digest = digestOf(outline.meaning);
     return std::move(outline);
@@ -206,16 +206,16 @@ struct Outliner {
       result.without_partner = survey.comparisons[i].without;
       result.without_partner_why = whyWithout(survey.comparisons[i], study, sources);
       plan.comparisons.push_back(std::move(result));
-      outline.counts.comparison_cells.push_back(survey.comparisons[i].cells - survey.comparisons[i].infeasible);
-      outline.counts.comparison_unfit.push_back(survey.comparisons[i].infeasible);
+      outline.comparison_cells.push_back(survey.comparisons[i].cells - survey.comparisons[i].infeasible);
+      outline.comparison_unfit.push_back(survey.comparisons[i].infeasible);
     }
     for (size_t i = 0; i < selected.criteria.size(); ++i) {
       plan.criteria.push_back(criterion(*selected.criteria[i], survey.criteria[i]));
       plan.criteria.back().factors = factors;
       // What claims that memory runs out is about just these.
       const uint64_t unfit = selected.criteria[i]->infeasible ? 0 : survey.criteria[i].infeasible;
-      outline.counts.criterion_cells.push_back(survey.criteria[i].cells - unfit);
-      outline.counts.criterion_unfit.push_back(unfit);
+      outline.criterion_cells.push_back(survey.criteria[i].cells - unfit);
+      outline.criterion_unfit.push_back(unfit);
     }
   }
 

@@ -233,9 +233,9 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
   Lowered here(text, {}, "small");
   REQUIRE_MESSAGE(here.prepared, here.fixture.text());
   const lower::Outline outline = lower::outlineOf(*here.prepared);
-  CHECK(outline.counts.points == 9);
-  CHECK(outline.counts.available == 6);
-  CHECK(outline.counts.expected_infeasible == 1);  // 4 * 3 GB + 2 GB on one device
+  CHECK(outline.points == 9);
+  CHECK(outline.available == 6);
+  CHECK(outline.expected_infeasible == 1);  // 4 * 3 GB + 2 GB on one device
   CHECK(outline.head.system == "small");
   auto plan = lower::compile(here.fixture.program, {}, here.fixture.program.findSystem("small"), here.fixture.emitter);
   REQUIRE(plan);

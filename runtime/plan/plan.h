@@ -364,15 +364,6 @@ struct Plan {
   std::string levelLabel(const Point& point, size_t factor) const;
 };
 
-/// How much there is of what a plan's head leaves out, where a plan has too many points to hold.
-struct PlanCounts {
-  uint64_t points = 0, available = 0;
-  uint64_t expected_infeasible = 0;  // of those available: planned, not started unless asked for
-  /// By comparison and criterion: cells that will be measured, and beside these those that read a point which is
-  /// expected to run out of memory.
-  std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
-};
-
 std::string_view toString(TrialKind kind);
 
 /// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON

@@ -120,7 +120,7 @@ TEST_CASE("a label is explained only where it differs from what it stands for") 
 
 TEST_CASE("the plan's text can be made from counts") {
   plan::Plan plan = largerPlan();
-  plan::PlanCounts counts = countsOf(plan);
+  PlanCounts counts = PlanCounts::of(plan);
   CHECK(counts.available == 5);
   CHECK(counts.expected_infeasible == 0);  // a criterion claims it of the one
   counts.points = counts.available = 1000000;

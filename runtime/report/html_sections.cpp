@@ -187,7 +187,7 @@ std::vector<Block> pointBlocks(const Page& page) {
 
 std::vector<Block> designBlocks(const Page& page) {
   const plan::Plan& plan = page.plan;
-  const plan::PlanCounts counts = countsOf(plan);
+  const PlanCounts counts = PlanCounts::of(plan);
   Facts fixed;
   for (auto& [name, value] : fixedParameters(plan)) fixed.facts.push_back({name, value});
   Part trials = trialsPart(plan, counts.available - counts.expected_infeasible);

@@ -70,7 +70,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
 struct PlanReport {
   const plan::Plan& plan;
   const PlanExtras& extras;
-  const plan::PlanCounts counts = extras.counts ? *extras.counts : countsOf(plan);
+  const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
   const std::optional<PublishedTime> published = publishedTime(plan);
 
   std::vector<Block> blocks() const {
@@ -218,8 +218,8 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
   return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
 }
 
-plan::PlanCounts countsOf(const plan::Plan& plan) {
-  plan::PlanCounts counts;
+PlanCounts PlanCounts::of(const plan::Plan& plan) {
+  PlanCounts counts;
   counts.points = plan.points.size();
   const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
   for (const plan::Point& point : plan.points) {
@@ -245,7 +245,7 @@ plan::PlanCounts countsOf(const plan::Plan& plan) {
   return counts;
 }
 
-std::string planLinesHeader(const plan::Plan& head, const plan::PlanCounts& counts) {
+std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   // The plan itself, with the size of what the lines hold in place of the long parts.
   plan::Plan bare = head;
   llvm::json::Array factors, criteria;

@@ -10,8 +10,17 @@
 
 namespace expc::report {
 
-/// Of a whole plan.
-plan::PlanCounts countsOf(const plan::Plan& plan);
+/// How much there is of what a plan's head leaves out, where a plan has too many points to hold.
+struct PlanCounts {
+  uint64_t points = 0, available = 0;
+  uint64_t expected_infeasible = 0;  // of those available: planned, not started unless asked for
+  /// By comparison and criterion: cells that will be measured, and beside these those that read a point which is
+  /// expected to run out of memory.
+  std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
+
+  /// Of a whole plan.
+  static PlanCounts of(const plan::Plan& plan);
+};
 
 struct PlanExtras {
   unsigned width = 100;                            // columns of the terminal; lines stay within it where words allow
@@ -20,7 +29,7 @@ struct PlanExtras {
   const simulate::Diagnosis* diagnosis = nullptr;  // of what is stored; null: nothing is
   double noise = 0.01;                             // coefficient of variation of one run, for the expected resolution
   const rehearsal::Study* rehearsed = nullptr;     // what rehearsals of the study saw; null: there were none
-  const plan::PlanCounts* counts = nullptr;        // of a plan's head: its points and cells are counted, not listed
+  const PlanCounts* counts = nullptr;              // of a plan's head: its points and cells are counted, not listed
   std::string system = "local";                    // the machine that is planned for
   std::optional<store::Results> counted;           // what a run here and now would go on from; absent: not known
   std::string refused;                             // why a run would not start; "": nothing is known against it
@@ -32,6 +41,6 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 
 /// The first of the JSON lines of a plan ("expc.plan-lines/2"): counts, factors, rules, criteria, design; no newline. A
 /// line for each point follows, with its labels and parameters.
-std::string planLinesHeader(const plan::Plan& head, const plan::PlanCounts& counts);
+std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
 
 }  // namespace expc::report

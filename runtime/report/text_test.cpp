@@ -106,7 +106,7 @@ TEST_CASE("many reasons are cut short too") {
 
 TEST_CASE("JSON lines begin with what the plan is and how much of it") {
   const plan::Plan plan = plan::examplePlan();
-  const auto header = llvm::cantFail(plan::parseJson(planLinesHeader(plan, countsOf(plan))));
+  const auto header = llvm::cantFail(plan::parseJson(planLinesHeader(plan, PlanCounts::of(plan))));
   CHECK(header.getAsObject()->getString("schema") == "expc.plan-lines/2");
   CHECK(header.getAsObject()->getInteger("points") == 6);
   CHECK(header.getAsObject()->getInteger("available") == 5);
@@ -114,7 +114,7 @@ TEST_CASE("JSON lines begin with what the plan is and how much of it") {
 
 TEST_CASE("a plan that is too large to hold is summed up") {
   plan::Plan head = plan::examplePlan();
-  plan::PlanCounts counts = countsOf(head);
+  PlanCounts counts = PlanCounts::of(head);
   head.points.clear();
   counts.points = 1'000'000;
   counts.available = 999'999;
