@@ -83,6 +83,22 @@ static void reportAt(const check::Failure& failure, const select::Selected& sele
                        label.empty() ? "" : "at " + label, emitter);
 }
 
+template <typename Visit>
+void Condition::combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const {
+  if (depth == factors_.size()) return visit(levels, kept);
+  unsigned factor = factors_[depth];
+  if (!space_.active(factor, levels)) {
+    levels[factor] = kAbsent;
+    combinations(depth + 1, kept, levels, visit);
+  } else {
+    for (unsigned level = 0; level < space_.study().factors[factor].levels.size(); ++level) {
+      levels[factor] = level;
+      combinations(depth + 1, kept && space_.kept(factor, level), levels, visit);
+    }
+  }
+  levels[factor] = kOpen;
+}
+
 Condition::Condition(const Space& space, check::FormulaPtr formula, View view, const check::System* system)
     : space_(space), formula_(std::move(formula)), view_(view), at_(space.selected(), system) {
   Space::Reads reads = space.readsOf(*formula_);
@@ -100,26 +116,6 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
   }
   if (!fits) return;
   yes_.resize(size / 64 + 1);
-  tabulate();
-}
-
-template <typename Visit>
-void Condition::combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const {
-  if (depth == factors_.size()) return visit(levels, kept);
-  unsigned factor = factors_[depth];
-  if (!space_.active(factor, levels)) {
-    levels[factor] = kAbsent;
-    combinations(depth + 1, kept, levels, visit);
-  } else {
-    for (unsigned level = 0; level < space_.study().factors[factor].levels.size(); ++level) {
-      levels[factor] = level;
-      combinations(depth + 1, kept && space_.kept(factor, level), levels, visit);
-    }
-  }
-  levels[factor] = kOpen;
-}
-
-void Condition::tabulate() {
   std::vector<unsigned> levels(space_.width(), kOpen);
   combinations(0, true, levels, [&](const std::vector<unsigned>& at, bool kept) {
     const uint64_t index = indexOf(at), bit = uint64_t{1} << (index & 63);
@@ -146,11 +142,6 @@ Condition::Answer Condition::evaluate(Levels levels) const {
 std::optional<bool> Condition::ever(Answer answer) const {
   if (!tabulated_) return std::nullopt;
   return answer == Answer::Yes ? kept_yes_ > 0 : answer == Answer::No ? kept_no_ > 0 : !first_none_.empty();
-}
-
-std::optional<bool> Condition::constant() const {
-  if (!tabulated_ || !first_none_.empty() || (kept_yes_ > 0 && kept_no_ > 0)) return std::nullopt;
-  return kept_yes_ > 0;
 }
 
 bool Condition::requireValues(diag::Emitter& emitter) const {

@@ -89,8 +89,6 @@ class Condition {
   }
   bool holds(Levels levels) const { return at(levels) == Answer::Yes; }
 
-  /// Whether the answer is the same everywhere that the selection keeps (and is not None).
-  std::optional<bool> constant() const;
   /// Whether asking is a look into a table.
   bool tabulated() const { return tabulated_; }
   /// Whether some kept combination has `answer`; nothing where that cannot be told.
@@ -108,7 +106,6 @@ class Condition {
     return index;
   }
   Answer evaluate(Levels levels) const;
-  void tabulate();
   /// Calls `visit(levels, kept)` for each combination of the factors that activity allows.
   template <typename Visit>
   void combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const;

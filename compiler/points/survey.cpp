@@ -223,7 +223,7 @@ struct Surveyor {
     const Machine::Infeasible found = machine.infeasible(questions[index].comparison(), point);
     if (found.why.empty() || ++of.infeasible > 1) return;
     of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
-    of.estimate_range = machine.estimateRange();
+    of.estimate_range = found.range;
   }
 };
 
