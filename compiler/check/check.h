@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
+#include "compiler/check/expression.h"
 #include "compiler/check/model.h"
-#include "compiler/check/names.h"
-#include "compiler/check/scope.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/load/load.h"
 #include "compiler/source/source.h"

@@ -5,9 +5,7 @@
 #include <set>
 
 #include "compiler/check/check.h"
-#include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
-#include "compiler/check/metrics.h"
 
 namespace expc::check {
 
@@ -124,15 +122,8 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
 
 /// One rule, or nothing after a report.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
-/// Finds the study's workloads; false after reporting that it has none to go on with.
-bool checkUses(StudyContext& context);
-/// Puts a workload that has nothing in the place of those that are not to be had.
-void standIn(StudyContext& context);
-void checkAllArguments(StudyContext& context);
 /// Adds the factors, with that of several workloads first, and refuses conditions that go round in circles.
 void checkFactors(StudyContext& context);
-/// Reports parameters that have neither a default nor an argument nor a factor.
-void checkNoArgumentMissing(StudyContext& context);
 /// Reads the references of the file whose names this study has.
 void checkReferences(StudyContext& context);
 /// Warns of references of the root file that no study took.

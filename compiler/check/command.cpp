@@ -48,36 +48,38 @@ std::vector<std::string> argumentTexts(const std::vector<CommandArgument>& argum
   return texts;
 }
 
-class CommandChecker {
- public:
-  CommandChecker(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload, ModuleScope& scope)
-      : context_(context), declaration_(declaration), workload_(workload), scope_(scope) {
-    passed_.resize(workload.parameters.size());
-  }
+struct CommandChecker {
+  Context& context;
+  const ast::WorkloadDecl& declaration;
+  const Workload& workload;
+  ModuleScope& scope;
+  std::vector<bool> passed = std::vector<bool>(workload.parameters.size());  // by parameter: some argument holds it
+  std::vector<std::string> names = {};                                       // what else may stand in arguments
+  bool told_all = false, said = false;                                       // `options`; the first word of a shell
 
   Command run() {
     Command command;
-    if (declaration_.prepare) {
-      names_ = {"prepared"};
-      const std::vector<CommandArgument> arguments = program(*declaration_.prepare);
-      command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration_.prepare)};
+    if (declaration.prepare) {
+      names = {"prepared"};
+      const std::vector<CommandArgument> arguments = program(*declaration.prepare);
+      command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration.prepare)};
     }
-    names_.insert(names_.end(), kOfTrial.begin(), kOfTrial.end());
-    if (declaration_.before) command.before = argumentTexts(program(*declaration_.before));
-    command.exit_codes.assign(declaration_.exit_codes.begin(), declaration_.exit_codes.end());
-    const size_t before = context_.emitter.errors();
-    command.written = program(*declaration_.command);
-    command.timeout_seconds = timeout(*declaration_.command);
-    if (told_all_)
+    names.insert(names.end(), kOfTrial.begin(), kOfTrial.end());
+    if (declaration.before) command.before = argumentTexts(program(*declaration.before));
+    command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
+    const size_t before = context.emitter.errors();
+    command.written = program(*declaration.command);
+    command.timeout_seconds = timeout(*declaration.command);
+    if (told_all)
       fillOptions(command.written);
-    else if (context_.emitter.errors() == before)  // a name that is wrong may be the one that is missing
+    else if (context.emitter.errors() == before)  // a name that is wrong may be the one that is missing
       unused();
     command.arguments = argumentTexts(command.written);
     inputs(command);
-    for (const Metric& metric : workload_.metrics)
+    for (const Metric& metric : workload.metrics)
       if (metric.source) command.metrics.push_back(*metric.source);
-    for (const ast::ExprPtr& expr : declaration_.expectations)
-      if (auto expectation = checkExpectation(context_, scope_, declaration_, *expr)) {
+    for (const ast::ExprPtr& expr : declaration.expectations)
+      if (auto expectation = checkExpectation(context, scope, declaration, *expr)) {
         if (expectation->read.from == plan::CommandMetric::From::Same)
           command.inputs.push_back(expectation->read.where);
         command.expectations.push_back(std::move(*expectation));
@@ -85,15 +87,14 @@ class CommandChecker {
     return command;
   }
 
- private:
   std::vector<CommandArgument> program(const ast::Command& written) {
     std::vector<CommandArgument> arguments;
     for (const ast::CommandArgument& argument : written.arguments) {
       CommandArgument& made = arguments.emplace_back(CommandArgument{argument.options, {}, {}});
       for (const ast::Text& text : argument.texts) {
         checkTemplate(text);
-        if (!argument.options && isShellWord(text.value) && !std::exchange(said_, true))
-          context_.emitter.build(text.range, ShellWord, text.value)
+        if (!argument.options && isShellWord(text.value) && !std::exchange(said, true))
+          context.emitter.build(text.range, ShellWord, text.value)
               .note({}, "a shell is a program, too: [\"sh\", \"-c\", \"…\"], with the files that it reads in 'inputs'")
               .emit();
         made.texts.push_back(text.value);
@@ -102,7 +103,7 @@ class CommandChecker {
     }
     const bool none = arguments.empty() || arguments[0].options;
     if (none || arguments[0].texts[0].empty())
-      context_.emitter.emit(written.range, BadCommand, declaration_.name.name, "names no program");
+      context.emitter.emit(written.range, BadCommand, declaration.name.name, "names no program");
     return arguments;
   }
 
@@ -116,29 +117,29 @@ class CommandChecker {
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
       if (end == std::string::npos)
-        return context_.emitter
-            .build(text.range, BadCommand, declaration_.name.name, "has a '$' that begins no parameter")
+        return context.emitter
+            .build(text.range, BadCommand, declaration.name.name, "has a '$' that begins no parameter")
             .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
             .emit();
-      placeholder(parse::writtenRange(context_.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
+      placeholder(parse::writtenRange(context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
     }
   }
 
   void placeholder(source::Range range, const std::string& name) {
-    if (int index = workload_.findParameter(name); index >= 0)
-      passed_[static_cast<size_t>(index)] = true;
-    else if (std::ranges::count(names_, name) == 0)
-      diag::unknownName(context_.emitter, range, "parameter", name, namesOf(workload_.parameters, names_));
+    if (int index = workload.findParameter(name); index >= 0)
+      passed[static_cast<size_t>(index)] = true;
+    else if (std::ranges::count(names, name) == 0)
+      diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names));
   }
 
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
-    if (&written != &*declaration_.command || told_all_)
-      return context_.emitter.emit(argument.range, BadCommand, declaration_.name.name,
-                                   told_all_
-                                       ? "has 'options' twice, which stands for all parameters"
-                                       : "has 'options' in 'prepare' or 'before', which must name what they are told");
-    told_all_ = true;
+    if (&written != &*declaration.command || told_all)
+      return context.emitter.emit(argument.range, BadCommand, declaration.name.name,
+                                  told_all
+                                      ? "has 'options' twice, which stands for all parameters"
+                                      : "has 'options' in 'prepare' or 'before', which must name what they are told");
+    told_all = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
     const bool named = first.find("{name}") != std::string::npos || first.find("{dashed}") != std::string::npos;
@@ -146,8 +147,8 @@ class CommandChecker {
     const bool pair =
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
     if (!named || (!alone && !pair))
-      context_.emitter
-          .build(argument.range, BadCommand, declaration_.name.name,
+      context.emitter
+          .build(argument.range, BadCommand, declaration.name.name,
                  "has 'options' in a form that no program understands")
           .note({},
                 "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
@@ -159,30 +160,30 @@ class CommandChecker {
     if (!written.timeout) return std::nullopt;
     const ast::Expr& expr = *written.timeout;
     const Type time = Type::number(Dimension::of(Dimension::Time));
-    auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
-    const bool good = value && context_.expressions.positive(*value, expr.range, "'timeout'");
+    auto value = context.expressions.constant(expr, {&scope}, time, "'timeout'");
+    const bool good = value && context.expressions.positive(*value, expr.range, "'timeout'");
     return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
   }
 
   /// By name, so that the order of declarations means nothing.
   void fillOptions(std::vector<CommandArgument>& arguments) {
     const auto options = std::ranges::find_if(arguments, &CommandArgument::options);
-    for (size_t i = 0; i < passed_.size(); ++i)
-      if (!passed_[i]) options->parameters.push_back(workload_.parameters[i].name);
+    for (size_t i = 0; i < passed.size(); ++i)
+      if (!passed[i]) options->parameters.push_back(workload.parameters[i].name);
     std::sort(options->parameters.begin(), options->parameters.end());
   }
 
   void unused() {
-    std::vector<bool> read = passed_;  // a parameter that decides whether another is there changes what runs
-    for (const Parameter& parameter : workload_.parameters)
+    std::vector<bool> read = passed;  // a parameter that decides whether another is there changes what runs
+    for (const Parameter& parameter : workload.parameters)
       if (parameter.when)
         for (const unsigned index : parametersOf(*parameter.when)) read[index] = true;
     for (size_t i = 0; i < read.size(); ++i) {
-      const std::string& name = workload_.parameters[i].name;
+      const std::string& name = workload.parameters[i].name;
       // `gpus` is how many slots a trial gets, and `nodes` on how many nodes, whether or not the program is told.
       if (read[i] || name == "gpus" || name == "nodes") continue;
-      context_.emitter.build(workload_.parameters[i].range, UnusedParameter, name)
-          .note(declaration_.command->range,
+      context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
+          .note(declaration.command->range,
                 "write '${{{}}}' in one of them, or 'options' for all parameters; without it the value changes nothing",
                 name)
           .emit();
@@ -193,21 +194,13 @@ class CommandChecker {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
         if (input.value.empty())
-          context_.emitter.emit(input.range, BadCommand, declaration_.name.name, "has an input without a path");
-        to.push_back(load::relativeTo(scope_.file->directory, input.value));
+          context.emitter.emit(input.range, BadCommand, declaration.name.name, "has an input without a path");
+        to.push_back(load::relativeTo(scope.file->directory, input.value));
       }
     };
-    add(declaration_.inputs, command.inputs);
-    add(declaration_.copied, command.copied);
+    add(declaration.inputs, command.inputs);
+    add(declaration.copied, command.copied);
   }
-
-  Context& context_;
-  const ast::WorkloadDecl& declaration_;
-  const Workload& workload_;
-  ModuleScope& scope_;
-  std::vector<bool> passed_;              // by parameter: some argument holds it
-  std::vector<std::string> names_;        // what else may stand in arguments
-  bool told_all_ = false, said_ = false;  // `options`; the first word of a shell
 };
 
 /// What says how a program is run and read has no meaning in a workload that is none.
@@ -235,7 +228,7 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
     refuseClauses(context, declaration);
     return std::nullopt;
   }
-  return CommandChecker(context, declaration, workload, scope).run();
+  return CommandChecker{context, declaration, workload, scope}.run();
 }
 
 bool isTold(const Workload& workload, std::string_view setting) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {
@@ -31,25 +30,25 @@ bool canBeNonPositive(const Metric& metric) {
 }
 
 /// Comparisons, each after the one that it compares again, wherever that is declared.
-class Comparisons {
- public:
-  explicit Comparisons(StudyContext& context)
-      : context_(context), emitter_(context.emitter), study_(context.study), declared_(context.declaration->compares) {}
+struct Comparisons {
+  StudyContext& context;
+  diag::Emitter& emitter = context.emitter;
+  Study& study = context.study;
+  const std::vector<ast::CompareDecl>& declared = context.declaration->compares;
 
   void run() {
     const auto needs = [&](size_t at, auto visit) {
-      if (const ast::Identifier* word = argument(declared_[at]))
-        for (size_t i = 0; i < declared_.size(); ++i)
-          if (declared_[i].name.name == word->name) visit(i);
+      if (const ast::Identifier* word = argument(declared[at]))
+        for (size_t i = 0; i < declared.size(); ++i)
+          if (declared[i].name.name == word->name) visit(i);
     };
     inOrder(
-        declared_.size(), needs, [&](size_t at) { one(declared_[at]); },
+        declared.size(), needs, [&](size_t at) { one(declared[at]); },
         [&](size_t at) {
-          context_.emitter.emit(declared_[at].name.range, errors::LetCycle, "comparison", declared_[at].name.name);
+          context.emitter.emit(declared[at].name.range, errors::LetCycle, "comparison", declared[at].name.name);
         });
   }
 
- private:
   /// The name in `speedup(name)`, or null.
   static const ast::Identifier* argument(const ast::CompareDecl& declaration) {
     const auto& arguments = declaration.call.arguments;
@@ -61,15 +60,15 @@ class Comparisons {
     comparison.name = declaration.name.name;
     comparison.doc = declaration.doc;
     comparison.range = declaration.name.range;
-    isFresh(emitter_, "metric or comparison", comparison, study_.metrics);
-    if (!isFresh(emitter_, "comparison", comparison, study_.comparisons)) return;
-    auto function = findFunction(context_, declaration.call.callee);
-    const auto subject = arguments(declaration, function) ? context_.subject(*argument(declaration)) : std::nullopt;
-    const auto over = context_.factor(declaration.over);
+    isFresh(emitter, "metric or comparison", comparison, study.metrics);
+    if (!isFresh(emitter, "comparison", comparison, study.comparisons)) return;
+    auto function = findFunction(context, declaration.call.callee);
+    const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
+    const auto over = context.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
     if (!over) return;
     comparison.over = *over;
-    const Factor& factor = study_.factors[comparison.over];
+    const Factor& factor = study.factors[comparison.over];
     if (factor.levels.empty()) return;  // reported there
     if (!against(declaration, factor, comparison) || !function || !subject) return;
     comparison.function = *function;
@@ -77,21 +76,21 @@ class Comparisons {
     comparison.metric = subject->metric;
     if (!suits(declaration, factor, comparison)) return;
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
-    Dimension of = comparison.inner ? study_.comparisons[*comparison.inner].dimension
-                                    : study_.metrics[comparison.metric].dimension;
+    Dimension of =
+        comparison.inner ? study.comparisons[*comparison.inner].dimension : study.metrics[comparison.metric].dimension;
     comparison.dimension = keeps ? of : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
-    comparison.weak = *function == Function::Efficiency && !study_.metrics[comparison.metric].dimension.isRate() &&
+    comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
                       scaling(declaration) == "weak";
-    comparison.text = fmt::format("{} over {} against {}", context_.expressions().written(declaration.call_range),
-                                  factor.name, level);
-    study_.comparisons.push_back(std::move(comparison));
+    comparison.text =
+        fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
+    study.comparisons.push_back(std::move(comparison));
   }
 
   /// "strong", "weak", or what stands in their place.
   std::string scaling(const ast::CompareDecl& declaration) const {
-    return context_.expressions().written(declaration.call.arguments[1].value->range);
+    return context.expressions().written(declaration.call.arguments[1].value->range);
   }
 
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
@@ -99,14 +98,13 @@ class Comparisons {
     std::string_view name = call.callee.parts.back().name;
     const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
     if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration))))
-      return diag::unknownName(emitter_, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
+      return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
                                language::texts(language::Role::Scaling));
     if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name)
-      return emitter_.refuse(
-          declaration.call_range, errors::WrongArguments, name, "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+      return emitter.refuse(declaration.call_range, errors::WrongArguments, name, "one metric",
+                            call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
     if (argument(declaration)) return true;
-    return emitter_.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
+    return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
         .refuse();
   }
@@ -114,7 +112,7 @@ class Comparisons {
   void allow(const ast::Identifier& code, Comparison& comparison) {
     const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
     comparison.incomplete = code.name == known;
-    if (!comparison.incomplete) unknownName(emitter_, "warning", code, {known}, " of a comparison");
+    if (!comparison.incomplete) unknownName(emitter, "warning", code, {known}, " of a comparison");
   }
 
   /// Sets what the treated points are compared with.
@@ -125,24 +123,24 @@ class Comparisons {
     }
     if (!declaration.against) {
       // A baseline that is declared and not there was refused.
-      const std::vector<ast::FactorDecl>& factors = context_.declaration->factors;
+      const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
-      if (declared && declared->baseline) return context_.expressions().refuse();
-      auto builder = emitter_.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
-      if (study_.hasWorkloadFactor() && comparison.over == 0)
+      if (declared && declared->baseline) return context.expressions().refuse();
+      auto builder = emitter.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
+      if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
       return builder.refuse();
     }
     const ast::Identifier* word = wordOf(*declaration.against);
-    const Type& type = study_.workload->parameters[factor.parameters[0]].type;
+    const Type& type = study.workload->parameters[factor.parameters[0]].type;
     bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
     if (word && word->name == "previous" && !is_level) {
       comparison.previous = true;
       return true;
     }
-    auto level = context_.level(*declaration.against, comparison.over, "the level after 'against'");
+    auto level = context.level(*declaration.against, comparison.over, "the level after 'against'");
     if (level) comparison.against = *level;
     return level.has_value();
   }
@@ -150,23 +148,23 @@ class Comparisons {
   /// Whether the function can be taken of the subject.
   bool suits(const ast::CompareDecl& declaration, const Factor& factor, const Comparison& comparison) {
     source::Range range = declaration.call.arguments[0].value->range;
-    const Metric& metric = study_.metrics[comparison.metric];
+    const Metric& metric = study.metrics[comparison.metric];
     if (comparison.inner) return suitsComparison(range, factor, comparison);
     if (metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)
-        errors::seriesValue(emitter_, range, metric.name, metric.range);
+        errors::seriesValue(emitter, range, metric.name, metric.range);
       else
-        emitter_.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
+        emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
       return false;
     }
     if (comparison.function == Function::MaxGap) return true;
     if (comparison.function == Function::Speedup && !metric.better)
-      return emitter_.build(range, errors::NoDirection, metric.name)
+      return emitter.build(range, errors::NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
           .refuse();
     if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
     if (comparison.function != Function::Difference && canBeNonPositive(metric))
-      return emitter_.build(range, RatioOfNonPositive, metric.name)
+      return emitter.build(range, RatioOfNonPositive, metric.name)
           .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
           .refuse();
     return true;
@@ -174,21 +172,21 @@ class Comparisons {
 
   /// A comparison compared again: does pinning gain less with more GPUs?
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
-    const Comparison& inner = study_.comparisons[*comparison.inner];
-    for (const Comparison* at = &inner;; at = &study_.comparisons[*at->inner]) {
+    const Comparison& inner = study.comparisons[*comparison.inner];
+    for (const Comparison* at = &inner;; at = &study.comparisons[*at->inner]) {
       if (at->over == comparison.over)
-        return emitter_.build(range, ComparedTwice, at->name, factor.name)
+        return emitter.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
             .refuse();
       if (!at->inner) break;
     }
     bool positive = inner.function != Function::Difference && inner.function != Function::MaxGap;
     if (comparison.function == Function::Ratio && !positive)
-      return emitter_.build(range, RatioOfNonPositive, inner.name)
+      return emitter.build(range, RatioOfNonPositive, inner.name)
           .note(inner.range, "it is a difference; 'difference' compares such values")
           .refuse();
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
-    return emitter_
+    return emitter
         .build(range, errors::WrongArguments,
                language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
                "a comparison")
@@ -200,22 +198,22 @@ class Comparisons {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
     if (!metric.dimension.isRate() && !(time && declaration.call.arguments.size() == 2)) {
-      auto builder = emitter_.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
-                                    metric.dimension.typeName());
+      auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
+                                   metric.dimension.typeName());
       if (time)
         builder.note({},
                      "say what work it is the time of: 'efficiency({0}, strong)' where it is the same at all levels, "
                      "'efficiency({0}, weak)' where it grows with them",
                      metric.name);
-      const auto other = std::ranges::find_if(study_.metrics, &Dimension::isRate, &Metric::dimension);
-      if (other != study_.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
+      const auto other = std::ranges::find_if(study.metrics, &Dimension::isRate, &Metric::dimension);
+      if (other != study.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
       builder.emit();
       good = false;
     }
     for (const Level& level : factor.levels) {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
-      return emitter_
+      return emitter
           .build(declaration.over.range, EfficiencyOverNonNumber,
                  fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
           .note(factor.range, "the factor is declared here")
@@ -230,15 +228,15 @@ class Comparisons {
     if (declaration.call.arguments.size() != 2 || factor.lockstep()) return;
     const ast::Expr& how = *declaration.call.arguments[1].value;
     const bool strong = scaling(declaration) == "strong";
-    for (const Use& use : study_.uses) {
+    for (const Use& use : study.uses) {
       const int real = use.parameter_of[factor.parameters[0]];
       const FormulaPtr condition = real < 0 ? nullptr : use.workload->parameters[real].strong;
       const auto shared = condition ? holds(*condition, use) : std::nullopt;
       if (!shared || *shared == strong) continue;
-      context_.emitter
+      context.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
                  fmt::format("more '{}' {} the same work", factor.name, strong ? "do not share" : "share"))
-          .note(condition->range, "it is shared where '{}'", context_.expressions().written(condition->range))
+          .note(condition->range, "it is shared where '{}'", context.expressions().written(condition->range))
           .emit();
       return;
     }
@@ -250,7 +248,7 @@ class Comparisons {
     std::vector<bool> fixed(values.size(), true);
     for (size_t i = 0; i < use.parameter_of.size(); ++i) {
       if (use.parameter_of[i] < 0) continue;
-      fixed[use.parameter_of[i]] = study_.factor_of[i] < 0;
+      fixed[use.parameter_of[i]] = study.factor_of[i] < 0;
       if (use.arguments[i]) values[use.parameter_of[i]] = &*use.arguments[i];
     }
     for (unsigned read : parametersOf(condition))
@@ -259,15 +257,10 @@ class Comparisons {
     const Value* value = std::get_if<Value>(&outcome);
     return value ? std::optional(value->asBool()) : std::nullopt;
   }
-
-  StudyContext& context_;
-  diag::Emitter& emitter_;
-  Study& study_;
-  const std::vector<ast::CompareDecl>& declared_;
 };
 
 }  // namespace
 
-void checkComparisons(StudyContext& context) { Comparisons(context).run(); }
+void checkComparisons(StudyContext& context) { Comparisons{context}.run(); }
 
 }  // namespace expc::check

@@ -42,16 +42,17 @@ Type typeOf(const plan::LimitRule& limit) {
 
 const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKind::Quality ? kQuality : kTimed; }
 
-class DesignChecker {
- public:
-  DesignChecker(StudyScope& context, Design& design)
-      : context_(context), emitter_(context.emitter), study_(context.study), design_(design) {}
+struct DesignChecker {
+  StudyScope& context;
+  Design& design;
+  diag::Emitter& emitter = context.emitter;
+  const Study& study = context.study;
 
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
     if (!kind) return;
-    auto [at, fresh] = design_.kinds.try_emplace(*kind);
-    if (!fresh) return void(duplicateName(emitter_, "block", block.kind, at->second.range));
+    auto [at, fresh] = design.kinds.try_emplace(*kind);
+    if (!fresh) return void(duplicateName(emitter, "block", block.kind, at->second.range));
     at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
@@ -61,7 +62,7 @@ class DesignChecker {
     const Settings& settings = at->second.settings;
     if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
         steps != settings.end() && epochs != settings.end())
-      diag::duplicateName(emitter_, epochs->second.range, "length of trials", "epochs", steps->second.range);
+      diag::duplicateName(emitter, epochs->second.range, "length of trials", "epochs", steps->second.range);
   }
 
   void top(const ast::DesignSetting& setting) {
@@ -72,35 +73,35 @@ class DesignChecker {
 
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
-    if (name.name == "budget") return duration(name, value, design_.settings);
-    if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design_.settings);
+    if (name.name == "budget") return duration(name, value, design.settings);
+    if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
     if (!named(kTimed, name.name) && name.name != kTimeout)
-      return void(unknownName(emitter_, "setting", name, language::texts(language::Role::Setting, language::Design),
+      return void(unknownName(emitter, "setting", name, language::texts(language::Role::Setting, language::Design),
                               " of a design"));
-    auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
+    auto [at, fresh] = design.kinds.try_emplace(TrialKind::Timed);
     if (fresh) at->second.range = name.range;
     inKind(TrialKind::Timed, name, value);
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
-    if (name.name == kTimeout) return duration(name, value, design_.kinds[kind].settings);
+    if (name.name == kTimeout) return duration(name, value, design.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const SettingRule* rule = named(rules, name.name);
     if (!rule) {
       std::vector<std::string> names = namesOf(rules)();
       names.emplace_back(kTimeout);
-      return void(unknownName(emitter_, "setting", name, names, fmt::format(" of {} trials", toString(kind))));
+      return void(unknownName(emitter, "setting", name, names, fmt::format(" of {} trials", toString(kind))));
     }
-    Settings& settings = design_.kinds[kind].settings;
+    Settings& settings = design.kinds[kind].settings;
     auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
     if (!range) return add(name, whole(*rule, value), settings);
     // `repeat 10..20`, which `until` ends.
     if (!range->upper || range->step)
-      return emitter_.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
+      return emitter.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
     const auto least = whole(*rule, *range->lower), most = whole(*rule, *range->upper);
     if (least && most && *most <= *least)
-      emitter_.emit(value.range, BadUntil, toString(kind), "must end above where they begin");
+      emitter.emit(value.range, BadUntil, toString(kind), "must end above where they begin");
     else if (most)
       add(name, least, settings, most);
   }
@@ -108,50 +109,49 @@ class DesignChecker {
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     const int kind = language::indexOf(language::Role::Kind, word.name);
     if (kind >= 0) return static_cast<TrialKind>(kind);
-    return unknownName(emitter_, "kind of trial", word, language::texts(language::Role::Kind));
+    return unknownName(emitter, "kind of trial", word, language::texts(language::Role::Kind));
   }
 
- private:
   using Settings = std::map<std::string, Setting>;
 
   void add(const ast::Identifier& name, std::optional<Rational> value, Settings& settings,
            std::optional<Rational> most = {}) {
     if (!value) return;
     auto [at, fresh] = settings.emplace(name.name, Setting{*value, most, name.range});
-    if (!fresh) duplicateName(emitter_, "setting", name, at->second.range);
+    if (!fresh) duplicateName(emitter, "setting", name, at->second.range);
   }
 
-  Expressions& expressions() { return context_.expressions(); }
+  Expressions& expressions() { return context.expressions(); }
 
   std::optional<Rational> whole(const SettingRule& rule, const ast::Expr& expr) {
     std::string what = fmt::format("'{}'", rule.name);
-    auto value = expressions().constant(expr, context_.place(), Type::integer(), what);
+    auto value = expressions().constant(expr, context.place(), Type::integer(), what);
     if (!value) return std::nullopt;
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
-    return emitter_.refuse(expr.range, errors::OutOfRange, what, number.toString(),
-                           fmt::format("in {}..{}", rule.least, rule.most));
+    return emitter.refuse(expr.range, errors::OutOfRange, what, number.toString(),
+                          fmt::format("in {}..{}", rule.least, rule.most));
   }
 
   /// `looks at 8, 14`: they rise, and stay below the repetitions.
   void looks(TrialKind kind, const ast::DesignSetting& setting) {
     if (setting.looks.empty()) return;
     if (setting.name.name != "repeat")
-      return emitter_.emit(setting.name.range, BadLooks, toString(kind),
-                           "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
-    const Design::Kind& block = design_.kinds[kind];
+      return emitter.emit(setting.name.range, BadLooks, toString(kind),
+                          "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+    const Design::Kind& block = design.kinds[kind];
     const auto repeat = block.settings.find("repeat");
     if (repeat == block.settings.end()) return;
-    std::vector<Look>& planned = design_.kinds[kind].looks;
+    std::vector<Look>& planned = design.kinds[kind].looks;
     for (const auto& expr : setting.looks) {
       const auto value = whole(kLook, *expr);
       if (!value) continue;
       const auto repetitions = static_cast<unsigned>(value->numerator());
       if (!planned.empty() && repetitions <= planned.back().repetitions)
-        emitter_.emit(expr->range, BadLooks, toString(kind), "must rise");
+        emitter.emit(expr->range, BadLooks, toString(kind), "must rise");
       else if (repeat->second.value <= Rational(repetitions))
-        emitter_.emit(expr->range, BadLooks, toString(kind),
-                      fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
+        emitter.emit(expr->range, BadLooks, toString(kind),
+                     fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
       else
         planned.push_back({repetitions, expr->range});
     }
@@ -162,13 +162,13 @@ class DesignChecker {
     bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
     if (ranged && setting.until) return condition(kind, *setting.until);
     if (ranged)
-      emitter_
+      emitter
           .build(setting.value->range, BadUntil, toString(kind), "have a range, and nothing says when they end in it")
           .note({}, "write 'until half_width(gain) <= 1%' after the range")
           .emit();
     else if (setting.until)
-      emitter_.emit(setting.until->range, BadUntil, toString(kind),
-                    "need a range before 'until', as in 'repeat 10..20'");
+      emitter.emit(setting.until->range, BadUntil, toString(kind),
+                   "need a range before 'until', as in 'repeat 10..20'");
   }
 
   void condition(TrialKind kind, const ast::Expr& expr) {
@@ -182,26 +182,26 @@ class DesignChecker {
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
     const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
     if (!word)
-      return emitter_.build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
+      return emitter.build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
           .note({}, "write 'until half_width(gain) <= 1%'")
           .emit();
     Until until;
     until.range = expr.range;
-    if (subject(kind, *word, until) && limit(*binary->right, until)) design_.kinds[kind].until.push_back(until);
+    if (subject(kind, *word, until) && limit(*binary->right, until)) design.kinds[kind].until.push_back(until);
   }
 
   bool subject(TrialKind kind, const ast::Identifier& word, Until& until) {
-    const auto named = context_.subject(word);
+    const auto named = context.subject(word);
     if (!named) return false;
     until.comparison = named->comparison;
     if (!named->comparison) until.metric = named->metric;
-    const Metric& measured = study_.metrics[named->metric];
+    const Metric& measured = study.metrics[named->metric];
     const std::string why = measured.kind != kind ? fmt::format("comes from {} trials", toString(measured.kind))
                             : measured.exact      ? "is exact and has no interval"
                             : !named->comparison && measured.series ? "is a series and has no interval"
                                                                     : "";
     if (why.empty()) return true;
-    return emitter_
+    return emitter
         .build(word.range, BadUntil, toString(kind), fmt::format("cannot end at '{}', which {}", word.name, why))
         .note(measured.range, "the metric is declared here")
         .refuse();
@@ -209,15 +209,15 @@ class DesignChecker {
 
   /// A Share is of the estimate; anything else is in the subject's unit.
   bool limit(const ast::Expr& expr, Until& until) {
-    auto value = expressions().number(expr, context_.place(), "the half-width");
+    auto value = expressions().number(expr, context.place(), "the half-width");
     if (!value) return false;
     const Dimension of =
-        until.comparison ? study_.comparisons[*until.comparison].dimension : study_.metrics[*until.metric].dimension;
+        until.comparison ? study.comparisons[*until.comparison].dimension : study.metrics[*until.metric].dimension;
     const Dimension written = std::get<Value::Number>(value->node).dimension;
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
     if (until.relative || written == of) return expressions().positive(*value, expr.range, "the half-width");
-    return emitter_
+    return emitter
         .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
         .note({}, "a share such as 1% is of the estimate")
         .refuse();
@@ -226,31 +226,26 @@ class DesignChecker {
   void duration(const ast::Identifier& name, const ast::Expr& expr, Settings& settings) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     const std::string what = fmt::format("'{}'", name.name);
-    const auto value = expressions().constant(expr, context_.place(), time, what);
+    const auto value = expressions().constant(expr, context.place(), time, what);
     if (value && expressions().positive(*value, expr.range, what)) add(name, *value->asNumber(), settings);
   }
 
   /// A limit of what may disturb a trial.
   void most(const ast::Identifier& name, const ast::Expr& expr, const plan::LimitRule& limit) {
     const std::string what = fmt::format("'{}'", name.name);
-    const auto value = expressions().constant(expr, context_.place(), typeOf(limit), what);
+    const auto value = expressions().constant(expr, context.place(), typeOf(limit), what);
     if (!value) return;
     if (value->asNumber()->sign() < 0)
-      emitter_.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
+      emitter.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
     else
-      add(name, *value->asNumber(), design_.settings);
+      add(name, *value->asNumber(), design.settings);
   }
 
   void order(const ast::Expr& expr) {
     const ast::Identifier* word = wordOf(expr);
     if (!word || word->name != "blocks")
-      diag::unknownName(emitter_, expr.range, "order", expressions().written(expr.range), {"blocks"});
+      diag::unknownName(emitter, expr.range, "order", expressions().written(expr.range), {"blocks"});
   }
-
-  StudyScope& context_;
-  diag::Emitter& emitter_;
-  const Study& study_;
-  Design& design_;
 };
 
 }  // namespace
@@ -270,7 +265,7 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
   const size_t before = context.context.problems();
   Design design;
   design.range = declaration.range;
-  DesignChecker checker(context, design);
+  DesignChecker checker{context, design};
   for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
   for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
   if (context.context.problems() != before) return std::nullopt;
@@ -296,7 +291,7 @@ std::vector<std::string> designed(const Study& study) {
 bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design) {
   size_t before = context.emitter.errors();
-  DesignChecker checker(context, design);
+  DesignChecker checker{context, design};
   design.range = path.range;
   if (path.parts.size() == 2) {
     checker.top(path.parts[1], value);

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "compiler/check/errors.h"
-#include "compiler/check/formula/lookup.h"
-#include "compiler/check/metrics.h"
 #include "compiler/check/named.h"
 #include "stdlib/stdlib.h"
 

@@ -1,14 +1,74 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
+// Expressions, and what their names can mean where they stand.
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/check/formula/formula.h"
+#include "compiler/check/model.h"
 #include "compiler/check/names.h"
-#include "compiler/check/scope.h"
-#include "compiler/diag/diagnostic.h"
+#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
+#include "compiler/load/load.h"
 
 namespace expc::check {
+
+template <typename T>
+using NameMap = std::map<std::string, T, std::less<>>;
+
+/// A `let`, resolved when it is first used.
+struct LetEntry {
+  enum class State { New, Active, Done };
+  const ast::LetDecl* declaration = nullptr;
+  State state = State::New;
+  FormulaPtr formula = {};
+};
+
+/// The names that one file declares or imports.
+struct ModuleScope {
+  const load::Module* file = nullptr;
+  const ast::Module* ast = nullptr;  // of `file`
+  NameMap<ModuleScope*> imports;
+  NameMap<const EnumType*> enums;
+  NameMap<LetEntry> lets;
+  std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;  // for workloads that take them all
+  NameMap<LetEntry> units;                                         // as constants: one of the unit
+  NameMap<const Workload*> workloads;
+};
+
+class DerivedMetrics;
+
+/// A table whose columns formulas read: as their parameters, each by the type that it was asked for.
+struct Columns {
+  struct Cell {
+    size_t column = 0;
+    Type type;
+  };
+  /// "column(total)", …, for suggestions.
+  std::vector<std::string> calls() const;
+  std::vector<std::string> header = {};
+  std::vector<Cell> cells = {};  // by parameter of the formulas
+};
+
+/// Where an expression stands: what its names can mean.
+struct Place {
+  ModuleScope* module = nullptr;
+  const std::vector<Parameter>* parameters = nullptr;  // null: none in sight
+  NameMap<LetEntry>* lets = nullptr;                   // of the study or the workload; may be null
+  const Study* study = nullptr;                        // for better errors
+  bool system = false;                                 // `system.gpus` may be written
+  bool lookups = false;                                // `config(…)` may be written (formula.h)
+  Columns* columns = nullptr;                          // `column(…)` may be written, of these
+  unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
+  DerivedMetrics* metrics = nullptr;                   // of a derived metric: those it may read
+  source::Range workload = {};                         // the name of the one that is being declared
+};
 
 /// A formula as it is written down, nothing computed.
 Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<FormulaPtr> operands = {},
@@ -25,6 +85,29 @@ using source::squeeze;
 
 /// Puts `with` in the place of every `what`.
 void replaceAll(std::string& text, std::string_view what, std::string_view with);
+
+/// Diagnostics that several files of check emit; the others stand beside their emit.
+namespace errors {
+
+EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}");
+EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}");
+EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly");
+EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
+EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here");
+EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series");
+EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value");
+EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
+EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said");
+EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself");
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
+
+/// "no argument", "one argument", "2 arguments".
+std::string arguments(size_t count);
+
+/// Emits SeriesValue: a series where one value is wanted.
+diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);
+
+}  // namespace errors
 
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {
@@ -173,5 +256,42 @@ class Expressions {
 };
 
 Formula::Op opOf(ast::BinaryOp op);
+
+struct Context;
+
+/// The metrics that a workload or a study derives from others, each declared when something reads it, wherever it
+/// stands; while one is declared its expression finds the others here.
+class DerivedMetrics {
+ public:
+  /// `metrics` are those measured, and gets the derived ones; expressions stand at `place`.
+  DerivedMetrics(Context& context, const std::vector<ast::MetricDecl>& declared, std::vector<Metric>& metrics,
+                 Place place)
+      : context_(context), declared_(declared), metrics_(metrics), place_(place), states_(declared.size()) {
+    place_.metrics = this;
+  }
+  void declareAll();
+
+  /// Its place among the metrics; nothing where there is none, or one that was refused.
+  std::optional<unsigned> find(std::string_view name);
+  const Metric& at(unsigned index) const { return metrics_[index]; }
+  /// Whether there is one of this name, good or not.
+  bool declares(std::string_view name) const;
+  std::vector<std::string> names() const;
+  /// Notes that the metric which is declared reads this one; false after a report where its trials are others than
+  /// those of what was read before.
+  bool use(const Metric& metric, source::Range range);
+
+ private:
+  void declare(size_t index);
+  std::optional<Metric> check(const ast::MetricDecl& declaration);
+
+  Context& context_;
+  const std::vector<ast::MetricDecl>& declared_;
+  std::vector<Metric>& metrics_;
+  Place place_;
+  std::vector<LetEntry::State> states_;
+  size_t current_ = 0;             // the one that is declared
+  std::optional<TrialKind> kind_;  // of what it has read so far
+};
 
 }  // namespace expc::check

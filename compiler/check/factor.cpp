@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {
@@ -25,123 +24,118 @@ std::string labelOf(const std::vector<Value>& values) {
   return values.size() == 1 ? values[0].toString() : Value{CompositeValue{Type::Kind::Tuple, {}, values}}.toString();
 }
 
-class FactorChecker {
- public:
-  FactorChecker(StudyContext& context, const ast::FactorDecl& declaration)
-      : context_(context), study_(context.study), declaration_(declaration) {}
+struct FactorChecker {
+  StudyContext& context;
+  const ast::FactorDecl& declaration;
+  Study& study = context.study;
+  Factor factor = {};
 
   void run() {
-    const ast::Identifier& name = declaration_.name;
-    factor_.name = name.name;
-    factor_.range = name.range;
-    if (!isFresh(context_.emitter, "factor", name, study_.factors)) return;
+    const ast::Identifier& name = declaration.name;
+    factor.name = name.name;
+    factor.range = name.range;
+    if (!isFresh(context.emitter, "factor", name, study.factors)) return;
     if (!parameters()) {
-      if (declaration_.when) active();
+      if (declaration.when) active();
       return;
     }
-    if (study_.factors.size() == kMaxFactors)
-      return context_.emitter.emit(name.range, errors::NotSupported,
-                                   fmt::format("a study with more than {} factors", kMaxFactors));
+    if (study.factors.size() == kMaxFactors)
+      return context.emitter.emit(name.range, errors::NotSupported,
+                                  fmt::format("a study with more than {} factors", kMaxFactors));
     levels();
     baseline();
     active();
-    for (unsigned parameter : factor_.parameters) study_.factor_of[parameter] = static_cast<int>(study_.factors.size());
-    study_.factors.push_back(std::move(factor_));
+    for (unsigned parameter : factor.parameters) study.factor_of[parameter] = static_cast<int>(study.factors.size());
+    study.factors.push_back(std::move(factor));
   }
 
- private:
   bool parameters() {
-    std::vector<ast::Identifier> names = declaration_.parts;
-    if (names.empty()) names.push_back(declaration_.name);
+    std::vector<ast::Identifier> names = declaration.parts;
+    if (names.empty()) names.push_back(declaration.name);
     for (const ast::Identifier& name : names) {
-      int index = study_.workload->findParameter(name.name);
+      int index = study.workload->findParameter(name.name);
       if (index < 0) {
         std::optional<std::string> meant;
-        unknownName(context_.emitter, "parameter", name, namesOf(study_.workload->parameters),
-                    " of " + study_.workload->name, &meant);
-        if (meant) context_.not_varied.insert(*meant);
-        context_.stray = true;
+        unknownName(context.emitter, "parameter", name, namesOf(study.workload->parameters),
+                    " of " + study.workload->name, &meant);
+        if (meant) context.not_varied.insert(*meant);
+        context.stray = true;
         return false;
       }
       unsigned parameter = static_cast<unsigned>(index);
-      context_.note(name, study_.workload->parameters[parameter].range);
-      const bool twice = std::ranges::count(factor_.parameters, parameter) > 0;
-      if (twice || study_.factor_of[index] >= 0) {
-        source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
-        duplicateName(context_.emitter, "factor", name, first);
-        for (const ast::Identifier& part : names) context_.not_varied.insert(part.name);
+      context.note(name, study.workload->parameters[parameter].range);
+      const bool twice = std::ranges::count(factor.parameters, parameter) > 0;
+      if (twice || study.factor_of[index] >= 0) {
+        source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
+        duplicateName(context.emitter, "factor", name, first);
+        for (const ast::Identifier& part : names) context.not_varied.insert(part.name);
         return false;
       }
-      for (const Use& use : study_.uses)
+      for (const Use& use : study.uses)
         if (use.argument_ranges[parameter].isValid()) {
-          context_.emitter.build(name.range, FactorIsArgument, name.name)
+          context.emitter.build(name.range, FactorIsArgument, name.name)
               .note(use.argument_ranges[parameter], "it is fixed here; a factor varies, an argument does not")
               .emit();
           break;
         }
-      factor_.parameters.push_back(parameter);
+      factor.parameters.push_back(parameter);
     }
     return true;
   }
 
   void levels() {
-    std::string what = fmt::format("a level of '{}'", factor_.name);
-    auto levels = context_.levels(*declaration_.levels, factor_, what);
+    std::string what = fmt::format("a level of '{}'", factor.name);
+    auto levels = context.levels(*declaration.levels, factor, what);
     if (!levels) return;
-    factor_.declared = std::move(levels->declared);
+    factor.declared = std::move(levels->declared);
     std::unordered_multimap<std::string, size_t> known;
     for (Level& level : levels->levels) {
       const std::string label = labelOf(level.values);
       auto [at, end] = known.equal_range(label);
-      at = std::find_if(at, end, [&](const auto& one) { return factor_.levels[one.second].values == level.values; });
+      at = std::find_if(at, end, [&](const auto& one) { return factor.levels[one.second].values == level.values; });
       if (at != end) {
-        context_.emitter.build(level.range, DuplicateLevel, level.label, factor_.name)
-            .note(factor_.levels[at->second].range, "the first one is here")
+        context.emitter.build(level.range, DuplicateLevel, level.label, factor.name)
+            .note(factor.levels[at->second].range, "the first one is here")
             .emit();
         continue;
       }
       // A range is refused once, not for each of its values.
       if (!allowed(level, what)) {
-        factor_.levels.clear();
+        factor.levels.clear();
         return;
       }
-      known.emplace(label, factor_.levels.size());
-      factor_.levels.push_back(std::move(level));
+      known.emplace(label, factor.levels.size());
+      factor.levels.push_back(std::move(level));
     }
   }
 
   bool allowed(const Level& level, std::string_view what) {
-    for (size_t i = 0; i < factor_.parameters.size(); ++i)
-      if (!context_.allowed(level.values[i], factor_.parameters[i], level.range, what)) return false;
+    for (size_t i = 0; i < factor.parameters.size(); ++i)
+      if (!context.allowed(level.values[i], factor.parameters[i], level.range, what)) return false;
     return true;
   }
 
   void baseline() {
-    if (!declaration_.baseline || factor_.levels.empty()) return;  // of no levels was reported
+    if (!declaration.baseline || factor.levels.empty()) return;  // of no levels was reported
     auto baseline =
-        context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
+        context.levelValues(*declaration.baseline, factor, fmt::format("the baseline of '{}'", factor.name));
     if (!baseline) return;
-    const auto found = std::ranges::find(factor_.levels, *baseline, &Level::values);
-    if (found != factor_.levels.end()) {
-      factor_.baseline = static_cast<unsigned>(found - factor_.levels.begin());
+    const auto found = std::ranges::find(factor.levels, *baseline, &Level::values);
+    if (found != factor.levels.end()) {
+      factor.baseline = static_cast<unsigned>(found - factor.levels.begin());
       return;
     }
-    context_.emitter.build(declaration_.baseline->range, BaselineNotLevel, labelOf(*baseline), factor_.name)
-        .note(declaration_.levels->range, "its levels are here")
+    context.emitter.build(declaration.baseline->range, BaselineNotLevel, labelOf(*baseline), factor.name)
+        .note(declaration.levels->range, "its levels are here")
         .emit();
   }
 
   void active() {
-    if (factor_.parameters.size() == 1) factor_.active = study_.workload->parameters[factor_.parameters[0]].when;
-    if (!declaration_.when) return;
-    FormulaPtr when = context_.expressions().condition(*declaration_.when, context_.place(), "the condition of 'when'");
-    if (when) factor_.active = both(factor_.active, when);
+    if (factor.parameters.size() == 1) factor.active = study.workload->parameters[factor.parameters[0]].when;
+    if (!declaration.when) return;
+    FormulaPtr when = context.expressions().condition(*declaration.when, context.place(), "the condition of 'when'");
+    if (when) factor.active = both(factor.active, when);
   }
-
-  StudyContext& context_;
-  Study& study_;
-  const ast::FactorDecl& declaration_;
-  Factor factor_;
 };
 
 /// What decides whether each parameter has a value: its own `when` and that of its factor.
@@ -277,7 +271,7 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
 
 void checkFactors(StudyContext& context) {
   addWorkloadFactor(context.study);
-  for (const ast::FactorDecl& declaration : context.declaration->factors) FactorChecker(context, declaration).run();
+  for (const ast::FactorDecl& declaration : context.declaration->factors) FactorChecker{context, declaration}.run();
   refuseCycles(context);
 }
 

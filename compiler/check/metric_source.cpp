@@ -64,58 +64,61 @@ const std::vector<Reader> kReaders = {
     {"size", From::Size, 1, "a file or folder", {}},
     {"same", From::Same, 2, "the file that is written and the one that it must be like", {}}};
 
-class SourceChecker {
- public:
-  SourceChecker(Context& context, ModuleScope& scope, Wanted wanted)
-      : context_(context), scope_(scope), wanted_(std::move(wanted)) {}
+struct SourceChecker {
+  Context& context;
+  ModuleScope& scope;
+  Wanted wanted;
+  // Of the way that is read:
+  std::vector<std::string> texts = {};
+  std::string named = {};  // the file or the column that has a name
+  Rational scale = 1;      // what one unit is
 
   Source read(const ast::Expr& expr) {
     static const ast::CallExpr kBare;
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
     auto* call = std::get_if<ast::CallExpr>(&expr.node);
-    if (!name && !call) return refuse(context_, expr.range, "this says no way to read a number");
+    if (!name && !call) return refuse(context, expr.range, "this says no way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
     if (const int take = language::indexOf(language::Role::Taken, word); call && take >= 0)
       return oneOf(expr, *call, static_cast<plan::CommandMetric::Take>(take));
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
-                       (wanted_.expected || reader->from != From::Same);
+                       (wanted.expected || reader->from != From::Same);
     if (!known) return unknown(callee.range, word);
-    texts_.clear();
-    named_.clear();
-    unit_ = 1;
+    texts.clear();
+    named.clear();
+    scale = 1;
     if (!collect(call ? *call : kBare, *reader) || !complete(expr.range, *reader)) return std::nullopt;
-    if (texts_.size() != reader->texts)
-      return refuse(context_, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
-    texts_.resize(2);
+    if (texts.size() != reader->texts)
+      return refuse(context, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
+    texts.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
-    if (reader->from == From::Regex) texts_ = {named_, texts_[0]};
-    for (const std::string& text : texts_)
+    if (reader->from == From::Regex) texts = {named, texts[0]};
+    for (const std::string& text : texts)
       if (!standsAsItIs(expr.range, text)) return std::nullopt;
-    if (reader->from == From::Same) texts_[1] = load::relativeTo(scope_.file->directory, texts_[1]);
-    return plan::CommandMetric{wanted_.name, reader->from, texts_[0], texts_[1], unit_.toDouble(), wanted_.series, {}};
+    if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
+    return plan::CommandMetric{wanted.name, reader->from, texts[0], texts[1], scale.toDouble(), wanted.series, {}};
   }
 
- private:
   diag::Refusal unknown(source::Range range, const std::string& word) {
     std::vector<std::string> names = language::texts(language::Role::Source);
-    if (wanted_.expected) names.push_back("same");
+    if (wanted.expected) names.push_back("same");
     for (std::string& take : language::texts(language::Role::Taken)) names.push_back(std::move(take));
-    return diag::unknownName(context_.emitter, range, "way to read a number", word, names);
+    return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }
 
   /// `median(json("out.json", "/times"))`
   Source oneOf(const ast::Expr& expr, const ast::CallExpr& call, plan::CommandMetric::Take take) {
     const std::string word = joined(call.callee);
     if (call.arguments.size() != 1 || call.arguments[0].name)
-      return refuse(context_, expr.range, fmt::format("'{}' takes one way to read numbers", word));
-    if (wanted_.series)
-      return refuse(context_, expr.range, fmt::format("a series takes all numbers, so '{}' says nothing", word));
+      return refuse(context, expr.range, fmt::format("'{}' takes one way to read numbers", word));
+    if (wanted.series)
+      return refuse(context, expr.range, fmt::format("a series takes all numbers, so '{}' says nothing", word));
     auto source = read(*call.arguments[0].value);
     if (!source) return std::nullopt;
     if (source->take || source->from == From::Size || source->from == From::Same)
-      return refuse(context_, expr.range, fmt::format("'{}' takes what gives several numbers", word));
+      return refuse(context, expr.range, fmt::format("'{}' takes what gives several numbers", word));
     source->take = take;
     return source;
   }
@@ -124,58 +127,58 @@ class SourceChecker {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
       if (argument.name && std::ranges::count(reader.named, name) == 0)
-        return diag::unknownName(context_.emitter, argument.name->range, "argument", name, reader.named);
+        return diag::unknownName(context.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
         if (!unit(*argument.value)) return false;
         continue;
       }
       auto text = fileOf(*argument.value);
       if (!text) {
-        return refuse(context_, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
+        return refuse(context, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
       if (name.empty())
-        texts_.push_back(std::move(*text));
+        texts.push_back(std::move(*text));
       else
-        named_ = std::move(*text);
+        named = std::move(*text);
     }
     return true;
   }
 
   /// The value of one unit that is read.
   bool unit(const ast::Expr& expr) {
-    auto value = context_.expressions.constant(expr, {&scope_}, Type::number(wanted_.dimension), "the unit");
+    auto value = context.expressions.constant(expr, {&scope}, Type::number(wanted.dimension), "the unit");
     if (!value) return false;
-    unit_ = *value->asNumber();
-    if (unit_.sign() <= 0) refuse(context_, expr.range, "a unit must be above zero");
-    return unit_.sign() > 0;
+    scale = *value->asNumber();
+    if (scale.sign() <= 0) refuse(context, expr.range, "a unit must be above zero");
+    return scale.sign() > 0;
   }
 
   /// Adds what need not be said: the file of `outputs`, and where in it something of the metric's name stands.
   bool complete(source::Range range, const Reader& reader) {
     const bool json = reader.from == From::Json;
     if (!json && reader.from != From::Csv) return true;
-    if (json ? texts_.size() == 1 && texts_[0].starts_with("/") : texts_.empty()) {
-      auto file = outputsFile(wanted_.outputs, reader.word);
-      if (file) texts_.insert(texts_.begin(), std::move(*file));
-      if (json && texts_.size() == 1) {
-        return refuse(context_, range, "'json' takes a file, and 'outputs' names none");
+    if (json ? texts.size() == 1 && texts[0].starts_with("/") : texts.empty()) {
+      auto file = outputsFile(wanted.outputs, reader.word);
+      if (file) texts.insert(texts.begin(), std::move(*file));
+      if (json && texts.size() == 1) {
+        return refuse(context, range, "'json' takes a file, and 'outputs' names none");
       }
     }
-    if (texts_.size() == 1 && !named_.empty()) texts_.push_back(named_);
-    if (texts_.size() == 1 && !wanted_.name.empty()) texts_.push_back((json ? "/" : "") + wanted_.name);
+    if (texts.size() == 1 && !named.empty()) texts.push_back(named);
+    if (texts.size() == 1 && !wanted.name.empty()) texts.push_back((json ? "/" : "") + wanted.name);
     return true;
   }
 
   bool suits(source::Range range, From from) {
-    const bool grouped = from != From::Regex || !wanted_.number || texts_[0].find('(') != std::string::npos;
-    if (!grouped) refuse(context_, range, "the pattern needs a group '(…)' around the number");
-    const bool pointer = from != From::Json || texts_[1].empty() || texts_[1][0] == '/';
-    if (!pointer) refuse(context_, range, "a JSON pointer begins with '/'");
-    const bool bytes = from != From::Size || !wanted_.number || wanted_.dimension == Dimension::of(Dimension::Bytes);
+    const bool grouped = from != From::Regex || !wanted.number || texts[0].find('(') != std::string::npos;
+    if (!grouped) refuse(context, range, "the pattern needs a group '(…)' around the number");
+    const bool pointer = from != From::Json || texts[1].empty() || texts[1][0] == '/';
+    if (!pointer) refuse(context, range, "a JSON pointer begins with '/'");
+    const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
-      context_.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
-                            wanted_.expected ? "what it is compared with" : fmt::format("'{}'", wanted_.name),
-                            wanted_.dimension.typeName());
+      context.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
+                           wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
+                           wanted.dimension.typeName());
     return grouped && pointer && bytes;
   }
 
@@ -183,19 +186,11 @@ class SourceChecker {
   bool standsAsItIs(source::Range range, const std::string& text) {
     const size_t at = text.find("${");
     if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
-    return refuse(context_, range,
+    return refuse(context, range,
                   fmt::format("'{}' stands as it is, without values in it: let the command write the same names at all "
                               "points, since each trial has a folder of its own, or let a pattern match any value",
                               text));
   }
-
-  Context& context_;
-  ModuleScope& scope_;
-  Wanted wanted_;
-  // Of the way that is read:
-  std::vector<std::string> texts_;
-  std::string named_;  // the file or the column that has a name
-  Rational unit_ = 1;
 };
 
 /// What the runtime sees of any program that it starts.
@@ -218,13 +213,13 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
       return refuse(context, argument.name->range, "each metric has a unit of its own: say it in the metric's 'from'");
     }
   }
-  return SourceChecker(context, scope, std::move(wanted)).read(*workload.outputs).has_value();
+  return SourceChecker{context, scope, std::move(wanted)}.read(*workload.outputs).has_value();
 }
 
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                        const ast::MetricDecl& declaration, Metric& metric) {
   Wanted wanted{metric.name, metric.dimension, metric.series, false, true, workload.outputs.get()};
-  SourceChecker checker(context, scope, std::move(wanted));
+  SourceChecker checker{context, scope, std::move(wanted)};
   if (declaration.source) {
     if (workload.command)
       metric.source = checker.read(*declaration.source);
@@ -260,7 +255,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
     expectation.bound = boundOf(*relation, *limit->asNumber(), context.expressions.written(binary->right->range));
   }
   wanted.number = relation.has_value();
-  auto source = SourceChecker(context, scope, std::move(wanted)).read(relation ? *binary->left : expr);
+  auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : expr);
   if (!source) return std::nullopt;
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
   if (!relation && (!truth || source->take))

@@ -2,29 +2,17 @@
 
 // Things that have names: which one is meant, what there is, and that each is there once.
 
-#include <algorithm>
-#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/check/scope.h"
+#include "compiler/check/expression.h"
 #include "compiler/diag/names.h"
+#include "runtime/plan/find.h"
 
 namespace expc::check {
 
-/// The name of a thing, of what points to one, a declaration, an entry of a map, or a name itself.
-template <typename Named>
-std::string_view nameOf(const Named& thing) {
-  if constexpr (std::convertible_to<const Named&, std::string_view>)
-    return thing;
-  else if constexpr (requires { thing.first; })
-    return thing.first;
-  else if constexpr (requires { *thing; })
-    return nameOf(*thing);
-  else
-    return nameOf(thing.name);
-}
+using plan::findNamed, plan::named, plan::nameOf;
 
 /// What gathers the names of all that some lists hold, where somebody asks; they must live until then.
 template <typename... Lists>
@@ -49,24 +37,6 @@ diag::Refusal unknownName(diag::Emitter& emitter, std::string_view what, const N
 template <typename Named>
 diag::Refusal duplicateName(diag::Emitter& emitter, std::string_view what, const Named& thing, source::Range first) {
   return diag::duplicateName(emitter, thing.range, what, thing.name, first);
-}
-
-/// Index of the first that is called `name`, or -1.
-template <typename List>
-int findNamed(const List& list, std::string_view name) {
-  const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
-  return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
-}
-
-/// The first that is called `name`, or what it points to; null where there is none.
-template <typename List>
-auto* named(const List& list, std::string_view name) {
-  const int index = findNamed(list, name);
-  const auto found = std::begin(list) + std::max(0, index);
-  if constexpr (requires { found->get(); })
-    return index < 0 ? nullptr : found->get();
-  else
-    return index < 0 ? nullptr : &*found;
 }
 
 /// Whether nothing of a list is called as `thing` is; else reports the first one that is.

@@ -1,6 +1,5 @@
 // The operators of expressions.
 
-#include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
 
 namespace expc::check {

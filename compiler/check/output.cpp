@@ -79,68 +79,63 @@ void addTable(StudyContext& context, const ast::TableDecl& table) {
 }
 
 /// A plot over the places of a series, over another metric, or over a factor.
-class PlotChecker {
- public:
-  PlotChecker(StudyContext& context, const ast::PlotDecl& plot)
-      : context_(context), plot_(plot), shown_{plot.subject.name, plot.over.name, {}} {}
+struct PlotChecker {
+  StudyContext& context;
+  const ast::PlotDecl& plot;
+  plan::Plot shown = {plot.subject.name, plot.over.name, {}};
+  Once seen = {};
 
   void run() {
     const bool good = over();
-    if (addFactors(context_, plot_.by, shown_.by, seen_) && good) context_.study.plots.push_back(std::move(shown_));
+    if (addFactors(context, plot.by, shown.by, seen) && good) context.study.plots.push_back(std::move(shown));
   }
 
- private:
   bool over() {
-    const ast::Identifier& word = plot_.over;
-    const int subject = context_.study.findMetric(plot_.subject.name);
+    const ast::Identifier& word = plot.over;
+    const int subject = context.study.findMetric(plot.subject.name);
     const bool places = language::find(language::Role::Place, word.name) != nullptr;
-    if (context_.study.findFactor(word.name) < 0 && subject >= 0 && context_.study.metrics[subject].series) {
-      context_.note(plot_.subject, context_.study.metrics[subject].range);
+    if (context.study.findFactor(word.name) < 0 && subject >= 0 && context.study.metrics[subject].series) {
+      context.note(plot.subject, context.study.metrics[subject].range);
       return overPlaces(places);
     }
-    if (!checkSubject(context_, plot_.subject)) {
-      seen_.add(context_.emitter, "factor", word);
-      return context_.factor(word), false;
+    if (!checkSubject(context, plot.subject)) {
+      seen.add(context.emitter, "factor", word);
+      return context.factor(word), false;
     }
-    if (const int metric = context_.study.findMetric(word.name); metric >= 0 && subject >= 0)
-      return overMetric(context_.study.metrics[metric]);
-    if (places && context_.study.findFactor(word.name) < 0) return noSeries(subject);
-    const bool known = context_.factor(word).has_value();
-    return seen_.add(context_.emitter, "factor", word) && known;
+    if (const int metric = context.study.findMetric(word.name); metric >= 0 && subject >= 0)
+      return overMetric(context.study.metrics[metric]);
+    if (places && context.study.findFactor(word.name) < 0) return noSeries(subject);
+    const bool known = context.factor(word).has_value();
+    return seen.add(context.emitter, "factor", word) && known;
   }
 
   bool overPlaces(bool places) {
-    if (!places) unknownName(context_.emitter, "axis of a series", plot_.over, language::texts(language::Role::Place));
+    if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Place));
     return places;
   }
 
   bool overMetric(const Metric& metric) {
-    context_.note(plot_.over, metric.range);
-    if (metric.series) errors::seriesValue(context_.emitter, plot_.over.range, metric.name, metric.range);
+    context.note(plot.over, metric.range);
+    if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric.name, metric.range);
     return !metric.series;
   }
 
   bool noSeries(int subject) {
-    auto builder = context_.emitter.build(plot_.subject.range, errors::NotASeries, plot_.subject.name);
+    auto builder = context.emitter.build(plot.subject.range, errors::NotASeries, plot.subject.name);
     if (subject >= 0)
-      builder.note(context_.study.metrics[subject].range, "it has one value a trial, and none for each {}",
-                   plot_.over.name);
+      builder.note(context.study.metrics[subject].range, "it has one value a trial, and none for each {}",
+                   plot.over.name);
     else
       builder.note({}, "a comparison is plotted over a factor");
     return builder.refuse();
   }
-
-  StudyContext& context_;
-  const ast::PlotDecl& plot_;
-  plan::Plot shown_;
-  Once seen_;
 };
 
 }  // namespace
 
 void checkOutputs(StudyContext& context) {
   for (const ast::TableDecl& table : context.declaration->tables) addTable(context, table);
-  for (const ast::PlotDecl& plot : context.declaration->plots) PlotChecker(context, plot).run();
+  for (const ast::PlotDecl& plot : context.declaration->plots) PlotChecker{context, plot}.run();
 }
 
 void checkMeasures(StudyContext& context) {

@@ -43,54 +43,55 @@ std::optional<Rational> numberIn(std::string_view cell) {
   return number && negative ? Rational(0) - *number : number;
 }
 
-class ReferenceReader {
- public:
-  ReferenceReader(StudyContext& context, ModuleScope& scope, size_t index, std::string name)
-      : context_(context),
-        study_(context.study),
-        scope_(scope),
-        declaration_(scope.ast->references[index]),
-        text_(*scope.file->references[index]) {
-    published_.name = std::move(name);
-  }
+struct ReferenceReader {
+  StudyContext& context;
+  ModuleScope& scope;  // of the file that declares it
+  const ast::ReferenceDecl& declaration;
+  const std::string& text;
+  const Study& study = context.study;
+  Published result = {};
+  /// What rows publish of a metric, with the line, by the values of their parameters.
+  std::map<std::pair<std::string, unsigned>, std::pair<Rational, size_t>> known = {};
+  Columns sheet = {};
+  std::vector<Column> columns = {};
 
-  std::optional<Published> run() {
-    published_.source = load::relativeTo(scope_.file->directory, declaration_.path.value);
-    published_.range = declaration_.name.range;
-    if (text_.size() > kMaxReference)
-      return refuse(declaration_.path.range, fmt::format("is larger than {} bytes", kMaxReference));
+  std::optional<Published> run(std::string name) {
+    result.name = std::move(name);
+    result.source = load::relativeTo(scope.file->directory, declaration.path.value);
+    result.range = declaration.name.range;
+    if (text.size() > kMaxReference)
+      return refuse(declaration.path.range, fmt::format("is larger than {} bytes", kMaxReference));
     const Cells table = read();
     if (table.empty()) return std::nullopt;
     std::set<std::string> headings;
     for (const std::string& heading : table.front())
       if (!heading.empty() && !headings.insert(heading).second)
-        return refuse(declaration_.path.range, fmt::format("has two columns '{}'", heading));
+        return refuse(declaration.path.range, fmt::format("has two columns '{}'", heading));
     if (!bind(table.front())) return std::nullopt;
     for (size_t line = 1; line < table.size(); ++line)
       if (!row(table[line], line + 1)) return std::nullopt;
-    return std::move(published_);
+    return std::move(result);
   }
 
- private:
   diag::Refusal refuse(source::Range range, std::string why) {
     // Once for all the studies that read it.
-    if (context_.context.reported_references.insert(published_.name).second)
-      context_.emitter.build(range, BadReference, published_.name, std::move(why)).emit();
+    if (context.context.reported_references.insert(result.name).second)
+      context.emitter.build(range, BadReference, result.name, std::move(why)).emit();
     return {};
   }
 
-  diag::Refusal refuseFile(std::string why) { return refuse(declaration_.path.range, std::move(why)); }
+  diag::Refusal refuseFile(std::string why) { return refuse(declaration.path.range, std::move(why)); }
 
   /// The rows of the file; none after a report.
   Cells read() {
-    files::CsvRows rows(text_, files::CsvRows::Blanks::Dropped);
+    files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
     Cells table;
     for (;;) {
       auto more = rows.next(table.emplace_back());
       if (more && *more) continue;
       table.pop_back();
       if (more && !table.empty()) return table;
-      refuse(declaration_.path.range,
+      refuse(declaration.path.range,
              more ? "is empty"
                   : fmt::format("cannot be read: row {}: {}", table.size() + 1, llvm::toString(more.takeError())));
       return {};
@@ -99,39 +100,39 @@ class ReferenceReader {
 
   /// What the names on the left stand for; what stands on the right reads the header's columns and other names.
   bool bind(std::vector<std::string> header) {
-    cells_.header = std::move(header);
+    sheet.header = std::move(header);
     NameMap<LetEntry> values;
-    Place place{&scope_, nullptr, &values};
-    place.columns = &cells_;
-    for (const ast::LetDecl& declared : declaration_.columns) {
-      Column& column = columns_.emplace_back();
-      column.parameter = study_.workload->findParameter(declared.name.name);
-      if (column.parameter >= 0) published_.named.push_back(static_cast<unsigned>(column.parameter));
-      if (column.parameter < 0) column.metric = study_.findMetric(declared.name.name);
-      column.type = column.parameter >= 0 ? study_.workload->parameters[column.parameter].type
-                                          : Type::number(study_.metrics[column.metric].dimension);
-      if (column.metric >= 0 && study_.metrics[column.metric].series)
-        return errors::seriesValue(context_.emitter, declared.name.range, declared.name.name,
-                                   study_.metrics[column.metric].range);
-      if (!declareLet(context_.emitter, "column", declared, values)) return false;
+    Place place{&scope, nullptr, &values};
+    place.columns = &sheet;
+    for (const ast::LetDecl& declared : declaration.columns) {
+      Column& column = columns.emplace_back();
+      column.parameter = study.workload->findParameter(declared.name.name);
+      if (column.parameter >= 0) result.named.push_back(static_cast<unsigned>(column.parameter));
+      if (column.parameter < 0) column.metric = study.findMetric(declared.name.name);
+      column.type = column.parameter >= 0 ? study.workload->parameters[column.parameter].type
+                                          : Type::number(study.metrics[column.metric].dimension);
+      if (column.metric >= 0 && study.metrics[column.metric].series)
+        return errors::seriesValue(context.emitter, declared.name.range, declared.name.name,
+                                   study.metrics[column.metric].range);
+      if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
-      column.value = context_.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
+      column.value = context.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
       if (column.value->type.isError()) return false;
       values[declared.name.name] = {&declared, LetEntry::State::Done, column.value};
     }
-    for (size_t i = 0; i < columns_.size(); ++i)
-      if (!columns_[i].value && !compute(declaration_.columns[i], place, columns_[i])) return false;
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (!columns[i].value && !compute(declaration.columns[i], place, columns[i])) return false;
     return true;
   }
 
   bool compute(const ast::LetDecl& declared, const Place& place, Column& column) {
-    column.value = context_.expressions().build(*declared.value, place, &column.type);
+    column.value = context.expressions().build(*declared.value, place, &column.type);
     const Type& type = column.value->type;
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
     auto builder =
-        context_.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
-                               column.type.name(), "its column", type.name());
+        context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
+                              column.type.name(), "its column", type.name());
     const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
     if (!unit.empty())
       builder.note({}, "the cells are plain numbers: write what one is, as in 'column(…) * 1{}'", unit);
@@ -140,16 +141,16 @@ class ReferenceReader {
 
   bool row(const std::vector<std::string>& cells, size_t line) {
     if (cells.size() == 1 && cells[0].empty()) return true;  // a blank line
-    if (cells.size() != cells_.header.size())
+    if (cells.size() != sheet.header.size())
       return refuseFile(fmt::format("has {} cell{} in line {}, but {} in its heading", cells.size(),
-                                    cells.size() == 1 ? "" : "s", line, cells_.header.size()));
+                                    cells.size() == 1 ? "" : "s", line, sheet.header.size()));
     std::vector<std::optional<Value>> values;
     std::vector<const Value*> row;
-    for (const Columns::Cell& cell : cells_.cells)
+    for (const Columns::Cell& cell : sheet.cells)
       if (!readCell(cell, cells, line, values.emplace_back())) return false;
     for (const std::optional<Value>& value : values) row.push_back(value ? &*value : nullptr);
     Published::Row published;
-    for (const Column& column : columns_) {
+    for (const Column& column : columns) {
       Outcome outcome = evaluate(*column.value, {row.data(), row.size()});
       if (const auto* failure = std::get_if<Failure>(&outcome)) {
         if (failure->kind == Failure::Kind::Inactive) continue;  // nothing is published there
@@ -158,7 +159,7 @@ class ReferenceReader {
       Value& value = std::get<Value>(outcome);
       if (column.type.whole && !value.asNumber()->isInteger())
         return refuseFile(fmt::format("has {} for '{}' in line {}, which is no whole number", value.toString(),
-                                      study_.workload->parameters[column.parameter].name, line));
+                                      study.workload->parameters[column.parameter].name, line));
       if (column.parameter >= 0)
         published.parameters.emplace_back(static_cast<unsigned>(column.parameter), std::move(value));
       else
@@ -168,12 +169,12 @@ class ReferenceReader {
     for (const auto& [parameter, value] : published.parameters)
       key += fmt::format("{} {}\n", parameter, value.toString());
     for (const auto& [metric, value] : published.metrics) {
-      const auto& [first, line_of_first] = values_.try_emplace({key, metric}, value, line).first->second;
+      const auto& [first, line_of_first] = known.try_emplace({key, metric}, value, line).first->second;
       if (first != value)
         return refuseFile(fmt::format("gives two values of '{}' for the same parameters, in lines {} and {}",
-                                      study_.metrics[metric].name, line_of_first, line));
+                                      study.metrics[metric].name, line_of_first, line));
     }
-    published_.rows.push_back(std::move(published));
+    result.rows.push_back(std::move(published));
     return true;
   }
 
@@ -183,8 +184,8 @@ class ReferenceReader {
     const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
-      refuse(declaration_.path.range, fmt::format("has '{}' in line {}, which is no {}", cell, line,
-                                                  type.kind == Type::Kind::Number ? "number" : type.name()));
+      refuse(declaration.path.range, fmt::format("has '{}' in line {}, which is no {}", cell, line,
+                                                 type.kind == Type::Kind::Number ? "number" : type.name()));
     return value.has_value();
   }
 
@@ -198,17 +199,6 @@ class ReferenceReader {
     if (level < 0 || !type.enumeration->levels[level].fields.empty()) return std::nullopt;
     return Value::level(*type.enumeration, static_cast<unsigned>(level));
   }
-
-  StudyContext& context_;
-  const Study& study_;
-  ModuleScope& scope_;  // of the file that declares it
-  const ast::ReferenceDecl& declaration_;
-  const std::string& text_;
-  Published published_;
-  /// What rows publish of a metric, with the line, by the values of their parameters.
-  std::map<std::pair<std::string, unsigned>, std::pair<Rational, size_t>> values_;
-  Columns cells_;
-  std::vector<Column> columns_;
 };
 
 /// The first of a reference's names that a study does not have, or null.
@@ -249,7 +239,8 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
   }
   context.context.used_references.insert(name);
   if (!scope.file->references[index]) return;  // it could not be read, and that was said
-  if (auto published = ReferenceReader(context, scope, index, std::move(name)).run())
+  if (auto published =
+          ReferenceReader{context, scope, declaration, *scope.file->references[index]}.run(std::move(name)))
     context.study.references.push_back(std::move(*published));
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {
@@ -29,54 +28,56 @@ FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to)
   return std::make_shared<const Formula>(std::move(copy));
 }
 
-class Uniter {
- public:
-  explicit Uniter(StudyContext& context) : context_(context), emitter_(context.emitter), study_(context.study) {}
+struct Uniter {
+  StudyContext& context;
+  diag::Emitter& emitter = context.emitter;
+  Study& study = context.study;
+  std::unique_ptr<Workload> united = std::make_unique<Workload>();
+  const EnumType* labels = nullptr;
+  std::vector<std::vector<int>> indices = {};  // by use: of its parameters here
 
   const Workload* run() {
-    size_t before = emitter_.errors();
-    workload_ = std::make_unique<Workload>();
-    workload_->range = study_.range;
-    for (const Use& use : study_.uses) {
-      workload_->name += (workload_->name.empty() ? "" : ", ") + use.workload->name;
-      workload_->valid &= use.workload->valid;
+    size_t before = emitter.errors();
+    united->range = study.range;
+    for (const Use& use : study.uses) {
+      united->name += (united->name.empty() ? "" : ", ") + use.workload->name;
+      united->valid &= use.workload->valid;
     }
     choice();
     if (!order()) return nullptr;
-    for (unsigned use = 0; use < study_.uses.size(); ++use) adopt(use);
+    for (unsigned use = 0; use < study.uses.size(); ++use) adopt(use);
     metrics();
-    if (emitter_.errors() != before) return nullptr;
-    context_.context.program.workloads.push_back(std::move(workload_));
-    return context_.context.program.workloads.back().get();
+    if (emitter.errors() != before) return nullptr;
+    context.context.program.workloads.push_back(std::move(united));
+    return context.context.program.workloads.back().get();
   }
 
- private:
   void choice() {
     auto type = std::make_unique<EnumType>();
     type->name = "workload";
-    type->range = study_.range;
-    for (const Use& use : study_.uses) type->levels.push_back({use.label, {}, use.range});
-    type_ = type.get();
-    context_.context.program.enums.push_back(std::move(type));
+    type->range = study.range;
+    for (const Use& use : study.uses) type->levels.push_back({use.label, {}, use.range});
+    labels = type.get();
+    context.context.program.enums.push_back(std::move(type));
     Parameter parameter;
     parameter.name = "workload";
     parameter.doc = "Which of the study's workloads a point runs.";
-    parameter.type = Type::of(*type_);
-    parameter.range = study_.range;
-    workload_->parameters.push_back(std::move(parameter));
+    parameter.type = Type::of(*labels);
+    parameter.range = study.range;
+    united->parameters.push_back(std::move(parameter));
   }
 
   /// Every name once, after those that some `when` of it reads.
   bool order() {
     std::vector<Parameter> all;
-    for (const Use& use : study_.uses)
+    for (const Use& use : study.uses)
       for (const Parameter& parameter : use.workload->parameters)
         if (findNamed(all, parameter.name) < 0) all.push_back(parameter);
     bool good = true;
     inOrder(
         all.size(),
         [&](size_t at, auto needs) {
-          for (const Use& use : study_.uses) {
+          for (const Use& use : study.uses) {
             const int index = use.workload->findParameter(all[at].name);
             if (index < 0 || !use.workload->parameters[index].when) continue;
             for (unsigned read : parametersOf(*use.workload->parameters[index].when))
@@ -84,33 +85,33 @@ class Uniter {
           }
         },
         [&](size_t at) {
-          workload_->parameters.push_back(all[at]);
-          workload_->parameters.back().when = workload_->parameters.back().strong = nullptr;
+          united->parameters.push_back(all[at]);
+          united->parameters.back().when = united->parameters.back().strong = nullptr;
         },
         [&](size_t at) {
           if (good)
-            emitter_.emit(study_.range, errors::NotSupported,
-                          fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
+            emitter.emit(study.range, errors::NotSupported,
+                         fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
           good = false;
         });
-    for (const Use& use : study_.uses)
+    for (const Use& use : study.uses)
       for (const Parameter& parameter : use.workload->parameters) good = good && agrees(use, parameter);
     return good;
   }
 
   bool agrees(const Use& use, const Parameter& parameter) {
-    Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
+    Parameter& known = united->parameters[united->findParameter(parameter.name)];
     if (known.name == "workload")
-      return emitter_.refuse(parameter.range, errors::NotSupported,
-                             "a parameter called 'workload' in a study with several workloads");
+      return emitter.refuse(parameter.range, errors::NotSupported,
+                            "a parameter called 'workload' in a study with several workloads");
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
       // Here it is as wide as the widest; each workload judges by its own.
       if (!parameter.type.whole) known.type.whole = false;
       return true;
     }
     const auto first = std::ranges::find_if(
-        study_.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
-    return emitter_.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
+        study.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
+    return emitter.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
         .note(known.range, "it is declared here, as {}", known.type.name())
         .note(parameter.range, "and here, as {}", parameter.type.name())
         .refuse();
@@ -118,24 +119,24 @@ class Uniter {
 
   /// Whether a point runs a workload, or with NotEqual another one.
   FormulaPtr chosen(unsigned use, Op op = Op::Equal) const {
-    const source::Range range = study_.uses[use].range;
-    const Type type = Type::of(*type_);
+    const source::Range range = study.uses[use].range;
+    const Type type = Type::of(*labels);
     return combine(op, std::make_shared<const Formula>(formulaOf(Op::Parameter, type, range)),
-                   constantOf(Value::level(*type_, use), type, range));
+                   constantOf(Value::level(*labels, use), type, range));
   }
 
   void adopt(unsigned index) {
-    Use& use = study_.uses[index];
+    Use& use = study.uses[index];
     const Workload& real = *use.workload;
     std::vector<int> to;
-    use.parameter_of.assign(workload_->parameters.size(), -1);
+    use.parameter_of.assign(united->parameters.size(), -1);
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
-      to.push_back(workload_->findParameter(real.parameters[i].name));
+      to.push_back(united->findParameter(real.parameters[i].name));
       use.parameter_of[to.back()] = static_cast<int>(i);
     }
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
       FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, Op::Parameter, to));
-      FormulaPtr& when = workload_->parameters[to[i]].when;
+      FormulaPtr& when = united->parameters[to[i]].when;
       when = when ? combine(Op::Or, when, here) : here;
     }
     for (const Rule& rule : real.rules) {
@@ -144,37 +145,37 @@ class Uniter {
       copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, chosen(index, Op::NotEqual), condition)
                                                            : combine(Op::And, chosen(index), condition);
       copy.parameters = parametersOf(*copy.condition);
-      workload_->rules.push_back(std::move(copy));
+      united->rules.push_back(std::move(copy));
     }
-    to_.push_back(std::move(to));
+    indices.push_back(std::move(to));
   }
 
   /// Those that every workload measures alike.
   void metrics() {
-    const Workload& first = *study_.uses[0].workload;
+    const Workload& first = *study.uses[0].workload;
     std::vector<int> kept(first.metrics.size(), -1);
     for (unsigned i = 0; i < first.metrics.size(); ++i) {
       const Metric& metric = first.metrics[i];
       Metric copy = metric;
-      bool common = std::all_of(study_.uses.begin() + 1, study_.uses.end(), [&](const Use& use) {
+      bool common = std::all_of(study.uses.begin() + 1, study.uses.end(), [&](const Use& use) {
         int found = use.workload->findMetric(metric.name);
         if (found < 0 || !same(metric, use.workload->metrics[found], use)) return false;
         widen(copy, use.workload->metrics[found]);
         return true;
       });
       if (!common) continue;
-      copy.derived = remap(remap(metric.derived, Op::Metric, kept), Op::Parameter, to_[0]);
+      copy.derived = remap(remap(metric.derived, Op::Metric, kept), Op::Parameter, indices[0]);
       if (metric.derived && !copy.derived) continue;
-      kept[i] = static_cast<int>(workload_->metrics.size());
-      workload_->metrics.push_back(std::move(copy));
+      kept[i] = static_cast<int>(united->metrics.size());
+      united->metrics.push_back(std::move(copy));
     }
-    for (unsigned use = 0; use < study_.uses.size(); ++use)
-      for (const Estimate& estimate : study_.uses[use].workload->estimates) {
-        int metric = workload_->findMetric(study_.uses[use].workload->metrics[estimate.metric].name);
+    for (unsigned use = 0; use < study.uses.size(); ++use)
+      for (const Estimate& estimate : study.uses[use].workload->estimates) {
+        int metric = united->findMetric(study.uses[use].workload->metrics[estimate.metric].name);
         if (metric < 0) continue;
-        FormulaPtr when = both(chosen(use), remap(estimate.when, Op::Parameter, to_[use]));
-        workload_->estimates.push_back({static_cast<unsigned>(metric), remap(estimate.value, Op::Parameter, to_[use]),
-                                        std::move(when), estimate.range});
+        FormulaPtr when = both(chosen(use), remap(estimate.when, Op::Parameter, indices[use]));
+        united->estimates.push_back({static_cast<unsigned>(metric), remap(estimate.value, Op::Parameter, indices[use]),
+                                     std::move(when), estimate.range});
       }
   }
 
@@ -188,7 +189,7 @@ class Uniter {
   bool same(const Metric& left, const Metric& right, const Use& use) {
     const std::string_view difference = differenceOf(left, right, *use.workload);
     if (difference.empty()) return true;
-    return emitter_.build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
+    return emitter.build(use.range, WorkloadsDiffer, left.name, study.uses[0].label, use.label)
         .note(left.range, "it is declared here")
         .note(right.range, "and here, {}", difference)
         .refuse();
@@ -207,7 +208,7 @@ class Uniter {
 
   /// Whether a formula of the first workload says what one of `workload` says.
   bool sameFormula(const Formula& left, const Formula& right, const Workload& workload) const {
-    const Workload& first = *study_.uses[0].workload;
+    const Workload& first = *study.uses[0].workload;
     if (left.op != right.op || left.operands.size() != right.operands.size() || left.constant != right.constant)
       return false;
     if (left.op == Op::Metric && first.metrics[left.parameter].name != workload.metrics[right.parameter].name)
@@ -218,13 +219,6 @@ class Uniter {
       if (!sameFormula(*left.operands[i], *right.operands[i], workload)) return false;
     return true;
   }
-
-  StudyContext& context_;
-  diag::Emitter& emitter_;
-  Study& study_;
-  std::unique_ptr<Workload> workload_;
-  const EnumType* type_ = nullptr;
-  std::vector<std::vector<int>> to_;  // by use: its parameters here
 };
 
 }  // namespace
@@ -234,6 +228,6 @@ FormulaPtr both(FormulaPtr left, FormulaPtr right) {
   return right ? combine(Op::And, left, right) : left;
 }
 
-const Workload* unite(StudyContext& context) { return Uniter(context).run(); }
+const Workload* unite(StudyContext& context) { return Uniter{context}.run(); }
 
 }  // namespace expc::check

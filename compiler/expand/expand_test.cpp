@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/points/grid_lints.h"
+#include "compiler/points/lints.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/check/errors.h"
-#include "compiler/check/formula/order.h"
 #include "compiler/expand/walk.h"
 
 namespace expc::expand {
@@ -24,13 +22,7 @@ Space::Space(const select::Selected& selected) : selected_(selected) {
     for (unsigned level : selected.levels[factor]) kept_[factor][level] = true;
   }
   for (unsigned i = 0; i < study().workload->parameters.size(); ++i) differs_.push_back(!equalArguments(selected, i));
-  orderFactors();
-  activity_.resize(width());
-  when_.resize(study().workload->parameters.size());
-}
-
-/// Each after those that its activity reads; check has refused cycles.
-void Space::orderFactors() {
+  // Factors come after those that their activity reads; check has refused cycles.
   position_.assign(width(), 0);
   const auto needs = [&](size_t factor, auto visit) {
     if (const check::Formula* active = study().factors[factor].active.get())
@@ -42,6 +34,8 @@ void Space::orderFactors() {
     order_.push_back(static_cast<unsigned>(factor));
   };
   check::inOrder(width(), needs, place, [](size_t) {});
+  activity_.resize(width());
+  when_.resize(study().workload->parameters.size());
 }
 
 std::vector<const check::Value*> Space::varied(unsigned parameter) const {
@@ -130,7 +124,7 @@ bool Space::contains(Levels levels) const {
   return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.holds(levels); });
 }
 
-std::optional<Obstacle> Space::whyNotDeclared(Levels levels) const {
+std::optional<Obstacle> Space::whyNot(Levels levels) const {
   for (unsigned factor : order_) {
     bool on = active(factor, levels);
     if (on && levels[factor] >= kOpen) return Obstacle{Obstacle::Kind::Unchosen, factor, 0};
@@ -138,11 +132,6 @@ std::optional<Obstacle> Space::whyNotDeclared(Levels levels) const {
   }
   for (const Rule& rule : rules_)
     if (!rule.holds(levels)) return Obstacle{Obstacle::Kind::Rule, 0, rule.index};
-  return std::nullopt;
-}
-
-std::optional<Obstacle> Space::whyNot(Levels levels) const {
-  if (auto obstacle = whyNotDeclared(levels)) return obstacle;
   for (unsigned factor : order_)
     if (levels[factor] != kAbsent && !kept_[factor][levels[factor]])
       return Obstacle{Obstacle::Kind::LeftOut, factor, 0};

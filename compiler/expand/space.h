@@ -71,8 +71,6 @@ class Space {
   bool contains(Levels levels) const;
   /// Why they are not; nothing if they are. The first rule in declared order is named.
   std::optional<Obstacle> whyNot(Levels levels) const;
-  /// The same whatever levels the selection keeps.
-  std::optional<Obstacle> whyNotDeclared(Levels levels) const;
 
   /// Calls `visit` for each point in order, never one that a rule excludes: a rule is asked as soon as its factors are
   /// chosen. Stops where `visit` says false.
@@ -94,7 +92,6 @@ class Space {
  private:
   friend class Walker;
   explicit Space(const select::Selected& selected);
-  void orderFactors();
   /// Whether all rules look at no more than kMaxRuleWork; false after reporting the one that is too much. It is asked
   /// before any is compiled.
   bool rulesAreFew(diag::Emitter& emitter) const;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compiler/lower/lower.h"
-#include "compiler/points/values.h"
 #include "runtime/plan/json.h"
 
 namespace expc::lower {
@@ -56,19 +55,16 @@ void keepMeaning(Value& value) {
   }
 }
 
-class Meaning {
- public:
-  Meaning(const plan::Plan& head, const points::Prepared& prepared)
-      : head_(head),
-        study_(prepared.study()),
-        selected_(prepared.selected()),
-        survey_(prepared.survey()),
-        space_(prepared.space()),
-        writer_(prepared.space()) {}
+struct Meaning {
+  const plan::Plan& head;
+  const points::Prepared& prepared;
+  const check::Study& study = prepared.study();
+  const expand::Space& space = prepared.space();
+  points::PointWriter writer{space};
 
   Object run() {
-    Object result{{"points", idsJson(survey_.ids)}};
-    Value written = plan::toJson(withoutFactors(head_));
+    Object result{{"points", idsJson(prepared.survey().ids)}};
+    Value written = plan::toJson(withoutFactors(head));
     for (const auto& [section, shown] : kSections) {
       Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
       keepMeaning(fields);
@@ -77,24 +73,23 @@ class Meaning {
           for (const char* field : shown) declaration.getAsObject()->erase(field);
     }
     Array factors;
-    for (const plan::Factor& one : head_.factors) factors.push_back(factor(one));
+    for (const plan::Factor& one : head.factors) factors.push_back(factor(one));
     result["factors"] = std::move(factors);
     // What only texts and cells of the plan say.
-    add(result, "comparisons", study_.comparisons, [&](const check::Comparison& one) { return comparison(one); });
-    add(result, "references", study_.references, [&](const check::Published& one) { return reference(one); });
-    add(result, "criteria", selected_.criteria, [&](const check::Criterion* one) { return criterion(*one); });
+    add(result, "comparisons", study.comparisons, [&](const check::Comparison& one) { return comparison(one); });
+    add(result, "references", study.references, [&](const check::Published& one) { return reference(one); });
+    add(result, "criteria", prepared.selected().criteria, [&](const check::Criterion* one) { return criterion(*one); });
     Array controls, rules;
-    for (const check::Control& control : study_.controls)
+    for (const check::Control& control : study.controls)
       controls.push_back(Object{{"name", control.name}, {"pins", pins(control.pins)}});
     // The others are known by the points that they leave.
-    for (const check::Rule& rule : study_.rules)
+    for (const check::Rule& rule : study.rules)
       if (rule.usesSystem()) rules.push_back(Array{rule.kind == ast::RuleKind::Require, withoutBlanks(rule.text)});
     result["controls"] = std::move(controls);
     result["rules"] = std::move(rules);
     return result;
   }
 
- private:
   template <typename Declared, typename Members>
   static void add(Object& result, llvm::StringRef section, const std::vector<Declared>& all, const Members& members) {
     Array& fields = *result.getArray(section);
@@ -120,10 +115,10 @@ class Meaning {
   /// The points at which a condition holds: that is what it means.
   Value pointsWhere(const check::FormulaPtr& where) {
     if (!where) return nullptr;
-    const expand::Condition condition(space_, where, expand::View::Study);
+    const expand::Condition condition(space, where, expand::View::Study);
     points::IdSums ids;
-    space_.forEach([&](expand::Levels point) {
-      if (condition.holds(point)) ids.add(writer_.hash(point));
+    space.forEach([&](expand::Levels point) {
+      if (condition.holds(point)) ids.add(writer.hash(point));
       return true;
     });
     return idsJson(ids);
@@ -131,7 +126,7 @@ class Meaning {
 
   Value level(unsigned factor, unsigned index) const {
     Array values;
-    for (const check::Value& value : study_.factors[factor].levels[index].values)
+    for (const check::Value& value : study.factors[factor].levels[index].values)
       values.push_back(points::toExactJson(value));
     return values;
   }
@@ -139,7 +134,7 @@ class Meaning {
   Array pins(const std::vector<check::Pin>& pins) const {
     Array array;
     for (const check::Pin& pin : pins)
-      array.push_back(Array{study_.factors[pin.factor].name, level(pin.factor, pin.level)});
+      array.push_back(Array{study.factors[pin.factor].name, level(pin.factor, pin.level)});
     return sorted(std::move(array));
   }
 
@@ -148,14 +143,14 @@ class Meaning {
         {"function", static_cast<int>(comparison.function)},
         {"weak", comparison.weak},
         {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)},
-        {"of", comparison.inner ? study_.comparisons[*comparison.inner].name : study_.metrics[comparison.metric].name}};
+        {"of", comparison.inner ? study.comparisons[*comparison.inner].name : study.metrics[comparison.metric].name}};
   }
 
   Object criterion(const check::Criterion& criterion) {
     Array quantifiers;
     for (const check::Quantifier& quantifier : criterion.quantifiers) {
       Array factors;
-      for (unsigned factor : quantifier.factors) factors.push_back(study_.factors[factor].name);
+      for (unsigned factor : quantifier.factors) factors.push_back(study.factors[factor].name);
       quantifiers.push_back(Array{quantifier.kind == ast::QuantifierKind::ForAll, sorted(std::move(factors)),
                                   pointsWhere(quantifier.where)});
     }
@@ -163,8 +158,8 @@ class Meaning {
         {"quantifiers", std::move(quantifiers)}, {"pins", pins(criterion.pins)}, {"feasible", criterion.feasible}};
     if (criterion.infeasible) return object;
     object["subject"] =
-        criterion.comparison ? study_.comparisons[*criterion.comparison].name : study_.metrics[*criterion.metric].name;
-    if (criterion.like) object["like"] = Array{study_.references[*criterion.like].name, criterion.agreement.toString()};
+        criterion.comparison ? study.comparisons[*criterion.comparison].name : study.metrics[*criterion.metric].name;
+    if (criterion.like) object["like"] = Array{study.references[*criterion.like].name, criterion.agreement.toString()};
     return object;
   }
 
@@ -173,19 +168,12 @@ class Meaning {
     for (const check::Published::Row& row : published.rows) {
       Object object;
       for (const auto& [parameter, value] : row.parameters)
-        object[study_.workload->parameters[parameter].name] = points::toExactJson(value);
-      for (const auto& [metric, value] : row.metrics) object[study_.metrics[metric].name] = value.toString();
+        object[study.workload->parameters[parameter].name] = points::toExactJson(value);
+      for (const auto& [metric, value] : row.metrics) object[study.metrics[metric].name] = value.toString();
       rows.push_back(std::move(object));
     }
     return Object{{"rows", std::move(rows)}};
   }
-
-  const plan::Plan& head_;
-  const check::Study& study_;
-  const select::Selected& selected_;
-  const points::Survey& survey_;
-  const expand::Space& space_;
-  points::PointWriter writer_;
 };
 
 }  // namespace
@@ -195,7 +183,7 @@ std::string withoutBlanks(std::string text) {
   return text;
 }
 
-Object meaningOf(const plan::Plan& head, const points::Prepared& prepared) { return Meaning(head, prepared).run(); }
+Object meaningOf(const plan::Plan& head, const points::Prepared& prepared) { return Meaning{head, prepared}.run(); }
 
 std::string digestOf(Object meaning) {
   for (auto& [section, items] : meaning)

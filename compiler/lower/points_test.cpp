@@ -7,7 +7,7 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/points/lints.h"
-#include "compiler/points/values.h"
+#include "compiler/points/point_writer.h"
 #include "runtime/plan/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"

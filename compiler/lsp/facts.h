@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/lsp/workspace.h"
-#include "compiler/points/grid_lints.h"
+#include "compiler/points/survey.h"
 
 namespace expc::lsp {
 

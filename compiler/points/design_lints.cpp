@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/points/lints.h"
-#include "compiler/points/values.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/looks.h"
 #include "runtime/stats/width_stop.h"

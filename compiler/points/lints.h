@@ -3,8 +3,9 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
-#include "compiler/points/published.h"
 #include "compiler/points/survey.h"
 
 namespace expc::points {
@@ -19,6 +20,18 @@ class Reported {
  private:
   std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
 };
+
+/// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
+void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules);
+
+/// On the whole study: no point at all, with a smallest set of rules to blame (E0401).
+void lintEmpty(const expand::Space& whole, diag::Emitter& emitter);
+/// Values that are given and are active at no point (W0415): arguments of the whole study, or what presets and -D make
+/// of a selection.
+void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<std::pair<unsigned, unsigned>>& idle,
+              bool whole, diag::Emitter& emitter);
+/// A rule that removes nothing (W0402); a level that never occurs (W0403).
+void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 
 /// On the whole study: comparisons without partners (E0405) or with several baselines for one point (E0408).
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,

@@ -19,8 +19,23 @@ std::string bytesText(double bytes) {
 }
 
 Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
-    : space_(space), pairs_(space), at_(space.selected(), system, &lookup) {
-  gatherEstimates();
+    : space_(space), at_(space.selected(), system, &lookup) {
+  for (const check::Estimate& part : space_.study().workload->estimates) {
+    auto found = std::find_if(estimates_.begin(), estimates_.end(),
+                              [&](const Estimate& estimate) { return estimate.metric == part.metric; });
+    if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}, {}, {}});
+    found->parts.push_back(&part);
+    std::set<unsigned> factors(found->factors.begin(), found->factors.end());
+    std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
+    for (const check::FormulaPtr& formula : {part.value, part.when}) {
+      if (!formula) continue;
+      expand::Space::Reads reads = space_.readsOf(*formula);
+      factors.insert(reads.factors.begin(), reads.factors.end());
+      parameters.insert(reads.parameters.begin(), reads.parameters.end());
+    }
+    found->factors.assign(factors.begin(), factors.end());
+    found->parameters.assign(parameters.begin(), parameters.end());
+  }
   if (!system) return;
   for (Estimate& estimate : estimates_) {
     const bool of_host = space.study().metrics[estimate.metric].name == "host_memory_peak";
@@ -41,25 +56,6 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
   }
 }
 
-void Machine::gatherEstimates() {
-  for (const check::Estimate& part : space_.study().workload->estimates) {
-    auto found = std::find_if(estimates_.begin(), estimates_.end(),
-                              [&](const Estimate& estimate) { return estimate.metric == part.metric; });
-    if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}, {}, {}});
-    found->parts.push_back(&part);
-    std::set<unsigned> factors(found->factors.begin(), found->factors.end());
-    std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
-    for (const check::FormulaPtr& formula : {part.value, part.when}) {
-      if (!formula) continue;
-      expand::Space::Reads reads = space_.readsOf(*formula);
-      factors.insert(reads.factors.begin(), reads.factors.end());
-      parameters.insert(reads.parameters.begin(), reads.parameters.end());
-    }
-    found->factors.assign(factors.begin(), factors.end());
-    found->parameters.assign(parameters.begin(), parameters.end());
-  }
-}
-
 const std::string& Machine::unavailable(expand::Levels point) const {
   static const std::string kNone;
   for (const Rule& rule : rules_)
@@ -67,12 +63,12 @@ const std::string& Machine::unavailable(expand::Levels point) const {
   return kNone;
 }
 
-std::string Machine::expectedInfeasible(expand::Levels point) {
+std::string Machine::expectedInfeasible(expand::Levels point, source::Range* place) {
   for (Estimate& estimate : estimates_) {
     if (!estimate.capacity) continue;
     const std::optional<double> bytes = bytesAt(estimate, point);
     if (!bytes || *bytes <= *estimate.capacity) continue;  // what cannot be estimated is tried
-    range_ = estimate.parts[0]->range;
+    if (place) *place = estimate.parts[0]->range;
     return fmt::format("{} is estimated at {}, and {} has {}", space_.study().metrics[estimate.metric].name,
                        bytesText(*bytes), estimate.of, bytesText(*estimate.capacity));
   }
@@ -89,16 +85,16 @@ std::map<std::string, double> Machine::estimates(expand::Levels point) {
 bool Machine::runs(const check::Comparison* comparison, expand::Levels point) const {
   bool all = true;
   if (!rules_.empty())
-    pairs_.reads(comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
+    forEachRead(space_, comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
   return all;
 }
 
 Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, expand::Levels point) {
   Infeasible first;
   if (std::any_of(estimates_.begin(), estimates_.end(), [](const Estimate& one) { return one.capacity.has_value(); }))
-    pairs_.reads(comparison, point, [&](expand::Levels read) {
+    forEachRead(space_, comparison, point, [&](expand::Levels read) {
       if (!first.why.empty()) return;
-      first.why = expectedInfeasible(read);
+      first.why = expectedInfeasible(read, &first.range);
       first.point.assign(read.begin(), read.end());
     });
   return first;

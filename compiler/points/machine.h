@@ -20,8 +20,8 @@ class Machine {
   /// or has no value at the point, says nothing.
   const std::string& unavailable(expand::Levels point) const;
   /// "" or why a point is expected to run out of memory: an estimate of device memory is above what
-  /// a device has, or one of host memory above what the host has.
-  std::string expectedInfeasible(expand::Levels point);
+  /// a device has, or one of host memory above what the host has. `place` gets where that estimate is declared.
+  std::string expectedInfeasible(expand::Levels point, source::Range* place = nullptr);
   /// The workload's estimates at a point, in bytes, by the metric's name. What has no value there is left out.
   std::map<std::string, double> estimates(expand::Levels point);
 
@@ -31,11 +31,9 @@ class Machine {
   struct Infeasible {
     std::string why;
     std::vector<unsigned> point;
+    source::Range range;  // of the estimate
   };
   Infeasible infeasible(const check::Comparison* comparison, expand::Levels point);
-
-  /// The place of the estimate that made the last answer of expectedInfeasible.
-  source::Range estimateRange() const { return range_; }
 
  private:
   struct Rule {
@@ -52,16 +50,13 @@ class Machine {
     std::optional<double> capacity;                             // that the system has for it, in bytes
     std::string_view of;                                        // whose: "a device"
   };
-  void gatherEstimates();
   std::optional<double> bytesAt(Estimate& estimate, expand::Levels point);
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
   const expand::Space& space_;
-  Pairs pairs_;
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
   expand::Assignment at_;
-  source::Range range_;
 };
 
 /// "94 GB", "80.5 GB"

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "compiler/points/grid_lints.h"
+#include <cassert>
+
+#include "runtime/plan/plan_words.h"
 
 namespace expc::points {
 namespace {
@@ -10,64 +12,101 @@ namespace {
 using expand::kAbsent;
 using expand::kOpen;
 using expand::Obstacle;
+using Op = plan::OperationTerm::Op;
 
 /// Chooses the factors in walking order; where one is active here and not at the treated point, tries all its levels.
-class Search {
- public:
-  Search(const expand::Space& space, expand::Levels treated, unsigned over, unsigned level)
-      : space_(space), treated_(treated), over_(over), level_(level), levels_(treated.size(), kOpen) {}
+struct Search {
+  const expand::Space& space;
+  expand::Levels treated;
+  unsigned over, level;
+  std::vector<unsigned> levels = std::vector<unsigned>(treated.size(), kOpen);
+  Partner answer = {};
+  unsigned found = 0;
+  bool known = false;
 
-  Pairs::Answer run() {
+  Partner run() {
     descend(0);
-    answer_.found = found_ == 0 ? Pairs::Found::None : found_ == 1 ? Pairs::Found::One : Pairs::Found::Several;
-    return std::move(answer_);
+    using enum Partner::Found;
+    answer.found = found == 0 ? None : found == 1 ? One : Several;
+    return std::move(answer);
   }
 
- private:
   void descend(size_t depth) {
-    if (found_ > 1) return;
-    if (depth == levels_.size()) return finish();
-    unsigned factor = space_.order()[depth];
-    bool active = space_.active(factor, levels_);
-    if (factor == over_) {
+    if (found > 1) return;
+    if (depth == levels.size()) return finish();
+    unsigned factor = space.order()[depth];
+    bool active = space.active(factor, levels);
+    if (factor == over) {
       if (!active) return obstruct({Obstacle::Kind::Inactive, factor, 0});
-      levels_[factor] = level_;
+      levels[factor] = level;
       descend(depth + 1);
-    } else if (!active || treated_[factor] != kAbsent) {
-      levels_[factor] = active ? treated_[factor] : kAbsent;
+    } else if (!active || treated[factor] != kAbsent) {
+      levels[factor] = active ? treated[factor] : kAbsent;
       descend(depth + 1);
     } else {
-      for (unsigned level : space_.selected().levels[factor]) {
-        levels_[factor] = level;
+      for (unsigned level : space.selected().levels[factor]) {
+        levels[factor] = level;
         descend(depth + 1);
       }
     }
-    levels_[factor] = kOpen;
+    levels[factor] = kOpen;
   }
 
   void finish() {
-    auto obstacle = space_.whyNot(levels_);
+    auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
-    if (++found_ == 1) answer_.partner = levels_;
+    if (++found == 1) answer.point = levels;
   }
 
   void obstruct(const Obstacle& obstacle) {
-    if (known_) return;
-    known_ = true;
+    if (known) return;
+    known = true;
     bool left_out = obstacle.kind == Obstacle::Kind::LeftOut;
-    answer_.missing = {obstacle, left_out ? levels_[obstacle.factor] : 0};
+    answer.missing = {obstacle, left_out ? levels[obstacle.factor] : 0};
   }
-
-  const expand::Space& space_;
-  expand::Levels treated_;
-  unsigned over_, level_;
-  std::vector<unsigned> levels_;
-  Pairs::Answer answer_;
-  unsigned found_ = 0;
-  bool known_ = false;
 };
 
+/// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
+plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
+  const plan::Relation relation = *check::relationOf(condition.op);
+  const check::Value& limit = condition.operands[1]->constant;
+  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0, plan::words::relationText(relation, limit.toString())};
+  return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
+}
+
+plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
+  using From = check::Formula::Op;
+  if (from.op == From::Constant) return constantTerm(from.constant.asNumber()->toDouble());
+  if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
+  if (from.op == From::Metric) return metricTerm(study.metrics[from.parameter], "");
+  if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
+  std::vector<plan::TermPtr> operands;
+  for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
+  if (from.op == From::Negate) return termOf(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
+  const auto op = check::operationOf(from.op);
+  assert(op && "check lets nothing else into a derived metric");
+  // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
+  const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
+  if (first && first->op == *op && (*op == Op::Sum || *op == Op::Product)) {
+    std::vector<plan::TermPtr> all = first->operands;
+    all.insert(all.end(), operands.begin() + 1, operands.end());
+    operands = std::move(all);
+  }
+  return termOf(plan::OperationTerm{*op, std::move(operands)});
+}
+
+/// base / k
+double scaleOf(const check::Study& study, const check::Comparison& comparison, unsigned treated, unsigned baseline) {
+  const auto& levels = study.factors[comparison.over].levels;
+  return levels[baseline].values[0].asNumber()->toDouble() / levels[treated].values[0].asNumber()->toDouble();
+}
+
 }  // namespace
+
+std::string ruleName(const check::Rule& rule, const source::SourceManager& sources) {
+  if (!rule.name.empty()) return rule.name;
+  return fmt::format("line {}", sources.position(rule.range.file, rule.range.begin).line);
+}
 
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources) {
   const Obstacle& obstacle = missing.obstacle;
@@ -86,51 +125,120 @@ std::string text(const Missing& missing, const check::Study& study, const source
   }
 }
 
-Pairs::Answer Pairs::at(const check::Comparison& comparison, expand::Levels point, unsigned level) const {
+/// The partner at a level of the compared factor.
+static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
+                         unsigned level) {
   // Nearly always nothing else changes with the level.
-  Answer answer;
-  answer.partner.assign(point.begin(), point.end());
-  answer.partner[comparison.over] = level;
-  if (space_.contains(answer.partner)) {
-    answer.found = Found::One;
-    return answer;
-  }
-  return Search(space_, point, comparison.over, level).run();
+  Partner answer{Partner::Found::One, {point.begin(), point.end()}};
+  answer.point[comparison.over] = level;
+  if (!space.contains(answer.point)) answer = Search{space, point, comparison.over, level}.run();
+  return answer;
 }
 
-Pairs::Answer Pairs::partner(const check::Comparison& comparison, expand::Levels point) const {
+Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
   unsigned own = point[comparison.over];
-  if (own == kAbsent) return {};
-  if (!comparison.previous) return own == comparison.against ? Answer{} : at(comparison, point, comparison.against);
+  if (own == kAbsent || (!comparison.previous && own == comparison.against)) return {};
+  if (!comparison.previous) return partnerAt(space, comparison, point, comparison.against);
   // The nearest level before that the study has there, whether or not the selection keeps it.
-  Answer first;
+  Partner first;
   for (unsigned level = own; level-- > 0;) {
-    Answer answer = at(comparison, point, level);
-    bool there = answer.found != Found::None || answer.missing.obstacle.kind == Obstacle::Kind::LeftOut;
+    Partner answer = partnerAt(space, comparison, point, level);
+    bool there = answer.found != Partner::Found::None || answer.missing.obstacle.kind == Obstacle::Kind::LeftOut;
     if (there) return answer;
-    if (first.found == Found::NotTreated) first = std::move(answer);
+    if (first.found == Partner::Found::NotTreated) first = std::move(answer);
   }
   return first;
 }
 
-Pairs::Answer Pairs::value(const check::Comparison& comparison, expand::Levels point) const {
-  Answer outer = partner(comparison, point);
-  if (outer.found != Found::One || !comparison.inner) return outer;
-  const check::Comparison& inner = space_.study().comparisons[*comparison.inner];
-  Answer here = value(inner, point);
-  if (here.found != Found::One) return here;
-  Answer there = value(inner, outer.partner);
-  if (there.found != Found::One) return there;
+Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
+  Partner outer = partnerOf(space, comparison, point);
+  if (outer.found != Partner::Found::One || !comparison.inner) return outer;
+  const check::Comparison& inner = space.study().comparisons[*comparison.inner];
+  for (const expand::Levels side : {point, expand::Levels(outer.point)})
+    if (Partner answer = comparedAt(space, inner, side); answer.found != Partner::Found::One) return answer;
   return outer;
 }
 
-void Pairs::reads(const check::Comparison* comparison, expand::Levels point,
-                  llvm::function_ref<void(expand::Levels)> visit) const {
+void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
+                 llvm::function_ref<void(expand::Levels)> visit) {
   if (!comparison) return visit(point);
-  const std::vector<unsigned> other = partner(*comparison, point).partner;
-  const check::Comparison* inner = comparison->inner ? &space_.study().comparisons[*comparison->inner] : nullptr;
-  reads(inner, point, visit);
-  reads(inner, other, visit);
+  const check::Comparison* inner = comparison->inner ? &space.study().comparisons[*comparison->inner] : nullptr;
+  forEachRead(space, inner, point, visit);
+  forEachRead(space, inner, partnerOf(space, *comparison, point).point, visit);
+}
+
+plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
+  plan::Metric result;
+  result.name = metric.name;
+  result.dimension = metric.dimension.planName();
+  result.unit = metric.dimension.baseUnit();
+  result.better = metric.better;
+  result.kind = metric.kind;
+  result.exact = metric.exact;
+  result.series = metric.series;
+  if (metric.derived) {
+    result.derived = derivedTerm(study, *metric.derived);
+    result.text = metric.text;
+  }
+  return result;
+}
+
+plan::TermPtr constantTerm(double value) { return termOf(plan::ConstantTerm{value}); }
+
+plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
+  return termOf(plan::MetricTerm{metric.name, point});
+}
+
+plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
+                             llvm::function_ref<std::string(expand::Levels)> name) {
+  using Function = check::Comparison::Function;
+  const check::Study& study = space.study();
+  const check::Metric& metric = study.metrics[comparison.metric];
+  const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
+  const auto value = [&](expand::Levels at) {
+    return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
+                            : metricTerm(metric, name(at));
+  };
+  plan::TermPtr treated = value(point), baseline = value(partner);
+  const bool efficiency = comparison.function == Function::Efficiency;
+  const bool less_is_more = comparison.function == Function::Speedup ? metric.better != check::Direction::Higher
+                                                                     : efficiency && !metric.dimension.isRate();
+  if (comparison.function == Function::MaxGap)
+    return termOf(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
+  if (comparison.function == Function::Difference)
+    return termOf(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
+  if (less_is_more) std::swap(treated, baseline);
+  plan::TermPtr ratio = termOf(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
+  if (!efficiency || comparison.weak) return ratio;
+  return termOf(
+      plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
+}
+
+std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
+                              unsigned baseline, bool shared) {
+  using Function = check::Comparison::Function;
+  if (comparison.function == Function::Efficiency) return 1;
+  const check::Factor& factor = study.factors[comparison.over];
+  if (comparison.function != Function::Speedup || comparison.inner || factor.lockstep()) return std::nullopt;
+  const check::Parameter& counts = study.workload->parameters[factor.parameters[0]];
+  // More nodes are more devices only where `gpus` does not say how many these are on all of them.
+  const bool more_nodes = counts.name == "nodes" && study.workload->findParameter("gpus") < 0;
+  const bool devices = counts.name == "gpus" || more_nodes || counts.strong;
+  const bool rate = study.metrics[comparison.metric].dimension.isRate();
+  const bool time = study.metrics[comparison.metric].dimension == check::Dimension::of(check::Dimension::Time);
+  if (!(rate && devices) && !(time && shared)) return std::nullopt;
+  for (const unsigned level : {treated, baseline}) {
+    const auto* number = factor.levels[level].values[0].asNumber();
+    if (!number || number->sign() <= 0) return std::nullopt;
+  }
+  return 1 / scaleOf(study, comparison, treated, baseline);
+}
+
+plan::Estimator estimatorOf(const check::Comparison& comparison) {
+  using Function = check::Comparison::Function;
+  return comparison.function == Function::Difference ? plan::Estimator::PairedDifference
+         : comparison.function == Function::MaxGap   ? plan::Estimator::Median
+                                                     : plan::Estimator::PairedRatio;
 }
 
 }  // namespace expc::points

@@ -1,9 +1,13 @@
 #pragma once
 
+// What a point is compared with, and the terms of a plan that say so.
+
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/expand/space.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::points {
 
@@ -14,41 +18,53 @@ struct Missing {
 
   auto operator<=>(const Missing&) const = default;
 };
+/// Name of a rule for people: its own, or "line 12".
+std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
 /// "the rule of slow removes it (a day for one point)"
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
 
-/// Finds what the points of a study are compared with. A partner is at another level of the compared factor and agrees
-/// on every other factor that is active in both; no list of points is needed, since the space can be asked.
-class Pairs {
- public:
-  explicit Pairs(const expand::Space& space) : space_(space) {}
-
+/// What a point is compared with: a point at another level of the compared factor that agrees on every other factor
+/// which is active in both. No list of points is needed, since the space can be asked.
+struct Partner {
   enum class Found {
     NotTreated,  // the point is a baseline itself, or the factor does not vary there
     None,        // no partner
     One,
     Several  // factors that are active only at the baseline have several levels there
-  };
-  struct Answer {
-    Found found = Found::NotTreated;
-    std::vector<unsigned> partner;  // One; Several: one of them
-    Missing missing;                // None
-  };
-
-  /// The partner of `point` in a comparison; of an inner one nothing is asked.
-  Answer partner(const check::Comparison& comparison, expand::Levels point) const;
-  /// Whether a comparison has a value at `point`: it and those inside it have partners. The answer's partner is that of
-  /// the outermost.
-  Answer value(const check::Comparison& comparison, expand::Levels point) const;
-  /// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist. Without a
-  /// comparison that is the point itself.
-  void reads(const check::Comparison* comparison, expand::Levels point,
-             llvm::function_ref<void(expand::Levels)> visit) const;
-
- private:
-  Answer at(const check::Comparison& comparison, expand::Levels point, unsigned level) const;
-
-  const expand::Space& space_;
+  } found = Found::NotTreated;
+  std::vector<unsigned> point = {};  // One; Several: one of them
+  Missing missing = {};              // None
 };
+/// The partner of `point` in a comparison; of an inner one nothing is asked.
+Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
+/// Whether a comparison has a value at `point`: it and those inside it have partners. The answer is that of the
+/// outermost.
+Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
+/// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist. Without a
+/// comparison that is the point itself.
+void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
+                 llvm::function_ref<void(expand::Levels)> visit);
+
+plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
+
+plan::TermPtr constantTerm(double value);
+/// A metric at a point; derived ones by name too (plan::Metric::derived says what they are).
+plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point);
+
+/// A comparison's value at a point, from those of the treated and the baseline point. Speed-up: what is better counts
+/// above 1, so baseline over treated where lower is better, treated over baseline where higher is. Ratio: treated over
+/// baseline. Difference: treated minus baseline. Efficiency: of a rate (treated / baseline) x (base / k), with k and
+/// base the numeric levels; of a time (baseline / treated) x (base / k) where the work is the same at all levels,
+/// baseline / treated where each device's is. Greatest gap: of two series, the largest distance at one place. `name`
+/// gives the ids of the points that it reads; the comparison must have a value at `point`.
+plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
+                             llvm::function_ref<std::string(expand::Levels)> name);
+/// What the comparison's value would be if devices lost nothing to each other: 1 for efficiency; for a speed-up k /
+/// base, with k and base the numeric levels, of a rate over what counts devices and, where `shared` says that all
+/// levels share the same work, of a time. Nothing where that is not known. The levels are of the factor that is
+/// compared over.
+std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
+                              unsigned baseline, bool shared);
+plan::Estimator estimatorOf(const check::Comparison& comparison);
 
 }  // namespace expc::points

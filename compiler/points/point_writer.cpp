@@ -1,15 +1,41 @@
 #include "compiler/points/point_writer.h"
 
-#include <llvm/Support/BLAKE3.h>
-
 #include <algorithm>
 
-#include "compiler/points/values.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::points {
 namespace {
+
+llvm::json::Value write(const check::Value& value, bool exact);
+
+llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) {
+  llvm::json::Array array;
+  for (const check::Value& value : values) array.push_back(write(value, exact));
+  return array;
+}
+
+llvm::json::Value write(const check::Value& value, bool exact) {
+  if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
+  if (const check::Rational* number = value.asNumber()) {
+    if (exact) return number->toString();
+    if (number->isInteger()) return number->numerator();
+    return number->toDouble();
+  }
+  if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
+  if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
+    llvm::json::Object object;
+    for (size_t i = 0; i < composite->parts.size(); ++i)
+      object[composite->fields[i]] = write(composite->parts[i], exact);
+    return object;
+  }
+  const check::EnumValue& level = std::get<check::EnumValue>(value.node);
+  const std::string& name = level.type->levels[level.level].name;
+  if (level.payload.empty()) return name;
+  return llvm::json::Object{{name, writeAll(level.payload, exact)}};
+}
 
 /// What a point says of its workload, apart from parameters.
 llvm::json::Object identity(const check::Workload& workload) {
@@ -39,6 +65,36 @@ const std::string& textAt(const std::vector<std::string>& texts, unsigned level)
 }
 
 }  // namespace
+
+llvm::json::Value toJson(const check::Value& value) { return write(value, false); }
+llvm::json::Value toExactJson(const check::Value& value) { return write(value, true); }
+
+llvm::json::Array argumentsJson(const check::Command& command) {
+  llvm::json::Array arguments;
+  for (const check::CommandArgument& argument : command.written) {
+    llvm::json::Array texts = plan::jsonTexts(argument.texts);
+    if (argument.options)
+      arguments.push_back(std::move(texts));
+    else
+      arguments.push_back(std::move(texts[0]));
+  }
+  return arguments;
+}
+
+void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
+  if (type.kind == check::Type::Kind::Path) {
+    const std::string& path = std::get<std::string>(value.node);
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  } else if (type.kind == check::Type::Kind::Enum) {
+    const check::EnumValue& level = std::get<check::EnumValue>(value.node);
+    for (size_t i = 0; i < level.payload.size(); ++i)
+      collectPaths(level.payload[i], level.type->levels[level.level].fields[i].type, paths);
+  } else if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    for (size_t i = 0; i < composite->parts.size(); ++i)
+      collectPaths(composite->parts[i], type.composite->parts[composite->kind == check::Type::Kind::List ? 0 : i],
+                   paths);
+  }
+}
 
 llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled) {
   const check::Use& use = selected.study->uses[settled.use()];
@@ -131,11 +187,7 @@ uint64_t PointWriter::hash(expand::Levels point) {
   canonical_ = use.prefix;
   appendMembers(point, &Entry::id, canonical_);
   canonical_ += use.suffix;
-  const auto bytes = llvm::BLAKE3::hash<8>(
-      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical_.data()), canonical_.size()));
-  uint64_t value = 0;
-  for (uint8_t byte : bytes) value = value << 8 | byte;
-  return value;
+  return plan::hashOf(canonical_);
 }
 
 std::string_view PointWriter::id(expand::Levels point) {

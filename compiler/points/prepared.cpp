@@ -11,48 +11,49 @@ EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
 }  // namespace
 
 /// One study under its selections; each is looked at once.
-class Preparer {
- public:
-  Preparer(const check::Program& program, const check::Study& study, const check::System* system,
-           diag::Emitter& emitter)
-      : program_(program), study_(study), system_(system), emitter_(emitter) {}
+struct Preparer {
+  const check::Program& program;
+  const check::Study& study;
+  const check::System* system;
+  diag::Emitter& emitter;
+  Reported reported = {};
 
   /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
   std::unique_ptr<Prepared> whole(bool ids) {
-    const size_t errors = emitter_.errors();
-    auto prepared = look({study_.name, {}, {}}, select::Selected::whole(study_), ids);
+    const size_t errors = emitter.errors();
+    auto prepared = look({study.name, {}, {}}, select::Selected::whole(study), ids);
     if (!prepared) return nullptr;
     const expand::Space& space = *prepared->space_;
     const Survey& survey = *prepared->survey_;
     if (survey.points == 0) {
-      lintEmpty(space, emitter_);
+      lintEmpty(space, emitter);
       return nullptr;
     }
-    lintGrid(space, survey.seen, emitter_);
-    lintIdle(space, survey.seen, survey.idle, true, emitter_);
-    lintPairs(space, survey, *program_.sources, emitter_);
-    lintCriteria(space, survey, emitter_);
-    lintControls(space, emitter_);
-    lintSamePoints(space, emitter_);
-    lintPublished(space, survey, emitter_);
+    lintGrid(space, survey.seen, emitter);
+    lintIdle(space, survey.seen, survey.idle, true, emitter);
+    lintPairs(space, survey, *program.sources, emitter);
+    lintCriteria(space, survey, emitter);
+    lintControls(space, emitter);
+    lintSamePoints(space, emitter);
+    lintPublished(space, survey, emitter);
     lintEffective(*prepared);
-    if (emitter_.errors() == errors) lintSomePairs(space, survey, *program_.sources, emitter_);
+    if (emitter.errors() == errors) lintSomePairs(space, survey, *program.sources, emitter);
     return prepared;
   }
 
   /// The criteria that a preset adds, on all levels: only where none of them has a point is it a mistake.
   void added(const check::Change& preset) {
     if (preset.criteria.empty()) return;
-    auto selected = select::Selected::whole(study_);
+    auto selected = select::Selected::whole(study);
     selected.criteria.clear();
     check::Change change;
     change.assigned = preset.assigned;
-    selected.apply(change, emitter_);
+    selected.apply(change, emitter);
     for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
     auto prepared = look({}, std::move(selected), false);
     if (!prepared || prepared->survey_->points == 0) return;
-    lintCriteria(*prepared->space_, *prepared->survey_, emitter_);
-    lintPublished(*prepared->space_, *prepared->survey_, emitter_);
+    lintCriteria(*prepared->space_, *prepared->survey_, emitter);
+    lintPublished(*prepared->space_, *prepared->survey_, emitter);
   }
 
   /// A restricted one; `range` is what restricts it.
@@ -61,13 +62,13 @@ class Preparer {
     auto prepared = look(selection, std::move(selected), ids);
     if (!prepared) return nullptr;
     if (prepared->survey_->points == 0) {
-      auto builder = emitter_.build(range, EmptySelection, selection.describe(), study_.name);
+      auto builder = emitter.build(range, EmptySelection, selection.describe(), study.name);
       auto rules = expand::minimalConflict(*prepared->space_, prepared->selected_.levels);
       if (rules) noteConflict(builder, *prepared->space_, *rules);
       builder.emit();
       return nullptr;
     }
-    lintIdle(*prepared->space_, prepared->survey_->seen, prepared->survey_->idle, false, emitter_);
+    lintIdle(*prepared->space_, prepared->survey_->seen, prepared->survey_->idle, false, emitter);
     lintEffective(*prepared);
     return prepared;
   }
@@ -76,37 +77,29 @@ class Preparer {
   void verify(const select::Selection& selection) {
     if (!whole(false)) return;
     const auto alone = [&](const select::Selection& one, source::Range range) {
-      if (auto changed = select::select(program_, study_, one, emitter_))
-        selected(one, std::move(*changed), range, false);
+      if (auto changed = select::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
     };
-    for (const check::Change& preset : study_.presets) added(preset);
-    for (const check::Change& preset : study_.presets) alone({study_.name, {preset.name}, {}}, preset.range);
+    for (const check::Change& preset : study.presets) added(preset);
+    for (const check::Change& preset : study.presets) alone({study.name, {preset.name}, {}}, preset.range);
     if (!selection.plain()) alone(selection, {});
   }
 
- private:
   std::unique_ptr<Prepared> look(select::Selection selection, select::Selected selected, bool ids) {
-    std::unique_ptr<Prepared> prepared(new Prepared(program_, system_, std::move(selection), std::move(selected)));
-    prepared->space_ = expand::Space::compile(prepared->selected_, emitter_);
+    std::unique_ptr<Prepared> prepared(new Prepared(program, system, std::move(selection), std::move(selected)));
+    prepared->space_ = expand::Space::compile(prepared->selected_, emitter);
     if (!prepared->space_) return nullptr;
     const expand::Space& space = *prepared->space_;
-    prepared->machine_ = std::make_unique<Machine>(space, system_, program_.lookup);
+    prepared->machine_ = std::make_unique<Machine>(space, system, program.lookup);
     prepared->writer_ = std::make_unique<PointWriter>(space);
-    prepared->survey_ = surveyOf(space, *prepared->machine_, ids ? prepared->writer_.get() : nullptr, emitter_);
+    prepared->survey_ = surveyOf(space, *prepared->machine_, ids ? prepared->writer_.get() : nullptr, emitter);
     return prepared->survey_ ? std::move(prepared) : nullptr;
   }
 
   /// What depends on the design and the machine, for the study and for each selection of it.
   void lintEffective(const Prepared& prepared) {
-    lintDesign(*prepared.space_, *prepared.survey_, prepared.selection_.describe(), reported_, emitter_);
-    if (system_) lintInfeasible(*prepared.space_, *prepared.survey_, *system_, reported_, emitter_);
+    lintDesign(*prepared.space_, *prepared.survey_, prepared.selection_.describe(), reported, emitter);
+    if (system) lintInfeasible(*prepared.space_, *prepared.survey_, *system, reported, emitter);
   }
-
-  const check::Program& program_;
-  const check::Study& study_;
-  const check::System* system_;
-  diag::Emitter& emitter_;
-  Reported reported_;
 };
 
 std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
@@ -115,13 +108,13 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
   // What the system says of the whole study does not concern a selection of it.
-  Preparer unrestricted(program, study, selection.plain() ? system : nullptr, emitter);
+  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter};
   auto prepared = unrestricted.whole(selection.plain());
   auto selected = select::select(program, study, selection, emitter);
   if (!prepared || !selected) return nullptr;
   for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!selection.plain())
-    prepared = Preparer(program, study, system, emitter).selected(selection, std::move(*selected), {}, true);
+    prepared = Preparer{program, study, system, emitter}.selected(selection, std::move(*selected), {}, true);
   return emitter.errors() == before ? std::move(prepared) : nullptr;
 }
 
@@ -164,7 +157,7 @@ bool verify(const check::Program& program, const select::Selection& selection, d
   const bool library = program.studies.empty() && !selection.study && check::declaresAnything(program);
   if (library) return true;
   for (const check::Study* study : select::chosenStudies(program, selection, emitter))
-    if (study->valid) Preparer(program, *study, system, emitter).verify(selection);
+    if (study->valid) Preparer{program, *study, system, emitter}.verify(selection);
   return emitter.errors() == before;
 }
 

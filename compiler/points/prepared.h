@@ -37,7 +37,7 @@ class Prepared {
   void line(expand::Levels point, std::string& out);
 
  private:
-  friend class Preparer;
+  friend struct Preparer;
   Prepared(const check::Program& program, const check::System* system, select::Selection selection,
            select::Selected selected)
       : program_(program), system_(system), selection_(std::move(selection)), selected_(std::move(selected)) {}

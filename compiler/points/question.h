@@ -1,13 +1,50 @@
 #pragma once
 
+// What a criterion asks about, and what is published for that.
+
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/points/machine.h"
-#include "compiler/points/published.h"
 
 namespace expc::points {
+
+/// What a reference publishes for the points of a study. A row belongs to a point if every parameter that it gives has
+/// that value there; of several rows the first that has the metric counts. Of parameters that the reference does not
+/// name it means the study's own values: where a preset or -D gives a workload others, nothing is published.
+class PublishedValues {
+ public:
+  PublishedValues(const expand::Space& space, const check::Published& published);
+
+  /// A metric of the study at a point: as published, else derived from what is.
+  std::optional<double> of(unsigned metric, expand::Levels point);
+  /// A criterion's subject at a point where it has a value.
+  std::optional<double> of(const check::Criterion& criterion, expand::Levels point);
+
+ private:
+  /// Rows that give the same parameters, by their values.
+  struct Group {
+    std::vector<unsigned> parameters;
+    std::unordered_map<std::string, std::vector<size_t>> rows;
+  };
+  /// As a row has it.
+  std::optional<double> read(unsigned metric, expand::Levels point);
+
+  const expand::Space& space_;
+  const check::Published& published_;
+  std::vector<bool> elsewhere_;  // by workload of the study: it runs at other settings
+  std::vector<Group> groups_;
+  std::vector<plan::TermPtr> derived_;  // by metric of the study; null: measured
+  expand::Assignment at_;
+};
+
+/// Calls `visit` for the points with these levels, until it says false.
+void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
+                llvm::function_ref<bool(expand::Levels)> visit);
 
 /// Which points a criterion asks about, and which of them are its cells.
 class Question {
@@ -23,8 +60,8 @@ class Question {
     Unavailable,  // the system cannot run what it reads
     Cell
   };
-  /// `value` says what the comparison that it judges has at `point` (Pairs::value).
-  Answer at(expand::Levels point, const Pairs::Answer& value);
+  /// `value` says what the comparison that it judges has at `point` (comparedAt).
+  Answer at(expand::Levels point, const Partner& value);
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
 
   const check::Criterion& criterion() const { return criterion_; }
@@ -39,7 +76,6 @@ class Question {
   const check::Criterion& criterion_;
   const check::Comparison* comparison_ = nullptr;
   Machine& machine_;
-  Pairs pairs_;
   std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
   std::unique_ptr<PublishedValues> published_;             // null without a reference
   std::optional<double> value_;
@@ -54,11 +90,15 @@ class Shape {
   void add(expand::Levels point);
   uint64_t cells() const { return root_.cells; }
   /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
-  int absentAmongOthers() const;
+  int absentAmongOthers() const { return absentAmongOthers(root_, 0); }
   /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
   /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
-  unsigned repetitionsToPass(double confidence) const;
-  unsigned repetitionsToFail(double confidence) const;
+  unsigned repetitionsToPass(double confidence) const {
+    return needed(root_, 0, confidence, ast::QuantifierKind::ForAll, 1);
+  }
+  unsigned repetitionsToFail(double confidence) const {
+    return needed(root_, 0, confidence, ast::QuantifierKind::Exists, 1);
+  }
 
  private:
   struct Node {

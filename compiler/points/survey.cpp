@@ -4,67 +4,63 @@
 
 #include <algorithm>
 
-#include "compiler/points/values.h"
-
 namespace expc::points {
 namespace {
+
+constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
 /// Collects the paths that points read. Only parameters that name one somewhere are looked at.
 class PathReader {
  public:
   explicit PathReader(const expand::Space& space) : space_(space) {
     for (unsigned i = 0; i < space.study().workload->parameters.size(); ++i) {
-      Parameter parameter = read(i);
-      if (std::any_of(parameter.paths.begin(), parameter.paths.end(), [](const auto& paths) { return !paths.empty(); }))
-        parameters_.push_back(std::move(parameter));
+      Parameter parameter{i, space.varied(i), 0, {}};
+      parameter.levels = parameter.values.size();
+      for (const auto& arguments : space.selected().arguments)
+        parameter.values.push_back(arguments[i] ? &*arguments[i] : nullptr);
+      parameter.read.assign(parameter.values.size(), true);
+      std::vector<std::string> any;
+      collect(parameter, any);
+      parameter.read.assign(parameter.values.size(), false);
+      if (!any.empty()) parameters_.push_back(std::move(parameter));
     }
   }
 
   void add(expand::Levels point) {
     for (Parameter& parameter : parameters_) {
-      if (parameter.when && !parameter.when->holds(point)) continue;
-      const unsigned level = parameter.factor < 0 ? expand::kAbsent : point[parameter.factor];
+      const expand::Condition* when = space_.when(parameter.index);
+      if (when && !when->holds(point)) continue;
+      const int factor = space_.study().factor_of[parameter.index];
+      const unsigned level = factor < 0 ? expand::kAbsent : point[factor];
       parameter.read[level < expand::kOpen ? level : parameter.levels + space_.use(point)] = true;
     }
   }
 
   std::vector<std::string> paths() const {
     std::vector<std::string> all;
-    for (const Parameter& parameter : parameters_)
-      for (size_t i = 0; i < parameter.read.size(); ++i)
-        for (const std::string& path : parameter.paths[i])
-          if (parameter.read[i] && std::find(all.begin(), all.end(), path) == all.end()) all.push_back(path);
+    for (const Parameter& parameter : parameters_) collect(parameter, all);
     return all;
   }
 
  private:
-  /// Its values: those of its factor's levels, then each workload's argument.
   struct Parameter {
-    int factor = -1;
-    const expand::Condition* when = nullptr;
+    unsigned index = 0;
+    std::vector<const check::Value*> values;  // those of its factor's levels, then each workload's argument
     size_t levels = 0;
-    std::vector<std::vector<std::string>> paths;
-    std::vector<char> read;
+    std::vector<char> read;  // by value
   };
 
-  Parameter read(unsigned index) const {
-    const check::Study& study = space_.study();
-    Parameter parameter{study.factor_of[index], space_.when(index), 0, {}, {}};
-    auto add = [&](const check::Value* value) {
-      parameter.paths.emplace_back();
-      if (value) collectPaths(*value, study.workload->parameters[index].type, parameter.paths.back());
-    };
-    for (const check::Value* value : space_.varied(index)) add(value);
-    parameter.levels = parameter.paths.size();
-    for (const auto& arguments : space_.selected().arguments) add(arguments[index] ? &*arguments[index] : nullptr);
-    parameter.read.resize(parameter.paths.size());
-    return parameter;
+  void collect(const Parameter& parameter, std::vector<std::string>& paths) const {
+    for (size_t i = 0; i < parameter.values.size(); ++i)
+      if (parameter.read[i] && parameter.values[i])
+        collectPaths(*parameter.values[i], space_.study().workload->parameters[parameter.index].type, paths);
   }
 
   const expand::Space& space_;
   std::vector<Parameter> parameters_;
 };
 
+EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 
 /// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
@@ -114,76 +110,78 @@ class ValueFinder {
   std::vector<Risk> risks_;
 };
 
-class Surveyor {
- public:
-  Surveyor(const expand::Space& space, Machine& machine, PointWriter* writer)
-      : space_(space),
-        study_(space.study()),
-        machine_(machine),
-        writer_(writer),
-        pairs_(space),
-        paths_(space),
-        values_known_(space),
-        survey_(space) {
-    survey_.comparisons.resize(study_.comparisons.size());
-    values_.resize(study_.comparisons.size());
+struct Surveyor {
+  const expand::Space& space;
+  Machine& machine;
+  PointWriter* writer;
+  const check::Study& study = space.study();
+  PathReader paths{space};
+  ValueFinder values_known{space};
+  std::vector<Question> questions = {};
+  std::vector<Partner> values = {};  // by comparison, at the point in hand
+  Survey survey{space};
+  const Question* failed = nullptr;
+  std::vector<unsigned> failed_at = {};
+
+  std::optional<Survey> run(diag::Emitter& emitter) {
+    prepare();
+    expand::Walker::Options options;
+    options.count_removed = true;
+    expand::Walker walker(space, options);
+    using enum expand::Space::End;
+    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
+    if (end == TooMany) reportTooMany(study, expand::kMaxPoints, walker.exhausted(), emitter);
+    if (end == Failed) space.reportFailure(emitter);
+    if (end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
+    if (end != Done) return std::nullopt;
+    survey.product = walker.product();
+    survey.data_paths = paths.paths();
+    survey.removed = walker.removed();
+    return std::move(survey);
+  }
+
+  void prepare() {
+    survey.comparisons.resize(study.comparisons.size());
+    values.resize(study.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
-      questions_.emplace_back(space, *criterion, machine);
-      Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
-      for (const check::Factor& factor : study_.factors) {
+      questions.emplace_back(space, *criterion, machine);
+      Survey::OfCriterion& of = survey.criteria.emplace_back(*criterion);
+      for (const check::Factor& factor : study.factors) {
         of.levels.emplace_back(factor.levels.size() + 1, 0);
         of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
       }
     }
-    for (unsigned use = 0; use < study_.uses.size(); ++use)
-      for (unsigned parameter = 0; parameter < study_.workload->parameters.size(); ++parameter)
-        if (space.when(parameter) && study_.uses[use].parameter_of[parameter] >= 0 &&
-            (study_.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
-          survey_.idle.emplace_back(use, parameter);
+    for (unsigned use = 0; use < study.uses.size(); ++use)
+      for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter)
+        if (space.when(parameter) && study.uses[use].parameter_of[parameter] >= 0 &&
+            (study.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
+          survey.idle.emplace_back(use, parameter);
   }
 
-  std::optional<Survey> run(diag::Emitter& emitter) {
-    expand::Walker::Options options;
-    options.count_removed = true;
-    expand::Walker walker(space_, options);
-    using enum expand::Space::End;
-    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
-    if (end == TooMany) reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
-    if (end == Failed) space_.reportFailure(emitter);
-    if (end == Stopped)
-      failed_ ? failed_->reportFailure(failed_at_, emitter) : values_known_.report(failed_at_, emitter);
-    if (end != Done) return std::nullopt;
-    survey_.product = walker.product();
-    survey_.data_paths = paths_.paths();
-    survey_.removed = walker.removed();
-    return std::move(survey_);
-  }
-
- private:
   bool visit(expand::Levels point) {
-    if (!values_known_.all(point)) {
-      failed_at_.assign(point.begin(), point.end());
+    if (!values_known.all(point)) {
+      failed_at.assign(point.begin(), point.end());
       return false;
     }
-    ++survey_.points;
-    survey_.seen.add(point);
-    paths_.add(point);
-    if (!survey_.idle.empty())
-      std::erase_if(survey_.idle, [&](const auto& given) {
-        return space_.use(point) == given.first && space_.when(given.second)->holds(point);
+    ++survey.points;
+    survey.seen.add(point);
+    paths.add(point);
+    if (!survey.idle.empty())
+      std::erase_if(survey.idle, [&](const auto& given) {
+        return space.use(point) == given.first && space.when(given.second)->holds(point);
       });
-    bool runs = machine_.unavailable(point).empty();
-    survey_.available += runs;
-    survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
-    if (writer_) survey_.ids.add(writer_->hash(point));
-    for (unsigned i = 0; i < values_.size(); ++i) compare(i, point);
-    static const Pairs::Answer kNone;
-    for (size_t i = 0; i < questions_.size(); ++i) {
-      const auto compared = questions_[i].comparison();
-      const auto answer = questions_[i].at(point, compared ? values_[compared - study_.comparisons.data()] : kNone);
+    bool runs = machine.unavailable(point).empty();
+    survey.available += runs;
+    survey.expected_infeasible += runs && !machine.expectedInfeasible(point).empty();
+    if (writer) survey.ids.add(writer->hash(point));
+    for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
+    static const Partner kNone;
+    for (size_t i = 0; i < questions.size(); ++i) {
+      const auto compared = questions[i].comparison();
+      const auto answer = questions[i].at(point, compared ? values[compared - study.comparisons.data()] : kNone);
       if (answer == Question::Answer::Failed) {
-        failed_ = &questions_[i];
-        failed_at_.assign(point.begin(), point.end());
+        failed = &questions[i];
+        failed_at.assign(point.begin(), point.end());
         return false;
       }
       if (answer != Question::Answer::No) count(i, point, answer);
@@ -192,16 +190,16 @@ class Surveyor {
   }
 
   void compare(unsigned index, expand::Levels point) {
-    const check::Comparison& comparison = study_.comparisons[index];
-    Survey::OfComparison& of = survey_.comparisons[index];
-    const Pairs::Answer& value = values_[index] = pairs_.value(comparison, point);
-    if (value.found == Pairs::Found::None) ++of.without, ++of.reasons[value.missing];
-    if (value.found == Pairs::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
-    if (value.found != Pairs::Found::One) return;
+    const check::Comparison& comparison = study.comparisons[index];
+    Survey::OfComparison& of = survey.comparisons[index];
+    const Partner& value = values[index] = comparedAt(space, comparison, point);
+    if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
+    if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
+    if (value.found != Partner::Found::One) return;
     ++of.pairs;
-    if (!machine_.runs(&comparison, point)) return;
+    if (!machine.runs(&comparison, point)) return;
     ++of.cells;
-    of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
+    of.infeasible += !machine.infeasible(&comparison, point).why.empty();
   }
 
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
@@ -213,7 +211,7 @@ class Surveyor {
 
   void count(size_t index, expand::Levels point, Question::Answer answer) {
     using enum Question::Answer;
-    Survey::OfCriterion& of = survey_.criteria[index];
+    Survey::OfCriterion& of = survey.criteria[index];
     mark(of, point, answer != Dropped);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
@@ -222,42 +220,26 @@ class Surveyor {
     ++of.cells;
     for (size_t factor = 0; factor < point.size(); ++factor)
       of.levels[factor][point[factor] == expand::kAbsent ? of.levels[factor].size() - 1 : point[factor]] = 1;
-    const Machine::Infeasible found = machine_.infeasible(questions_[index].comparison(), point);
+    const Machine::Infeasible found = machine.infeasible(questions[index].comparison(), point);
     if (found.why.empty() || ++of.infeasible > 1) return;
-    of.estimate = fmt::format("at {} {}", expand::labelOf(study_, found.point), found.why);
-    of.estimate_range = machine_.estimateRange();
+    of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
+    of.estimate_range = found.range;
   }
-
-  const expand::Space& space_;
-  const check::Study& study_;
-  Machine& machine_;
-  PointWriter* writer_;
-  Pairs pairs_;
-  PathReader paths_;
-  ValueFinder values_known_;
-  std::vector<Question> questions_;
-  std::vector<Pairs::Answer> values_;  // by comparison, at the point in hand
-  Survey survey_;
-  const Question* failed_ = nullptr;
-  std::vector<unsigned> failed_at_;
 };
 
 }  // namespace
 
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter) {
-  return Surveyor(space, machine, writer).run(emitter);
+  return Surveyor{space, machine, writer}.run(emitter);
 }
 
-std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
-                       const source::SourceManager& sources) {
-  std::string result;
-  for (const auto& [missing, count] : comparison.reasons) {
-    if (!result.empty()) result += "; ";
-    if (comparison.reasons.size() > 1) result += fmt::format("{}: ", count);
-    result += text(missing, study, sources);
-  }
-  return result;
+void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {
+  emitter
+      .build(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
+             exhausted ? "combinations that its rules must judge one by one" : "points")
+      .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
+      .emit();
 }
 
 }  // namespace expc::points

@@ -5,12 +5,27 @@
 #include <vector>
 
 #include "compiler/expand/walk.h"
-#include "compiler/points/grid_lints.h"
 #include "compiler/points/machine.h"
 #include "compiler/points/point_writer.h"
 #include "compiler/points/question.h"
 
 namespace expc::points {
+
+/// At how many points each level occurs.
+class Seen {
+ public:
+  explicit Seen(const expand::Space& space) {
+    for (const check::Factor& factor : space.study().factors) counts_.emplace_back(factor.levels.size(), 0);
+  }
+  void add(expand::Levels levels) {
+    for (size_t factor = 0; factor < levels.size(); ++factor)
+      if (levels[factor] != expand::kAbsent) ++counts_[factor][levels[factor]];
+  }
+  uint64_t count(unsigned factor, unsigned level) const { return counts_[factor][level]; }
+
+ private:
+  std::vector<std::vector<uint64_t>> counts_;  // by factor and level
+};
 
 /// Tells sets of points apart, whatever their order.
 struct IdSums {
@@ -60,9 +75,7 @@ struct Survey {
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter);
 
-/// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
-/// is one reason.
-std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
-                       const source::SourceManager& sources);
+/// Reports that a study has more points than `most`, or that looking for them was given up (E0404).
+void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
 }  // namespace expc::points

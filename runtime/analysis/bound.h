@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
 

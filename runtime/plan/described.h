@@ -5,7 +5,6 @@
 
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/rehearsal.h"
 #include "runtime/plan/trial.h"
 
 namespace expc::plan {

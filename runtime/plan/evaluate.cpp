@@ -6,13 +6,38 @@
 #include <set>
 #include <string>
 
-#include "runtime/plan/bound.h"
 #include "runtime/plan/json.h"
 
 namespace expc::plan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double slack(double end) { return 1e-12 * std::abs(end); }
+bool atLeast(double value, double end) { return value >= end - slack(end); }
+bool above(double value, double end) { return value > end + slack(end); }
+
+/// The ends that a value must not go beyond; `open`: nor be.
+struct Range {
+  std::optional<double> low, high;
+  bool open = false;
+};
+
+Range rangeOf(const Bound& bound) {
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+    case Relation::Greater:
+      return {bound.low, {}, bound.relation == Relation::Greater};
+    case Relation::LessEqual:
+    case Relation::Less:
+      return {{}, bound.low, bound.relation == Relation::Less};
+    case Relation::Equal:
+      return {bound.low, bound.low};
+    case Relation::Within:
+      return {bound.low, bound.high};
+  }
+  return {};
+}
 
 Reading make(double value, bool timed_out) {
   if (!std::isnan(value)) return {value, timed_out, ""};
@@ -36,11 +61,13 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
   return {value, timed_out, ""};
 }
 
+Reading noSeries(const Reading& reading, const std::string& metric) {
+  return {std::nullopt, false, reading.why.empty() ? metric + " is no series" : reading.why};
+}
+
 Reading firstOf(const FirstTerm& term, const Reading& reading) {
   if (reading.timed_out) return {kInfinity, true, ""};
-  if (!reading.series) {
-    return {std::nullopt, false, reading.why.empty() ? term.series.metric + " is no series" : reading.why};
-  }
+  if (!reading.series) return noSeries(reading, term.series.metric);
   const std::vector<double>& values = *reading.series;
   const auto found =
       std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
@@ -49,10 +76,8 @@ Reading firstOf(const FirstTerm& term, const Reading& reading) {
 
 Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
   if (treated.timed_out || baseline.timed_out) return {kInfinity, true, ""};
-  for (const Reading* side : {&treated, &baseline}) {
-    if (side->series) continue;
-    return {std::nullopt, false, side->why.empty() ? term.treated.metric + " is no series" : side->why};
-  }
+  for (const Reading* side : {&treated, &baseline})
+    if (!side->series) return noSeries(*side, term.treated.metric);
   const size_t common = std::min(treated.series->size(), baseline.series->size());
   if (common == 0) return {std::nullopt, false, "the series of " + term.treated.metric + " have no place in common"};
   double gap = 0;
@@ -161,6 +186,23 @@ std::string subjectOf(const Plan& plan, const Cell& cell) {
 
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters) {
   return std::visit(Evaluator{lookup, parameters}, term.node);
+}
+
+bool satisfies(const Bound& bound, double low, double high) {
+  const Range range = rangeOf(bound);
+  return (!range.low || (range.open ? above(low, *range.low) : atLeast(low, *range.low))) &&
+         (!range.high || !(range.open ? atLeast(high, *range.high) : above(high, *range.high)));
+}
+
+bool violates(const Bound& bound, double low, double high) {
+  const Range range = rangeOf(bound);
+  return (range.low && !(range.open ? above(high, *range.low) : atLeast(high, *range.low))) ||
+         (range.high && (range.open ? atLeast(low, *range.high) : above(low, *range.high)));
+}
+
+double margin(const Bound& bound, double low, double high) {
+  const Range range = rangeOf(bound);
+  return std::min(range.low ? low - *range.low : INFINITY, range.high ? *range.high - high : INFINITY);
 }
 
 }  // namespace expc::plan

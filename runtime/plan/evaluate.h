@@ -1,6 +1,6 @@
 #pragma once
 
-// The closed terms of a plan, evaluated inside one block.
+// The closed terms of a plan, evaluated inside one block, and whether values satisfy a bound.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
@@ -43,5 +43,16 @@ std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 /// What the claim about a cell is about, whatever it is called, in which unit or direction it is put and which bound it
 /// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind.
 std::string subjectOf(const Plan& plan, const Cell& cell);
+
+/// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding
+/// alone (a relative 1e-12) count as equal to it.
+bool satisfies(const Bound& bound, double low, double high);
+
+/// Whether none of [low, high] satisfies it.
+bool violates(const Bound& bound, double low, double high);
+
+/// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
+/// show.
+double margin(const Bound& bound, double low, double high);
 
 }  // namespace expc::plan

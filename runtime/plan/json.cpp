@@ -1,8 +1,10 @@
 #include "runtime/plan/json.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/ConvertUTF.h>
+#include <llvm/Support/Endian.h>
 
 #include <algorithm>
 #include <charconv>
@@ -76,42 +78,43 @@ void appendNumber(std::string& out, const llvm::json::Value& value) {
   out.append(buffer, end.ptr);
 }
 
-class Printer {
- public:
-  explicit Printer(bool pretty) : pretty_(pretty) {}
+struct Printer {
+  bool pretty;
+  unsigned depth = 0;
+  std::string out = {};
+
   std::string print(const llvm::json::Value& value) {
     append(value);
-    return std::move(out_);
+    return std::move(out);
   }
 
- private:
   void append(const llvm::json::Value& value) {
     if (const llvm::json::Object* object = value.getAsObject())
       appendObject(*object);
     else if (const llvm::json::Array* array = value.getAsArray())
       appendArray(*array);
     else if (const auto text = value.getAsString())
-      appendString(out_, *text);
+      appendString(out, *text);
     else if (value.getAsNumber())
-      appendNumber(out_, value);
+      appendNumber(out, value);
     else
-      out_ += value.getAsNull() ? "null" : *value.getAsBoolean() ? "true" : "false";
+      out += value.getAsNull() ? "null" : *value.getAsBoolean() ? "true" : "false";
   }
 
   void appendArray(const llvm::json::Array& array) {
-    const bool one_line = !pretty_ || std::none_of(array.begin(), array.end(), [](const llvm::json::Value& element) {
+    const bool one_line = !pretty || std::none_of(array.begin(), array.end(), [](const llvm::json::Value& element) {
       return element.getAsArray() || element.getAsObject();
     });
-    out_ += '[';
-    ++depth_;
+    out += '[';
+    ++depth;
     for (size_t i = 0; i < array.size(); ++i) {
-      if (i) out_ += pretty_ && one_line ? ", " : ",";
+      if (i) out += pretty && one_line ? ", " : ",";
       if (!one_line) newline();
       append(array[i]);
     }
-    --depth_;
+    --depth;
     if (!one_line && !array.empty()) newline();
-    out_ += ']';
+    out += ']';
   }
 
   void appendObject(const llvm::json::Object& object) {
@@ -119,30 +122,26 @@ class Printer {
     keys.reserve(object.size());
     for (const auto& member : object) keys.push_back(llvm::StringRef(member.first));
     std::sort(keys.begin(), keys.end());
-    out_ += '{';
-    ++depth_;
+    out += '{';
+    ++depth;
     bool first = true;
     for (const llvm::StringRef key : keys) {
-      if (!first) out_ += ',';
+      if (!first) out += ',';
       first = false;
-      if (pretty_) newline();
-      appendString(out_, key);
-      out_ += pretty_ ? ": " : ":";
+      if (pretty) newline();
+      appendString(out, key);
+      out += pretty ? ": " : ":";
       append(*object.get(key));
     }
-    --depth_;
-    if (pretty_ && !keys.empty()) newline();
-    out_ += '}';
+    --depth;
+    if (pretty && !keys.empty()) newline();
+    out += '}';
   }
 
   void newline() {
-    out_ += '\n';
-    out_.append(2 * depth_, ' ');
+    out += '\n';
+    out.append(2 * depth, ' ');
   }
-
-  bool pretty_;
-  unsigned depth_ = 0;
-  std::string out_;
 };
 
 /// The UTF-16 unit of an escape \uXXXX at `at`.
@@ -186,11 +185,11 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
   return llvm::json::parse(rewritten ? *rewritten : text);
 }
 
-std::string canonicalJson(const llvm::json::Value& value) { return Printer(false).print(value); }
+std::string canonicalJson(const llvm::json::Value& value) { return Printer{false}.print(value); }
 
 /// For people too, whose terminals may take some characters of UTF-8 for escape sequences: U+007F to U+009F.
 std::string prettyJson(const llvm::json::Value& value) {
-  const std::string text = Printer(true).print(value);
+  const std::string text = Printer{true}.print(value);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = [&](size_t at) { return unsigned(static_cast<unsigned char>(text[at])); };
@@ -216,12 +215,10 @@ llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
   return array;
 }
 
-std::string shortHash(std::string_view canonical) {
-  const auto bytes = llvm::BLAKE3::hash<8>(
-      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical.data()), canonical.size()));
-  std::string text;
-  for (const uint8_t byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
-  return text;
+uint64_t hashOf(std::string_view text) {
+  return llvm::support::endian::read64be(llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(text)).data());
 }
+
+std::string shortHash(std::string_view canonical) { return fmt::format("{:016x}", hashOf(canonical)); }
 
 }  // namespace expc::plan

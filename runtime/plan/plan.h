@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -373,6 +374,13 @@ llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
 /// plan before anything is measured for it, so that no store keeps one that is not read any more.
 llvm::Error validate(const Plan& plan);
 
+/// Why `text` cannot be the name of a study, workload, point or control; nothing if it can. Such a name is one file's
+/// name, stays inside the folder that it is put into, and can be printed: it is not empty, does not begin with a dot,
+/// and has no '/', '#' or control character.
+std::optional<std::string> whyNoName(std::string_view text);
+
+/// The first eight bytes of BLAKE3 over a text, as a number.
+uint64_t hashOf(std::string_view text);
 /// First 16 hex digits of BLAKE3 over `canonical`.
 std::string shortHash(std::string_view canonical);
 /// Canonical text: keys sorted, no white space, numbers shortest. Equal values give equal text.

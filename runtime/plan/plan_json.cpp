@@ -1,9 +1,8 @@
 #include <fmt/format.h>
-#include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 
 #include "runtime/plan/described.h"
-#include "runtime/plan/name.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
@@ -19,13 +18,8 @@ constexpr unsigned kMaxTermDepth = 64;
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
-/// Names are those of one file: runtime/plan/name.h.
 void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
-}
-
-void requireAboveZero(JsonRecord& io, llvm::StringRef key, const std::optional<double>& number) {
-  if (io.reads() && number && *number <= 0) io.fail(key, "is not above 0");
 }
 
 /// Numbers by name, all of them above 0; left out where there are none.
@@ -44,9 +38,9 @@ Node* nodeOf(JsonRecord& io, JsonRecord::Key key, Term& term) {
 }
 
 /// The fields of a plan, for reading and for writing, and what has to agree between them.
-class PlanFields {
- public:
-  explicit PlanFields(Plan& plan) : plan_(plan) {}
+struct PlanFields {
+  Plan& plan;
+  llvm::StringSet<> known_points = {};  // what was read so far
 
   void describe(JsonRecord& io) {
     const std::string known = "expc.plan/" + std::to_string(kPlanVersion);
@@ -57,35 +51,34 @@ class PlanFields {
       io.fail("schema", "this expc reads " + quoted(known) + ", the plan is " + quoted(schema) +
                             "; make it again from its study with `expc plan --format json`");
     if (io.failed()) return;
-    io.field("study", plan_.study);
-    io.field("doc", plan_.doc);
-    io.field("source", plan_.source);
-    io.field("root", plan_.root);
-    io.field("presets", plan_.presets);
-    io.field("overrides", plan_.overrides);
-    list(io, "workloads", plan_.workloads);
-    io.field("system", plan_.system);
+    io.field("study", plan.study);
+    io.field("doc", plan.doc);
+    io.field("source", plan.source);
+    io.field("root", plan.root);
+    io.field("presets", plan.presets);
+    io.field("overrides", plan.overrides);
+    list(io, "workloads", plan.workloads);
+    io.field("system", plan.system);
     const auto rates = [this](JsonRecord& inner, Rates& one) { describe(inner, one); };
-    if (io.has("rates", !JsonRecord::written(plan_.rates, rates).empty())) io.object("rates", plan_.rates, rates);
-    io.field("digest", plan_.digest);
-    if (io.reads()) requireName(io, "study", plan_.study);
-    if (io.reads() && plan_.workloads.empty()) io.fail("workloads", "a plan needs a workload");
-    list(io, "factors", plan_.factors);
-    list(io, "points", plan_.points);
-    list(io, "removed", plan_.removed);
-    io.field("product", plan_.product);
-    list(io, "metrics", plan_.metrics);
-    io.field("data_paths", plan_.data_paths);
-    list(io, "comparisons", plan_.comparisons);
-    list(io, "criteria", plan_.criteria);
-    list(io, "controls", plan_.controls);
-    list(io, "references", plan_.references);
-    io.object("design", plan_.design, [this](JsonRecord& inner, Design& design) { describe(inner, design); });
-    list(io, "tables", plan_.tables);
-    list(io, "plots", plan_.plots);
+    if (io.has("rates", !JsonRecord::written(plan.rates, rates).empty())) io.object("rates", plan.rates, rates);
+    io.field("digest", plan.digest);
+    if (io.reads()) requireName(io, "study", plan.study);
+    if (io.reads() && plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
+    list(io, "factors", plan.factors);
+    list(io, "points", plan.points);
+    list(io, "removed", plan.removed);
+    io.field("product", plan.product);
+    list(io, "metrics", plan.metrics);
+    io.field("data_paths", plan.data_paths);
+    list(io, "comparisons", plan.comparisons);
+    list(io, "criteria", plan.criteria);
+    list(io, "controls", plan.controls);
+    list(io, "references", plan.references);
+    io.object("design", plan.design, [this](JsonRecord& inner, Design& design) { describe(inner, design); });
+    list(io, "tables", plan.tables);
+    list(io, "plots", plan.plots);
   }
 
- private:
   template <typename T>
   void list(JsonRecord& io, JsonRecord::Key key, std::vector<T>& items) {
     io.list(key, items, [this](JsonRecord& inner, T& item) { describe(inner, item); });
@@ -98,13 +91,12 @@ class PlanFields {
   };
 
   void describe(JsonRecord& io, Rates& rates) {
-    io.optional("memory", rates.memory);
-    io.optional("link", rates.link);
-    io.optional("host_link", rates.host_link);
     describeNumbers(io, "products", rates.products);
-    requireAboveZero(io, "memory", rates.memory);
-    requireAboveZero(io, "link", rates.link);
-    requireAboveZero(io, "host_link", rates.host_link);
+    for (const auto& [key, rate] :
+         {std::pair("memory", &rates.memory), {"link", &rates.link}, {"host_link", &rates.host_link}}) {
+      io.optional(key, *rate);
+      if (io.reads() && *rate && **rate <= 0) io.fail(key, "is not above 0");
+    }
   }
 
   void describe(JsonRecord& io, Workload& workload) {
@@ -115,7 +107,7 @@ class PlanFields {
     if (!io.reads()) return;
     requireName(io, "name", workload.name);
     if (!workload.label.empty()) requireName(io, "label", workload.label);
-    for (const Workload& other : plan_.workloads)
+    for (const Workload& other : plan.workloads)
       if (other.label == workload.label)
         io.fail("label", quoted(workload.label) + " is a second workload of that label");
   }
@@ -140,7 +132,7 @@ class PlanFields {
     if (factor.baseline && *factor.baseline >= factor.levels.size())
       io.fail("baseline", fmt::format("level {} of {}", *factor.baseline, factor.levels.size()));
     requireName(io, "name", factor.name);
-    if (!factors_.insert(factor.name).second) io.fail("name", quoted(factor.name) + " is a second factor of that name");
+    if (named(plan.factors, factor.name)) io.fail("name", quoted(factor.name) + " is a second factor of that name");
   }
 
   void describeLevels(JsonRecord& io, Point& point) {
@@ -155,16 +147,16 @@ class PlanFields {
       const auto level = item.getAsUINT64();
       if (!level && !item.getAsNull())
         io.failAt(at, "expected the index of a level, or null where the factor is not active");
-      else if (factor >= plan_.factors.size())
-        io.failAt(at, fmt::format("the plan has {} factors", plan_.factors.size()));
-      else if (level && *level >= plan_.factors[factor].levels.size())
-        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, plan_.factors[factor].name,
-                                  plan_.factors[factor].levels.size()));
+      else if (factor >= plan.factors.size())
+        io.failAt(at, fmt::format("the plan has {} factors", plan.factors.size()));
+      else if (level && *level >= plan.factors[factor].levels.size())
+        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, plan.factors[factor].name,
+                                  plan.factors[factor].levels.size()));
       else
         point.levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
     });
-    if (point.levels.size() != plan_.factors.size())
-      io.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan_.factors.size()));
+    if (point.levels.size() != plan.factors.size())
+      io.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan.factors.size()));
   }
 
   void describe(JsonRecord& io, Point& point) {
@@ -176,10 +168,10 @@ class PlanFields {
     io.optional("expected_infeasible", point.expected_infeasible);
     io.optional("unavailable", point.unavailable);
     if (!io.reads()) return;
-    if (point.workload >= plan_.workloads.size())
-      io.fail("workload", fmt::format("workload {} of {}", point.workload, plan_.workloads.size()));
+    if (point.workload >= plan.workloads.size())
+      io.fail("workload", fmt::format("workload {} of {}", point.workload, plan.workloads.size()));
     requireName(io, "id", point.id);
-    if (!points_.insert(point.id).second) io.fail("id", quoted(point.id) + " is a second point of that id");
+    if (!known_points.insert(point.id).second) io.fail("id", quoted(point.id) + " is a second point of that id");
   }
 
   void describe(JsonRecord& io, RemovedGroup& group) {
@@ -211,16 +203,14 @@ class PlanFields {
     if (!io.reads()) return;
     if (derived && metric.series) io.fail("series", "a derived metric is one value");
     requireName(io, "name", metric.name);
-    // Derived ones come after what they read.
-    if (!metrics_.try_emplace(metric.name, KnownMetric{metric.kind, metric.series, derived}).second)
-      io.fail("name", quoted(metric.name) + " is a second metric of that name");
+    if (plan.findMetric(metric.name)) io.fail("name", quoted(metric.name) + " is a second metric of that name");
   }
 
   void describeFactorNames(JsonRecord& io, JsonRecord::Key key, std::vector<std::string>& names) {
     io.field(key, names);
     if (!io.reads()) return;
     for (const std::string& name : names)
-      if (!factors_.contains(name)) io.fail(key, quoted(name) + " is no factor of the plan");
+      if (!named(plan.factors, name)) io.fail(key, quoted(name) + " is no factor of the plan");
   }
 
   void describe(JsonRecord& io, Until& until) {
@@ -250,8 +240,7 @@ class PlanFields {
       if (look <= last || look >= kind.repeat) io.fail("looks", "must rise, and stay below 'repeat'");
       last = look;
     }
-    for (const KindDesign& other : plan_.design.kinds)
-      if (other.kind == kind.kind) io.fail("kind", "a second design for this kind of trial");
+    if (designOf(plan, kind.kind)) io.fail("kind", "a second design for this kind of trial");
   }
 
   void describe(JsonRecord& io, Control& control) {
@@ -259,9 +248,8 @@ class PlanFields {
     io.field("point", control.point);
     if (!io.reads()) return;
     requireName(io, "name", control.name);
-    for (const Control& other : plan_.controls)
-      if (other.name == control.name) io.fail("name", quoted(control.name) + " is a second control of that name");
-    if (!points_.contains(control.point)) io.fail("point", quoted(control.point) + " is no point of the plan");
+    if (named(plan.controls, control.name)) io.fail("name", quoted(control.name) + " is a second control of that name");
+    if (!known_points.contains(control.point)) io.fail("point", quoted(control.point) + " is no point of the plan");
   }
 
   void describe(JsonRecord& io, Reference::Value& value) {
@@ -269,8 +257,8 @@ class PlanFields {
     io.field("metric", value.metric);
     io.field("value", value.value);
     if (!io.reads()) return;
-    if (!points_.contains(value.point)) io.fail("point", quoted(value.point) + " is no point of the plan");
-    if (!metrics_.contains(value.metric)) io.fail("metric", quoted(value.metric) + " is no metric of the plan");
+    if (!known_points.contains(value.point)) io.fail("point", quoted(value.point) + " is no point of the plan");
+    if (!plan.findMetric(value.metric)) io.fail("metric", quoted(value.metric) + " is no metric of the plan");
   }
 
   void describe(JsonRecord& io, Reference& reference) {
@@ -303,7 +291,7 @@ class PlanFields {
   }
 
   void requireSubject(JsonRecord& io, const std::string& subject) {
-    if (!metrics_.contains(subject) && !comparisons_.contains(subject))
+    if (!plan.findMetric(subject) && !named(plan.comparisons, subject))
       io.fail("subject", quoted(subject) + " is no metric or comparison of the plan");
   }
 
@@ -315,7 +303,7 @@ class PlanFields {
     if (!io.reads()) return;
     requireSubject(io, table.subject);
     for (const auto& [key, metric] : {std::pair("subject", table.subject), {"other", table.other}})
-      if (table.shows != Table::Shows::Values && !metric.empty() && !metrics_.contains(metric))
+      if (table.shows != Table::Shows::Values && !metric.empty() && !plan.findMetric(metric))
         io.fail(key, quoted(metric) + " is no metric of the plan");
   }
 
@@ -325,9 +313,9 @@ class PlanFields {
     describeFactorNames(io, "by", plot.by);
     if (!io.reads()) return;
     requireSubject(io, plot.subject);
-    const bool factor = factors_.contains(plot.over), metrics = metrics_.contains(plot.over);
-    const Metric* subject = plan_.findMetric(plot.subject);
-    if (!factor && !metrics && !(subject && subject->series))
+    const bool factor = named(plan.factors, plot.over) != nullptr;
+    const Metric* subject = plan.findMetric(plot.subject);
+    if (!factor && !plan.findMetric(plot.over) && !(subject && subject->series))
       io.fail("over", quoted(plot.over) + " is no factor or metric of the plan");
     if (!factor && !subject) io.fail("subject", quoted(plot.subject) + " is no metric, and is plotted over no factor");
   }
@@ -347,7 +335,7 @@ class PlanFields {
       io.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (std::string& point : points) {
-      if (!points_.contains(point)) io.fail("points", quoted(point) + " is no point of the plan");
+      if (!known_points.contains(point)) io.fail("points", quoted(point) + " is no point of the plan");
       cell.points.push_back(std::move(point));
     }
   }
@@ -369,16 +357,17 @@ class PlanFields {
     // Inside a derived metric the point is the one in question.
     if (!scope.inside_point) io.field("point", metric.place.point);
     if (!io.reads()) return;
-    const auto known = metrics_.find(metric.metric);
-    if (known == metrics_.end())
+    // What a derived metric reads comes before it.
+    const Metric* known = plan.findMetric(metric.metric);
+    if (!known)
       io.fail("metric", quoted(metric.metric) + " is no metric of the plan");
-    else if (known->second.kind != scope.kind)
-      io.fail("metric", fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric,
-                                    toString(known->second.kind), scope.inside_point ? "this metric" : "the cell",
-                                    toString(scope.kind)));
-    else if (series && !known->second.series)
+    else if (known->kind != scope.kind)
+      io.fail("metric",
+              fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric, toString(known->kind),
+                          scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
+    else if (series && !known->series)
       io.fail("metric", quoted(metric.metric) + " is no series");
-    if (!scope.inside_point && !points_.contains(metric.place.point))
+    if (!scope.inside_point && !known_points.contains(metric.place.point))
       io.fail("point", quoted(metric.place.point) + " is no point of the plan");
   }
 
@@ -437,14 +426,14 @@ class PlanFields {
     io.field("over", comparison.over);
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
-    if (io.reads() && !factors_.contains(comparison.over))
+    if (io.reads() && !named(plan.factors, comparison.over))
       io.fail("over", quoted(comparison.over) + " is no factor of the plan");
     io.list("cells", comparison.cells,
             [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
     if (io.reads()) requireName(io, "name", comparison.name);
-    if (io.reads() && (metrics_.contains(comparison.name) || !comparisons_.insert(comparison.name).second))
+    if (io.reads() && (plan.findMetric(comparison.name) || named(plan.comparisons, comparison.name)))
       io.fail("name", quoted(comparison.name) + " is taken by another comparison or metric");
   }
 
@@ -486,21 +475,12 @@ class PlanFields {
     // Such a criterion would pass whatever is measured.
     if (!reaches_cell && !criterion.not_asked) io.fail("claim", "claims nothing: no cell is reached");
     requireName(io, "name", criterion.name);
-    if (!criteria_.insert(criterion.name).second)
+    if (named(plan.criteria, criterion.name))
       io.fail("name", quoted(criterion.name) + " is a second criterion of that name");
   }
-
-  Plan& plan_;
-  // What was read so far.
-  llvm::StringSet<> factors_, points_, comparisons_, criteria_;
-  struct KnownMetric {
-    TrialKind kind;
-    bool series, derived;
-  };
-  llvm::StringMap<KnownMetric> metrics_;
 };
 
-void describePlan(JsonRecord& io, Plan& plan) { PlanFields(plan).describe(io); }
+void describePlan(JsonRecord& io, Plan& plan) { PlanFields{plan}.describe(io); }
 
 }  // namespace
 

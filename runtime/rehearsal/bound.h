@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/plan/plan.h"
-#include "runtime/plan/rehearsal.h"
+#include "runtime/plan/trial.h"
 #include "runtime/rehearsal/rehearsal.h"
 
 namespace expc::rehearsal {

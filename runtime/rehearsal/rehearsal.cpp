@@ -8,7 +8,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
-#include "runtime/plan/name.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::rehearsal {
 namespace {

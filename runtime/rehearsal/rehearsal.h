@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/rehearsal.h"
+#include "runtime/plan/trial.h"
 
 namespace expc::rehearsal {
 

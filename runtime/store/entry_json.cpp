@@ -9,7 +9,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/plan/name.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::store {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compiler/check/formula/lookup.h"
-
 namespace expc::check {
 namespace {
 
@@ -226,6 +224,26 @@ std::optional<bool> liesInRange(const Rational& value, const Rational& lower, co
   return at && *at == value;
 }
 
+const std::vector<LookupFunction>& lookupFunctions() {
+  using Kind = Type::Kind;
+  static const std::vector<LookupFunction> all = {
+      {"config", "a model and a name in its config.json", {Kind::Error, Kind::String}, Type::number()},
+      {"row_tokens",
+       "\"longest\" or \"learnt\", rows of a batch, the longest that one may be, data, template, row limit, tokenizer, "
+       "model and whether rows are pairs",
+       {Kind::String, Kind::Number, Kind::Number, Kind::Error, Kind::Error, Kind::Number, Kind::Error, Kind::Error,
+        Kind::Bool},
+       Type::number(Dimension::of(Dimension::Tokens))},
+  };
+  return all;
+}
+
+int findLookup(std::string_view name) {
+  const auto& all = lookupFunctions();
+  const auto found = std::ranges::find(all, name, &LookupFunction::name);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
 Outcome evaluate(const Formula& formula, const Environment& environment) {
   Evaluator evaluator{environment, {}};
   auto value = evaluator.run(formula);
@@ -276,6 +294,21 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
                                 values.back().toString()));
   }
   return values;
+}
+
+void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
+             llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle) {
+  enum class State : char { New, Active, Done };
+  std::vector<State> states(count, State::New);
+  const auto enter = [&](auto& self, size_t at) -> void {
+    if (states[at] == State::Done) return;
+    if (states[at] == State::Active) return cycle(at);
+    states[at] = State::Active;
+    needs(at, [&](size_t needed) { self(self, needed); });
+    states[at] = State::Done;
+    visit(at);
+  };
+  for (size_t at = 0; at < count; ++at) enter(enter, at);
 }
 
 }  // namespace expc::check

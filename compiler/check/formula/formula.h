@@ -1,5 +1,8 @@
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +27,7 @@ struct Formula {
     Metric,    // `parameter` is a metric of the owner, of the point in question
     EpochsTo,  // the place of the first value of a series; operands: a comparison of the series with a constant
     System,    // `parameter` is a property of the machine (system.h)
-    Lookup,    // `parameter` is a function of lookup.h; operands: its arguments
+    Lookup,    // `parameter` is one of lookupFunctions; operands: its arguments
     Choose,    // operands: a condition, its value, …, and the value where none holds
     Max,       // of operands
     Min,
@@ -72,7 +75,18 @@ std::vector<unsigned> parametersOf(const Formula& formula);
 /// The same of metrics, in the order in which they are first read.
 std::vector<unsigned> metricsOf(const Formula& formula);
 
-/// The value of a function of lookup.h in base units; nothing where the files do not tell.
+/// A function of estimates whose value stands in files: `config(model, "hidden_size")`. Its name and types are part of
+/// the language; who reads the files is handed in (check::check).
+struct LookupFunction {
+  std::string_view name;
+  std::string_view takes;             // its arguments, for messages
+  std::vector<Type::Kind> arguments;  // Error: of any kind
+  Type type;                          // of the value
+};
+const std::vector<LookupFunction>& lookupFunctions();
+/// Index into lookupFunctions, or -1.
+int findLookup(std::string_view name);
+/// The value of such a function in base units; nothing where the files do not tell.
 using Lookup = std::function<std::optional<Rational>(std::string_view function, std::span<const Value> arguments)>;
 
 /// What names stand for while a formula is evaluated: one pointer for each parameter, null for an inactive one.
@@ -110,5 +124,10 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter);
+
+/// Calls `visit` for each of 0…`count`-1 once, and after all that `needs` tells for it. A thing that needs itself, by
+/// others or alone, is told to `cycle` once for each way round, and then goes before what it needs.
+void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
+             llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle);
 
 }  // namespace expc::check

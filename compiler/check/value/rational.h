@@ -19,7 +19,6 @@ class Rational {
   static std::optional<Rational> parse(std::string_view digits);
 
   int64_t numerator() const { return numerator_; }
-  int64_t denominator() const { return denominator_; }
   bool isInteger() const { return denominator_ == 1; }
   int sign() const { return numerator_ > 0 ? 1 : numerator_ < 0 ? -1 : 0; }
   double toDouble() const;

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "runtime/files/files.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 
 namespace expc::command {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/check/formula/order.h"
+#include "compiler/check/formula/formula.h"
 
 #include <doctest/doctest.h>
 
