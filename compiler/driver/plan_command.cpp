@@ -11,7 +11,7 @@
 #include "compiler/driver/verdicts.h"
 #include "compiler/expand/condition.h"
 #include "compiler/lower/lower.h"
-#include "compiler/points/grid_lints.h"
+#include "compiler/points/pairs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/printable.h"

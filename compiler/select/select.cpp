@@ -7,7 +7,6 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
-#include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 
 namespace expc::select {
