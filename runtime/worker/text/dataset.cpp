@@ -34,6 +34,15 @@ std::string columnsOf(const llvm::json::Object& row) {
   return names.empty() ? "none" : names;
 }
 
+/// The text of a column. Errors: missing, or no text.
+llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto text = value->getAsString();
+  if (!text) return failure("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str());
+  return text->str();
+}
+
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
@@ -50,6 +59,25 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   }
   return failure("its role is '{}'; system, user and assistant are supported",
                  llvm::StringRef(*role).take_front(40).str());
+}
+
+/// A list of {"role": …, "content": …} in a column of a row of `plain`, whatever order they have.
+llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto* list = value->getAsArray();
+  if (list == nullptr)
+    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
+                   column.str(), plan::kindName(*value).str());
+  if (list->size() > kMostMessages)
+    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
+  Conversation conversation;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto message = messageOf((*list)[i]);
+    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
+    conversation.push_back(std::move(*message));
+  }
+  return conversation;
 }
 
 /// The file of a folder that is for this template.
@@ -81,7 +109,7 @@ void mask(Conversation& conversation, bool learn_prompt) {
 class Reader {
  public:
   explicit Reader(const DatasetOptions& options)
-      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && learnsPrompt(kind_)) {}
+      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
   llvm::Error add(const llvm::json::Object& row) {
     auto example = kind_ == Template::Plain ? plain(row) : templated(row);
@@ -105,13 +133,11 @@ class Reader {
     const bool own = pairs_ && *own_pairs_;
     auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
     if (!answer) return answer.takeError();
-    Example example;
-    example.chosen = {*prompt, assistant(std::move(*answer))};
-    if (own) {
-      auto rejected = textOf(row, "rejected");
-      if (!rejected) return rejected.takeError();
-      example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
-    }
+    Example example{{*prompt, assistant(std::move(*answer))}, {}};
+    if (!own) return example;
+    auto rejected = textOf(row, "rejected");
+    if (!rejected) return rejected.takeError();
+    example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
     return example;
   }
 
@@ -145,20 +171,16 @@ class Reader {
   }
 
   llvm::Expected<Example> plain(const llvm::json::Object& row) {
-    Example example;
     auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
     if (!chosen) return chosen.takeError();
-    example.chosen = std::move(*chosen);
-    if (!pairs_) return example;
-    auto rejected = side(row, "rejected");
+    auto rejected = pairs_ ? side(row, "rejected") : Conversation();
     if (!rejected) return rejected.takeError();
-    example.rejected = std::move(*rejected);
-    return example;
+    return Example{std::move(*chosen), std::move(*rejected)};
   }
 
   const Template kind_;
   const bool pairs_;
-  const bool learn_prompt_;        // of pairs never
+  const bool learn_prompt_;        // as the recipes do: Alpaca's learn it, the others answers only, and so do pairs
   std::optional<bool> own_pairs_;  // rows have both answers
   std::vector<Example> examples_;
 };
@@ -187,59 +209,28 @@ llvm::Error Reader::lendAnswers() {
 
 const char* nameOf(Template kind) { return traitsOf(kind).name; }
 
-bool learnsPrompt(Template kind) { return kind == Template::Instruct; }
-
 llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
 
-llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
-  const auto* value = row.get(column);
-  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
-  const auto text = value->getAsString();
-  if (!text) return failure("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str());
-  return text->str();
-}
-
 llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
-  Message message;
   auto text = textOf(row, traitsOf(kind).prompt);
   if (!text) return text.takeError();
-  if (kind == Template::Grammar) {
-    message.parts = {"Correct this to standard English: ", *text, "\n---\nCorrected: "};
-  } else if (kind == Template::Summarize) {
-    message.parts = {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"};
-  } else {
-    const auto* input = row.get("input");
-    auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
-    if (!more) return more.takeError();
-    message.parts = {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
-                                                 "appropriately completes the request.\n\n"
-                                                 "### Instruction:\n{}\n\n### Response:\n",
-                                                 *text)
-                                   : fmt::format("Below is an instruction that describes a task, paired with an input "
-                                                 "that provides further context. Write a response "
-                                                 "that appropriately completes the request.\n\n### "
-                                                 "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
-                                                 *text, *more)};
-  }
-  return message;
-}
-
-llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
-  const auto* value = row.get(column);
-  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
-  const auto* list = value->getAsArray();
-  if (list == nullptr)
-    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
-                   column.str(), plan::kindName(*value).str());
-  if (list->size() > kMostMessages)
-    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
-  Conversation conversation;
-  for (size_t i = 0; i < list->size(); ++i) {
-    auto message = messageOf((*list)[i]);
-    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
-    conversation.push_back(std::move(*message));
-  }
-  return conversation;
+  if (kind == Template::Grammar)
+    return Message{Role::User, {"Correct this to standard English: ", *text, "\n---\nCorrected: "}};
+  if (kind == Template::Summarize)
+    return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
+  const auto* input = row.get("input");
+  auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
+  if (!more) return more.takeError();
+  return Message{Role::User,
+                 {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
+                                              "appropriately completes the request.\n\n"
+                                              "### Instruction:\n{}\n\n### Response:\n",
+                                              *text)
+                                : fmt::format("Below is an instruction that describes a task, paired with an input "
+                                              "that provides further context. Write a response "
+                                              "that appropriately completes the request.\n\n### "
+                                              "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
+                                              *text, *more)}};
 }
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {

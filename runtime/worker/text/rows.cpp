@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "runtime/files/csv.h"
+#include "runtime/files/form.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/text/files.h"
 
 namespace expc::text {
 namespace {
@@ -153,20 +152,12 @@ class CsvRows : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> makeJsonRows(llvm::StringRef bytes, const std::string& name) {
-  return std::make_unique<JsonRows>(bytes, name);
-}
-
-std::unique_ptr<RowReader> makeCsvRows(llvm::StringRef bytes, const std::string& name) {
-  return std::make_unique<CsvRows>(bytes, name);
-}
-
 llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& path) {
   const llvm::StringRef ending = llvm::sys::path::extension(path);
   const bool csv = ending.equals_insensitive(".csv");
   if (!csv && !ending.equals_insensitive(".json") && !ending.equals_insensitive(".jsonl"))
     return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
-  auto buffer = openFile(path, std::numeric_limits<uint64_t>::max(), "data is a file of rows: .json, .jsonl or .csv");
+  auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
   if (!buffer) return buffer.takeError();
   auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
   reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
@@ -175,7 +166,8 @@ llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& pa
 
 std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::string& name, RowFormat format) {
   bytes.consume_front("\xef\xbb\xbf");  // what Windows puts first
-  return format == RowFormat::Csv ? makeCsvRows(bytes, name) : makeJsonRows(bytes, name);
+  if (format == RowFormat::Csv) return std::make_unique<CsvRows>(bytes, name);
+  return std::make_unique<JsonRows>(bytes, name);
 }
 
 llvm::Expected<bool> RowReader::next(llvm::json::Object& row) {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "runtime/files/form.h"
 #include "runtime/worker/text/characters.h"
-#include "runtime/worker/text/files.h"
 
 namespace expc::text {
 namespace {
@@ -123,8 +123,8 @@ llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
         path);
   }
   auto buffer =
-      openFile(path, kLargestFile,
-               "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder");
+      files::mapText(path, kLargestFile,
+                     "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder");
   if (!buffer) return buffer.takeError();
   const llvm::StringRef bytes = (*buffer)->getBuffer();
   return bytes.ltrim().starts_with("{") ? fromJson(bytes, path) : fromTiktoken(bytes, path);
@@ -150,15 +150,6 @@ llvm::Error Tokenizer::encode(llvm::StringRef text, std::vector<Token>& out) con
     text = repaired;
   }
   return eachCut(text, [&](llvm::StringRef part) { return encodeCut(part, out); });
-}
-
-llvm::Expected<std::vector<Token>> Tokenizer::encode(llvm::StringRef text, bool begin, bool end) const {
-  std::vector<Token> tokens;
-  if (text.empty()) return tokens;
-  if (begin) tokens.push_back(special_.begin_of_text);
-  if (auto error = encode(text, tokens)) return error;
-  if (end) tokens.push_back(special_.end_of_text);
-  return tokens;
 }
 
 llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) const {

@@ -12,6 +12,10 @@
 namespace expc::text {
 namespace {
 
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
 constexpr size_t kCharacters = 256 + 68;  // 68 bytes are not printable
 
 /// Printable bytes of Latin-1 stand for themselves, the others, in order, for 256 and up. -1: no character of the
@@ -27,9 +31,19 @@ constexpr std::array<int16_t, kCharacters> characterTable() {
   return table;
 }
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+/// The bytes that GPT-2's table of printable characters stands for ("Ġthe" is " the"); nothing if another character is
+/// among them. `text` must be valid UTF-8.
+std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
+  static constexpr auto table = characterTable();
+  std::string bytes;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = characterAt(text.data() + at);
+    if (character.code_point >= table.size() || table[character.code_point] < 0) return std::nullopt;
+    bytes += static_cast<char>(table[character.code_point]);
+    at += character.bytes;
+  }
+  return bytes;
+}
 
 /// Whether a member says nothing: absent, null, false or "".
 bool unset(const Object& object, llvm::StringRef key) {
@@ -226,18 +240,6 @@ llvm::Expected<Parts> readParts(const Object& root) {
 }
 
 }  // namespace
-
-std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
-  static constexpr auto table = characterTable();
-  std::string bytes;
-  for (size_t at = 0; at < text.size();) {
-    const Character character = characterAt(text.data() + at);
-    if (character.code_point >= table.size() || table[character.code_point] < 0) return std::nullopt;
-    bytes += static_cast<char>(table[character.code_point]);
-    at += character.bytes;
-  }
-  return bytes;
-}
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
   const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };

@@ -23,22 +23,6 @@ std::string shown(llvm::StringRef bytes) {
 /// Up to this many bytes looking at all pairs for the lowest beats a heap.
 constexpr size_t kShort = 96;
 
-struct ByRanks {
-  const Vocabulary& vocabulary;
-  Joined operator()(Token, Token, llvm::StringRef both) const {
-    const Token id = vocabulary.find(both);
-    return {static_cast<uint32_t>(id), id};  // -1 is kNoRank
-  }
-};
-
-struct ByPairs {
-  const PairMerges& merges;
-  Joined operator()(Token left, Token right, llvm::StringRef) const {
-    const auto found = merges.find(pairKey(left, right));
-    return found == merges.end() ? Joined{} : found->second;
-  }
-};
-
 /// A part of the piece, and what it and the next one become.
 struct Part {
   uint32_t begin = 0;
@@ -124,11 +108,6 @@ void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef p
   for (uint32_t at = 0; at < size; at = links[at].after) out.push_back(links[at].id);
 }
 
-template <typename Join>
-void merge(const Vocabulary& vocabulary, const Join& join, llvm::StringRef piece, std::vector<Token>& out) {
-  piece.size() <= kShort ? mergeShort(vocabulary, join, piece, out) : mergeLong(vocabulary, join, piece, out);
-}
-
 }  // namespace
 
 bool Vocabulary::insert(Token id) {
@@ -187,8 +166,18 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
 }
 
 void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out) {
-  if (pairs) return merge(vocabulary, ByPairs{*pairs}, piece, out);
-  merge(vocabulary, ByRanks{vocabulary}, piece, out);
+  const auto merge = [&](const auto& join) {
+    piece.size() <= kShort ? mergeShort(vocabulary, join, piece, out) : mergeLong(vocabulary, join, piece, out);
+  };
+  if (!pairs)
+    return merge([&](Token, Token, llvm::StringRef both) {
+      const Token id = vocabulary.find(both);
+      return Joined{static_cast<uint32_t>(id), id};  // -1 is kNoRank
+    });
+  merge([&](Token left, Token right, llvm::StringRef) {
+    const auto found = pairs->find(pairKey(left, right));
+    return found == pairs->end() ? Joined{} : found->second;
+  });
 }
 
 }  // namespace expc::text
