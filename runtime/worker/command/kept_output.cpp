@@ -126,14 +126,12 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
   const plan::JsonPath root;
   plan::JsonRecord in(errors, *value, root);
   KeptOutput kept;
-  std::vector<std::string> left_out;
   llvm::json::Object files;
   in.field("wall", kept.end.wall_seconds);
   in.field("cpu_time", kept.end.cpu_seconds);
   in.field("peak", kept.end.peak_bytes);
-  in.field("left_out", left_out);
+  in.field("left_out", kept.left_out);
   in.field("files", files);
-  kept.left_out.insert(left_out.begin(), left_out.end());
   if (auto error = errors.take("the kept output")) return failed(path, llvm::toString(std::move(error)));
   for (const auto& [name, packed] : files) {
     std::vector<char> text;
