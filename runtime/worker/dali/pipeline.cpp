@@ -43,17 +43,8 @@ llvm::Error open(const std::string& root, Library& library) {
 
 daliStorageDevice_t storage(const Edge& edge) { return edge.on_device ? DALI_STORAGE_GPU : DALI_STORAGE_CPU; }
 
-daliBackend_t backend(Backend wanted) {
-  switch (wanted) {
-    case Backend::Mixed:
-      return DALI_BACKEND_MIXED;
-    case Backend::Gpu:
-      return DALI_BACKEND_GPU;
-    case Backend::Cpu:
-      break;
-  }
-  return DALI_BACKEND_CPU;
-}
+/// Of each Backend.
+constexpr daliBackend_t kBackends[] = {DALI_BACKEND_CPU, DALI_BACKEND_MIXED, DALI_BACKEND_GPU};
 
 /// Points into `argument`.
 daliArgDesc_t describe(const Argument& argument) {
@@ -159,7 +150,7 @@ llvm::Error Pipeline::add(const Operator& op) {
   daliOperatorDesc_t description{};
   description.schema_name = op.schema.c_str();
   description.instance_name = op.output.name.c_str();
-  description.backend = backend(op.backend);
+  description.backend = kBackends[static_cast<size_t>(op.backend)];
   description.num_inputs = description.num_outputs = 1;
   description.inputs = &input;
   description.outputs = &output;
