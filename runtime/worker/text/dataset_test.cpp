@@ -261,7 +261,7 @@ TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
     for (const RowSize& row : *sizes) {
       CHECK_FALSE(row.pair);
       CHECK(row.chosen.cut == (most > 0));
-      CHECK((sizeOf(row).learnt > 0) == (most == 0));
+      CHECK(row.learns() == (most == 0));
     }
   }
 }
