@@ -16,7 +16,6 @@
 #include "runtime/base/parallel.h"
 #include "runtime/dataset/inspect.h"
 #include "runtime/dataset/pack.h"
-#include "runtime/dataset/shape_folder.h"
 #include "runtime/dataset/shapes.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
@@ -212,8 +211,8 @@ int makeData(const MakeOptions& options, const Console& console) {
       fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
                   "  in a study: data = folder(\"{}\")\n"
                   "  expc data pack {} --to {}.pack\n",
-                  shapes.count, dataset::shapeTests(shapes), shapes.size, shapes.size, shapes.classes, options.to,
-                  options.to, options.to, llvm::StringRef(options.to).rtrim('/').str()));
+                  shapes.count, shapes.tests(), shapes.size, shapes.size, shapes.classes, options.to, options.to,
+                  options.to, llvm::StringRef(options.to).rtrim('/').str()));
 }
 
 int packData(const PackOptions& options, const Console& console) {

@@ -35,49 +35,36 @@ void countClasses(const data::ImageSets& sets, Info& info) {
   for (int64_t i = 0; i < info.test; ++i) ++info.classes[static_cast<size_t>(sets.test->label(i))].test;
 }
 
-/// Sides and formats of files, from their headers.
-class Headers {
- public:
-  explicit Headers(Info& info) : info_(info) {}
+void addShape(Info& info, const data::Shape& shape) {
+  data::Shape &low = info.smallest, &high = info.largest;
+  if (low.rows == 0) low = high = shape;
+  low.rows = std::min(low.rows, shape.rows);
+  low.cols = std::min(low.cols, shape.cols);
+  high.rows = std::max(high.rows, shape.rows);
+  high.cols = std::max(high.cols, shape.cols);
+}
 
-  llvm::Error look(const std::string& path) {
-    auto file = files::map(path);
+/// Sides and formats of files, from their headers.
+llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
+  std::mutex mutex;
+  const auto work = [&](int64_t item) -> llvm::Error {
+    auto file = files::map(setOf(sets, item).file(item));
     if (!file) return file.takeError();
     const llvm::StringRef bytes = (*file)->getBuffer();
     const auto header = llvm::expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
-    const std::lock_guard lock(mutex_);
-    ++(!header ? info_.unreadable : header->png ? info_.png : info_.jpeg);
-    if (header) take(header->shape);
+    const std::lock_guard lock(mutex);
+    ++(!header ? info.unreadable : header->png ? info.png : info.jpeg);
+    if (header) addShape(info, header->shape);
     return llvm::Error::success();
-  }
-
-  void take(const data::Shape& shape) {
-    data::Shape &low = info_.smallest, &high = info_.largest;
-    if (low.rows == 0) low = high = shape;
-    low.rows = std::min(low.rows, shape.rows);
-    low.cols = std::min(low.cols, shape.cols);
-    high.rows = std::max(high.rows, shape.rows);
-    high.cols = std::max(high.cols, shape.cols);
-  }
-
- private:
-  Info& info_;
-  std::mutex mutex_;
-};
+  };
+  return base::forEach(info.train + info.test, threads, work, tick);
+}
 
 }  // namespace
 
 const char* toString(Kind kind) {
-  switch (kind) {
-    case Kind::Mnist:
-      return "mnist";
-    case Kind::Folder:
-      return "folder";
-    case Kind::Packed:
-      return "packed";
-    default:
-      return "synthetic";
-  }
+  constexpr const char* kNames[] = {"mnist", "folder", "packed", "synthetic"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 llvm::Expected<data::Place> recognise(const std::string& path) {
@@ -105,13 +92,10 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const b
   info.train = sets->train->count();
   info.test = sets->test->count();
   countClasses(*sets, info);
-  Headers headers(info);
-  if (const auto shape = sets->train->shape()) {
-    headers.take(*shape);
-  } else {
-    const auto work = [&](int64_t item) { return headers.look(setOf(*sets, item).file(item)); };
-    if (auto error = base::forEach(info.train + info.test, threads, work, tick)) return error;
-  }
+  if (const auto shape = sets->train->shape())
+    addShape(info, *shape);
+  else if (auto error = addHeaders(info, *sets, threads, tick))
+    return error;
   if (place.kind == Kind::Packed) {
     auto file = data::PackedFile::open(place.path);
     if (!file) return file.takeError();

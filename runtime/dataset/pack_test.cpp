@@ -17,9 +17,9 @@
 #include <random>
 
 #include "runtime/dataset/inspect.h"
-#include "runtime/dataset/shape_folder.h"
-#include "runtime/worker/data/folder.h"
+#include "runtime/dataset/shapes.h"
 #include "runtime/worker/data/memory_images.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/packed.h"
 #include "runtime/worker/data/preparer.h"
 #include "tests/source_dir.h"

@@ -13,11 +13,9 @@
 #include <set>
 #include <vector>
 
-#include "runtime/dataset/encode.h"
 #include "runtime/dataset/inspect.h"
-#include "runtime/dataset/shape_folder.h"
 #include "runtime/worker/data/decode.h"
-#include "runtime/worker/data/folder.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/packed.h"
 
 namespace expc::dataset {

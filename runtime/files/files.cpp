@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 
 namespace expc::files {
@@ -338,6 +339,14 @@ std::string_view formOf(llvm::StringRef bytes) {
   for (const auto& [begins, name] : kForms)
     if (bytes.starts_with(begins)) return name;
   return "";
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapText(const std::string& path, uint64_t most,
+                                                            llvm::StringRef way_out) {
+  auto buffer = map(path, most);
+  if (!buffer) return base::failure("{}; {}", llvm::toString(buffer.takeError()), way_out.str());
+  if (const auto form = formOf((*buffer)->getBuffer()); !form.empty()) return base::failure("{}: it is {}", path, form);
+  return buffer;
 }
 
 }  // namespace expc::files

@@ -94,4 +94,8 @@ class TemporaryFolder {
 /// What a file is by its first bytes, and the way to what was wanted; "" of text in UTF-8 and of all that is not known.
 std::string_view formOf(llvm::StringRef bytes);
 
+/// map() of what should be text. Where there is no such file the error ends with `way_out`.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapText(const std::string& path, uint64_t most,
+                                                            llvm::StringRef way_out);
+
 }  // namespace expc::files

@@ -14,8 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/worker/data/dataloader.h"
-#include "runtime/worker/data/native.h"
+#include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/sampler.h"
 #include "tests/bench/program.h"

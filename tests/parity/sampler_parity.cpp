@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "runtime/worker/data/dataloader.h"
-#include "runtime/worker/data/native.h"
+#include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/sampler.h"
 #include "tests/parity/fixtures.h"
 

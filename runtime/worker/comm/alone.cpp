@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -25,37 +24,6 @@ constexpr int64_t kAlive = 1, kCall = int64_t{1} << 32, kDone = int64_t{1} << 56
 
 int64_t callsIn(int64_t said) { return (said & (kDone - 1)) / kCall; }
 
-/// Tells the others at intervals that this process lives. A store that cannot be reached ends it: what the rank does
-/// next with the others says so.
-class SignsOfLife {
- public:
-  SignsOfLife(c10d::Store& store, const std::string& key, milliseconds interval)
-      : thread_([this, &store, key, interval] {
-          std::unique_lock lock(mutex_);
-          while (!ended_.wait_for(lock, interval, [this] { return end_; })) {
-            try {
-              store.add(key, kAlive);
-            } catch (const std::exception&) {
-              return;
-            }
-          }
-        }) {}
-  ~SignsOfLife() {
-    {
-      const std::lock_guard lock(mutex_);
-      end_ = true;
-    }
-    ended_.notify_all();
-    thread_.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool end_ = false;
-  std::thread thread_;
-};
-
 llvm::Error workAlone(Group& group, const std::string& key,
                       const std::function<llvm::Error(const CallOthers& call_others)>& work) {
   const auto say = [&](int64_t what) { guarded(group.rendezvous, kOperation, [&] { group.store->add(key, what); }); };
@@ -68,7 +36,14 @@ llvm::Error workAlone(Group& group, const std::string& key,
   const milliseconds interval = std::clamp(group.rendezvous.timeout / 10, milliseconds(1), milliseconds(1000));
   try {
     llvm::Error error = [&] {
-      const SignsOfLife signs(*group.store, key, interval);
+      // A store that cannot be reached ends it: what the rank does next with the others says so.
+      const std::jthread signs = repeat(interval, [&] {
+        try {
+          return group.store->add(key, kAlive) > 0;
+        } catch (const std::exception&) {
+          return false;
+        }
+      });
       return work([&] { say(kCall); });
     }();
     if (error) {

@@ -1,8 +1,10 @@
 #include "runtime/worker/comm/communicator.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -41,6 +43,26 @@ c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
 void reportAndLeave(const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());
   _exit(1);
+}
+
+/// Begins a collective on a tensor of one part a rank: on a GPU in one piece; on the CPU part by part, since Gloo's
+/// all-gather of c10d goes through a second buffer of the whole's size.
+template <typename Whole, typename Part>
+Pending start(Group& group, const char* operation, const at::Tensor& whole, Whole of_whole, Part of_part) {
+  return guarded(group, operation, [&] {
+    const Rendezvous& rendezvous = group.rendezvous;
+    const int64_t part = whole.size(0) / rendezvous.world_size;
+    TORCH_CHECK(part * rendezvous.world_size == whole.size(0), "equal parts");
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;
+    if (!whole.is_cpu()) works.push_back(of_whole(whole, whole.narrow(0, part * rendezvous.rank, part)));
+    for (unsigned root = 0; whole.is_cpu() && root < rendezvous.world_size; ++root)
+      works.push_back(of_part({whole.narrow(0, part * root, part)}, root));
+    return Pending([rendezvous, operation, works = std::move(works)] {
+      guarded(rendezvous, operation, [&] {
+        for (const auto& work : works) work->wait();
+      });
+    });
+  });
 }
 
 }  // namespace
@@ -116,68 +138,52 @@ void Communicator::allReduceAll(const std::vector<at::Tensor>& tensors, Reductio
   }
 }
 
-struct Pending::State {
-  Rendezvous rendezvous;
-  const char* operation;
-  std::vector<c10::intrusive_ptr<c10d::Work>> works;
-};
-
-Pending::Pending() = default;
-Pending::Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Pending::Pending(Pending&&) noexcept = default;
-Pending& Pending::operator=(Pending&&) noexcept = default;
-Pending::~Pending() = default;
-
-void Pending::wait() {
-  if (!state_) return;
-  const auto state = std::move(state_);
-  guarded(state->rendezvous, state->operation, [&] {
-    for (const auto& work : state->works) work->wait();
-  });
-}
-
 Pending Communicator::startAllGather(const at::Tensor& whole) {
-  auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "an all-gather", {}});
-  return guarded(*group_, state->operation, [&] {
-    const int64_t part = whole.size(0) / worldSize();
-    TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
-    if (!whole.is_cpu()) {
-      at::Tensor output = whole, mine = whole.narrow(0, part * rank(), part);
-      state->works.push_back(group_->processes->_allgather_base(output, mine, {}));
-      return Pending(std::move(state));
-    }
-    // Gloo's all-gather of c10d goes through a second buffer of the whole's size; broadcasts do not.
-    for (unsigned root = 0; root < worldSize(); ++root) {
-      c10d::BroadcastOptions options;
-      options.rootRank = root;
-      std::vector<at::Tensor> tensors{whole.narrow(0, part * root, part)};
-      state->works.push_back(group_->processes->broadcast(tensors, options));
-    }
-    return Pending(std::move(state));
-  });
+  return start(
+      *group_, "an all-gather", whole,
+      [&](at::Tensor all, at::Tensor mine) { return group_->processes->_allgather_base(all, mine, {}); },
+      [&](std::vector<at::Tensor> part, unsigned root) {
+        c10d::BroadcastOptions options;
+        options.rootRank = root;
+        return group_->processes->broadcast(part, options);
+      });
 }
 
 Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction reduction) {
-  auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "a reduce-scatter", {}});
-  return guarded(*group_, state->operation, [&] {
-    const int64_t part = whole.size(0) / worldSize();
-    TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
-    if (!whole.is_cpu()) {
-      c10d::ReduceScatterOptions options;
-      options.reduceOp = reduceOp(reduction);
-      at::Tensor input = whole, mine = whole.narrow(0, part * rank(), part);
-      state->works.push_back(group_->processes->_reduce_scatter_base(mine, input, options));
-      return Pending(std::move(state));
-    }
-    for (unsigned root = 0; root < worldSize(); ++root) {  // as above
-      c10d::ReduceOptions options;
-      options.reduceOp = reduceOp(reduction);
-      options.rootRank = root;
-      std::vector<at::Tensor> tensors{whole.narrow(0, part * root, part)};
-      state->works.push_back(group_->processes->reduce(tensors, options));
-    }
-    return Pending(std::move(state));
-  });
+  return start(
+      *group_, "a reduce-scatter", whole,
+      [&](at::Tensor all, at::Tensor mine) {
+        c10d::ReduceScatterOptions options;
+        options.reduceOp = reduceOp(reduction);
+        return group_->processes->_reduce_scatter_base(mine, all, options);
+      },
+      [&](std::vector<at::Tensor> part, unsigned root) {
+        c10d::ReduceOptions options;
+        options.reduceOp = reduceOp(reduction);
+        options.rootRank = root;
+        return group_->processes->reduce(part, options);
+      });
+}
+
+at::Tensor gatherOnHost(Communicator& communicator, const at::Tensor& own, unsigned root, int64_t buffer_bytes) {
+  at::NoGradGuard no_grad;
+  const int64_t ranks = communicator.worldSize(), rank = communicator.rank();
+  const at::Tensor flat = own.detach().contiguous().view({-1}).view(at::kByte);  // of any type
+  const int64_t length = flat.numel(), most = std::min(length, std::max<int64_t>(1, buffer_bytes / ranks));
+  const at::Tensor buffer = at::empty({ranks * most}, flat.options());
+  at::Tensor all;
+  if (rank == root) all = at::empty({ranks * length}, flat.options().device(at::kCPU));
+  for (int64_t first = 0; first < length; first += most) {
+    const int64_t count = std::min(most, length - first);
+    const at::Tensor piece = buffer.narrow(0, 0, ranks * count);
+    piece.narrow(0, rank * count, count).copy_(flat.narrow(0, first, count));
+    communicator.startAllGather(piece).wait();
+    if (rank == root) all.view({ranks, length}).narrow(1, first, count).copy_(piece.view({ranks, count}));
+  }
+  if (!all.defined()) return all;
+  auto shape = own.sizes().vec();
+  shape.insert(shape.begin(), ranks);
+  return all.view(own.scalar_type()).view(shape);
 }
 
 void Communicator::watchQueued(std::function<bool()> ended) {

@@ -5,10 +5,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/comm/rendezvous.h"
@@ -30,21 +32,18 @@ enum class Reduction { Sum, Max };
 /// A collective that runs beside what follows it. Empty until one is moved into it.
 class Pending {
  public:
-  Pending();
-  Pending(Pending&&) noexcept;
-  Pending& operator=(Pending&&) noexcept;
-  /// Without wait() the collective still runs to its end.
-  ~Pending();
+  Pending() = default;
+  explicit Pending(std::function<void()> finish) : finish_(std::move(finish)) {}
 
   /// Returns when the result may be read (a GPU tensor: by what is queued on the current stream from now on). Throws as
-  /// the collective would have. Then, as before it began, there is nothing to wait for.
-  void wait();
+  /// the collective would have. Then, as before it began, there is nothing to wait for. Without it the collective still
+  /// runs to its end.
+  void wait() {
+    if (const auto finish = std::exchange(finish_, nullptr)) finish();
+  }
 
  private:
-  friend class Communicator;
-  struct State;
-  explicit Pending(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  std::function<void()> finish_;
 };
 
 /// c10d's objects, hidden from those who only communicate (process_group.h).
@@ -109,5 +108,13 @@ class Communicator {
   explicit Communicator(std::unique_ptr<Group> group);
   std::unique_ptr<Group> group_;
 };
+
+/// What gatherOnHost holds besides tensor and result, on every rank's device.
+inline constexpr int64_t kGatherBytes = 64 << 20;
+
+/// Every rank's tensor (all of one shape and type) on the host of rank `root`, as one [world size, ...]; undefined on
+/// the others. It crosses in pieces, so that no device needs room for the whole.
+at::Tensor gatherOnHost(Communicator& communicator, const at::Tensor& own, unsigned root,
+                        int64_t buffer_bytes = kGatherBytes);
 
 }  // namespace expc::comm

@@ -10,6 +10,11 @@
 
 #include "runtime/worker/comm/communicator.h"
 
+namespace c10d {
+class Logger;
+class Reducer;
+}  // namespace c10d
+
 namespace expc::comm {
 
 struct DataParallelOptions {
@@ -25,7 +30,7 @@ class DataParallel {
   DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
                const DataParallelOptions& options = {});
   /// Removes the hooks; sends nothing.
-  ~DataParallel();
+  ~DataParallel() = default;
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
@@ -44,8 +49,11 @@ class DataParallel {
   std::vector<std::vector<size_t>> bucketParameters() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Communicator& communicator_;
+  const std::vector<at::Tensor> buffers_;
+  const DataParallelOptions options_;
+  std::shared_ptr<c10d::Reducer> reducer_;
+  std::shared_ptr<c10d::Logger> logger_;  // knows the buckets; nothing is logged
 };
 
 }  // namespace expc::comm

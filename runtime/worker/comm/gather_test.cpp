@@ -1,9 +1,8 @@
-#include "runtime/worker/comm/gather.h"
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include "runtime/worker/comm/communicator.h"
 #include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;

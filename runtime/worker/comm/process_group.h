@@ -8,7 +8,6 @@
 
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
-#include "runtime/worker/comm/queued.h"
 #include "runtime/worker/comm/watch.h"
 
 namespace expc::comm {

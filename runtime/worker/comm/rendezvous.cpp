@@ -1,32 +1,30 @@
 #include "runtime/worker/comm/rendezvous.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <cstdlib>
 
+#include "runtime/base/failure.h"
+
 namespace expc::comm {
 namespace {
 
-llvm::Error badVariable(const char* name, llvm::StringRef value, llvm::StringRef wanted) {
-  return llvm::createStringError("environment variable " + llvm::Twine(name) + " is '" + value + "', it must be " +
-                                 wanted + ": the launcher of the ranks sets it");
+llvm::Error badVariable(const char* name, const char* value, const std::string& wanted) {
+  return base::failure("environment variable {} is '{}', it must be {}: the launcher of the ranks sets it", name, value,
+                       wanted);
 }
 
 llvm::Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
   const char* text = std::getenv(name);
-  if (!text) {
-    return llvm::createStringError(
-        "environment variable " + llvm::Twine(name) +
-        " is not set: start the ranks with a launcher that sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and "
-        "MASTER_PORT, or set none of them to run one rank alone");
-  }
-  uint64_t value = 0;
-  if (!llvm::to_integer(llvm::StringRef(text), value, 10) || value < least || value > most) {
-    return badVariable(name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  }
-  into = value;
-  return llvm::Error::success();
+  if (!text)
+    return base::failure(
+        "environment variable {} is not set: start the ranks with a launcher that sets RANK, WORLD_SIZE, LOCAL_RANK, "
+        "MASTER_ADDR and MASTER_PORT, or set none of them to run one rank alone",
+        name);
+  if (llvm::to_integer(llvm::StringRef(text), into, 10) && into >= least && into <= most) return llvm::Error::success();
+  return badVariable(name, text, fmt::format("a whole number from {} to {}", least, most));
 }
 
 }  // namespace

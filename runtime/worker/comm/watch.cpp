@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
+#include <stop_token>
 #include <utility>
 
 namespace expc::comm {
@@ -21,21 +23,23 @@ std::string lostMessage(const Rendezvous& rendezvous, const std::string& operati
       rendezvous.rank, rendezvous.world_size, operation, why);
 }
 
+std::jthread repeat(std::chrono::milliseconds interval, std::function<bool()> look) {
+  return std::jthread([interval, look = std::move(look)](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    do {
+      stopped.wait_for(lock, stop, interval, [] { return false; });
+    } while (!stop.stop_requested() && look());
+  });
+}
+
 Watch::Watch(const Rendezvous& rendezvous, std::function<std::string()> failure, OnLost on_lost)
     : rendezvous_(rendezvous),
       failure_(std::move(failure)),
       on_lost_(std::move(on_lost)),
       name_("the set-up"),
-      thread_([this] { run(); }) {}
-
-Watch::~Watch() {
-  {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-  }
-  ends_.notify_one();
-  thread_.join();
-}
+      thread_(repeat(kInterval, [this] { return look(); })) {}
 
 Watch::Operation::Operation(Watch* watch, const char* name) : watch_(watch) {
   if (!watch_) return;
@@ -51,18 +55,43 @@ Watch::Operation::~Operation() {
   watch_->running_ = false;
 }
 
-void Watch::run() {
-  std::unique_lock lock(mutex_);
-  while (!ends_.wait_for(lock, kInterval, [this] { return ended_; })) {
-    std::string why;
+bool Watch::look() {
+  std::string why;
+  {  // not for longer: the training thread must never wait for what is asked here
+    const std::lock_guard lock(mutex_);
     if (running_ && Clock::now() - since_ > rendezvous_.timeout + kGrace)
       why = fmt::format("it has not come back for {} s",
                         std::chrono::duration_cast<std::chrono::seconds>(rendezvous_.timeout).count());
-    lock.unlock();  // the training thread must never wait for what is asked here
-    if (why.empty()) why = failure_();
-    if (!why.empty()) return on_lost_(lostMessage(rendezvous_, name_.load(), why));
-    lock.lock();
   }
+  if (why.empty()) why = failure_();
+  if (!why.empty()) on_lost_(lostMessage(rendezvous_, name_.load(), why));
+  return why.empty();
+}
+
+void Queued::add(std::function<bool()> ended) {
+  const std::lock_guard lock(mutex_);
+  if (open_++ == 0) progress_ = Clock::now();
+  queue_.push_back(std::move(ended));
+  if (!thread_.joinable()) thread_ = repeat(kInterval, [this] { return look(); });
+}
+
+Queued::Clock::duration Queued::stuckFor() const {
+  return open_ == 0 ? Clock::duration::zero() : Clock::now() - progress_.load();
+}
+
+bool Queued::look() {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty()) {
+    const std::function<bool()> ended = queue_.front();
+    lock.unlock();  // the training thread adds to it meanwhile
+    const bool yes = ended();
+    lock.lock();
+    if (!yes) break;
+    queue_.pop_front();
+    progress_ = Clock::now();
+    --open_;
+  }
+  return true;
 }
 
 }  // namespace expc::comm

@@ -1,11 +1,13 @@
 #pragma once
 
-// A GPU's collective cannot tell the host that another rank is gone: the host queues it and waits later, in any call of
-// CUDA, which does not come back while NCCL's kernel spins. So a thread watches what the training thread cannot.
+// Threads that watch what the training thread cannot. A GPU's collective cannot tell the host that another rank is
+// gone: the host queues it and waits later, in any call of CUDA, which does not come back while NCCL's kernel spins. A
+// graph of a GPU that has collectives in it tells NCCL's own watch nothing when it is launched: whether one of them
+// never ends is seen by the launch alone.
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -16,6 +18,9 @@
 
 namespace expc::comm {
 
+/// Calls `look` at intervals, in a thread of its own, until it says no or the thread is destroyed.
+std::jthread repeat(std::chrono::milliseconds interval, std::function<bool()> look);
+
 /// What a CommError says: "rank 0 of 2 lost the others in an all-reduce: …".
 std::string lostMessage(const Rendezvous& rendezvous, const std::string& operation, const std::string& why);
 
@@ -25,10 +30,6 @@ std::string lostMessage(const Rendezvous& rendezvous, const std::string& operati
 class Watch {
  public:
   Watch(const Rendezvous& rendezvous, std::function<std::string()> failure, OnLost on_lost);
-  /// Ends the thread.
-  ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
 
   /// The training thread is in a call that waits for others, until this is destroyed. Its name stays for messages about
   /// what was queued. Not nested; a null watch watches nothing.
@@ -49,18 +50,36 @@ class Watch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void run();
+  bool look();
 
   const Rendezvous rendezvous_;
   const std::function<std::string()> failure_;
   const OnLost on_lost_;
   std::atomic<const char*> name_;
   std::mutex mutex_;  // guards what follows
-  std::condition_variable ends_;
-  bool ended_ = false;
   bool running_ = false;
   Clock::time_point since_;
-  std::thread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the others
+};
+
+/// What a device has queued, one piece after another. Asks ten times a second, in a thread of its own since the device
+/// may not come back from being asked, which of it has ended.
+class Queued {
+ public:
+  /// `ended` is asked in that thread until it says yes. The first one begins the thread.
+  void add(std::function<bool()> ended);
+  /// Since when there is something queued of which nothing has ended; zero where there is none. Never waits.
+  std::chrono::steady_clock::duration stuckFor() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool look();
+
+  std::atomic<size_t> open_{0};
+  std::atomic<Clock::time_point> progress_{Clock::time_point{}};
+  std::mutex mutex_;  // guards what follows
+  std::deque<std::function<bool()>> queue_;
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace expc::comm

@@ -1,11 +1,11 @@
-#include "runtime/worker/command/deadline.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
+
+#include "runtime/worker/command/trial.h"
 
 using expc::command::Deadline;
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "runtime/plan/json.h"
-#include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
@@ -131,12 +130,16 @@ llvm::Expected<const Value*> find(const Value& document, const std::string& poin
   return value;
 }
 
-/// The values at `pointer`, which lie in `documents`: at least one. Of several documents each that has one counts,
-/// since loggers write lines that are about something else.
-llvm::Expected<std::vector<const Value*>> valuesAt(const std::vector<Value>& documents, const std::string& pointer) {
+/// Calls `use` for the value at `pointer`: of each document that has one, since loggers write lines that are about
+/// something else, or of the last.
+llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
+                  llvm::function_ref<llvm::Error(const Value&)> use) {
+  if (auto error = checkPointer(pointer)) return error;
+  auto documents = documentsOf(text);
+  if (!documents) return documents.takeError();
   std::vector<const Value*> values;
   std::string missing;
-  for (const Value& document : documents) {
+  for (const Value& document : *documents) {
     auto value = find(document, pointer);
     if (value)
       values.push_back(*value);
@@ -144,19 +147,8 @@ llvm::Expected<std::vector<const Value*>> valuesAt(const std::vector<Value>& doc
       missing = llvm::toString(value.takeError());
   }
   if (values.empty()) return llvm::createStringError(missing);
-  return values;
-}
-
-/// Calls `use` for the value at `pointer`: of each document, or of the last that has one.
-llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
-                  llvm::function_ref<llvm::Error(const Value&)> use) {
-  if (auto error = checkPointer(pointer)) return error;
-  auto documents = documentsOf(text);
-  if (!documents) return documents.takeError();
-  auto values = valuesAt(*documents, pointer);
-  if (!values) return values.takeError();
-  if (which == Which::Last) return use(*values->back());
-  for (const Value* value : *values)
+  if (which == Which::Last) return use(*values.back());
+  for (const Value* value : values)
     if (auto error = use(*value)) return error;
   return llvm::Error::success();
 }

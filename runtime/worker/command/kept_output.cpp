@@ -122,19 +122,15 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
   if (!document) return document.takeError();
   auto value = plan::parseJson(*document);
   if (!value) return failed(path, llvm::toString(value.takeError()));
-  plan::JsonErrors errors;
-  const plan::JsonPath root;
-  plan::JsonRecord in(errors, *value, root);
-  KeptOutput kept;
-  std::vector<std::string> left_out;
   llvm::json::Object files;
-  in.field("wall", kept.end.wall_seconds);
-  in.field("cpu_time", kept.end.cpu_seconds);
-  in.field("peak", kept.end.peak_bytes);
-  in.field("left_out", left_out);
-  in.field("files", files);
-  kept.left_out.insert(left_out.begin(), left_out.end());
-  if (auto error = errors.take("the kept output")) return failed(path, llvm::toString(std::move(error)));
+  auto kept = plan::readRecord<KeptOutput>(*value, "the kept output", [&](plan::JsonRecord& in, KeptOutput& output) {
+    in.field("wall", output.end.wall_seconds);
+    in.field("cpu_time", output.end.cpu_seconds);
+    in.field("peak", output.end.peak_bytes);
+    in.field("left_out", output.left_out);
+    in.field("files", files);
+  });
+  if (!kept) return failed(path, llvm::toString(kept.takeError()));
   for (const auto& [name, packed] : files) {
     std::vector<char> text;
     const auto coded = packed.getAsString();

@@ -5,7 +5,6 @@
 
 #include <llvm/Support/Error.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,8 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
                        const ProgramEnd& end);
 
 struct KeptOutput {
-  ProgramEnd end;                  // what was measured
-  std::set<std::string> left_out;  // files that did not fit
+  ProgramEnd end;                     // what was measured
+  std::vector<std::string> left_out;  // files that did not fit
 };
 /// Unpacks `path` into `folder`, which must be there. The file may be a stranger's: nothing is written elsewhere, and
 /// no more than is ever kept.

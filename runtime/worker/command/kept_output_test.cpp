@@ -53,7 +53,7 @@ TEST_CASE("what was kept comes back as it was, and no more than fits is kept") {
   CHECK(found.end.wall_seconds == 2.5);
   CHECK(found.end.cpu_seconds == 1.25);
   CHECK(found.end.peak_bytes == 1 << 20);
-  CHECK(found.left_out == std::set<std::string>{"large.txt"});
+  CHECK(found.left_out == std::vector<std::string>{"large.txt"});
   CHECK(back.read("stdout.txt") == binary);
   CHECK(back.read("out.json") == "{}");
 }

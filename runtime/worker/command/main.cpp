@@ -1,15 +1,27 @@
 // expc-worker-command: `--describe`, `--serve FD` or `--trial FILE`, as every worker.
 
-#include <cstdio>
-#include <string_view>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/MemoryBuffer.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/command/extract.h"
+#include "runtime/plan/trial.h"
+#include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
+#include "runtime/worker/command/readers.h"
 #include "runtime/worker/command/trial.h"
 #include "runtime/worker/serve/serve.h"
 
+namespace expc::command {
 namespace {
 
 constexpr char kHelp[] =
@@ -23,50 +35,107 @@ usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses
        expc-worker-command --help        this text
 )";
 
-/// What the engine asks of a command before it runs.
-struct Check {
-  expc::plan::Command command;
+constexpr uint64_t kMostQuestion = 16ull << 20;
+
+/// What the engine asks of a command before it runs, or of outputs that were kept.
+struct Question {
+  plan::Command command;
   std::vector<std::string> metrics;
+  std::vector<std::string> outputs = {};  // these two of kept outputs only
+  std::string root = {};
 };
 
-void describe(expc::plan::JsonRecord& io, Check& check) {
-  io.field("metrics", check.metrics);
-  io.object("command", check.command, expc::plan::kDescribed);
-}
-
-llvm::Error errorOf(std::string_view text) {
-  auto value = expc::plan::parseJson(text);
+llvm::Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
+  auto value = plan::parseJson(text);
   if (!value) return value.takeError();
-  auto asked = expc::plan::readRecord<Check>(*value, "the command", describe);
-  if (!asked) return asked.takeError();
-  return expc::command::MetricReader::make(asked->command, asked->metrics).takeError();
+  return plan::readRecord<Question>(*value, what, [&](plan::JsonRecord& io, Question& question) {
+    io.field("metrics", question.metrics);
+    if (of_outputs) io.field("outputs", question.outputs);
+    if (of_outputs) io.field("root", question.root);
+    io.object("command", question.command, plan::kDescribed);
+  });
 }
 
-/// Patterns and pointers, before anything runs.
+/// `--check JSON`: patterns and pointers, before anything runs.
 int check(std::string_view text) {
-  llvm::Error error = errorOf(text);
+  auto asked = readQuestion(text, "the command", /*of_outputs=*/false);
+  llvm::Error error = asked ? MetricReader::make(asked->command, asked->metrics).takeError() : asked.takeError();
   if (!error) return 0;
   std::puts(llvm::toString(std::move(error)).c_str());
   return 1;
 }
 
+bool isRead(const Question& question, const std::string& file) {
+  const auto reads = [&](const plan::CommandMetric& metric) {
+    return (metric.file.empty() ? kOutput : metric.file) == file;
+  };
+  return llvm::any_of(question.command.metrics,
+                      [&](const plan::CommandMetric& metric) {
+                        return reads(metric) && llvm::is_contained(question.metrics, metric.name);
+                      }) ||
+         llvm::any_of(question.command.expectations,
+                      [&](const plan::Expectation& expectation) { return reads(expectation.read); });
+}
+
+llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
+  const files::TemporaryFolder scratch("expc-extract-XXXXXX");
+  if (scratch.path().empty()) return failure("no temporary folder can be made in TMPDIR");
+  const std::string folder = scratch.path() + "/trial";
+  auto kept = unpackOutput(output, folder);
+  if (!kept) return kept.takeError();
+  for (const std::string& file : kept->left_out)
+    if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  const auto next = [](const plan::CommandMetric&) {};
+  auto error = reader.verify(folder, question.root, next);
+  if (!error) error = reader.read(folder, kept->end, result, next);
+  if (error) return error;
+  return result;
+}
+
+/// `--extract FILE`: reads metrics out of kept outputs. The file is JSON: {"command", "metrics", "root", "outputs":
+/// [path…]}; for each output an event line follows on standard output, `result` or `failed`.
+int extract(const char* path) {
+  auto file = readFile(path, kMostQuestion);
+  auto question = file ? readQuestion((*file)->getBuffer(), "the question", /*of_outputs=*/true) : file.takeError();
+  if (!question) {
+    std::fprintf(stderr, "%s: %s\n", path, llvm::toString(question.takeError()).c_str());
+    return 2;
+  }
+  auto reader = MetricReader::make(question->command, question->metrics);
+  if (!reader) {
+    std::puts(llvm::toString(reader.takeError()).c_str());
+    return 1;
+  }
+  for (const std::string& output : question->outputs) {
+    auto event = readOne(*question, *reader, output);
+    plan::Event failure;
+    failure.type = plan::Event::Type::Failed;
+    if (!event) failure.reason = llvm::toString(event.takeError());
+    std::puts(plan::toLine(event ? *event : failure).c_str());
+  }
+  return 0;
+}
+
 llvm::json::Value describeBuild() {
-  return llvm::json::Object{{"v", expc::plan::kTrialVersion},
-                            {"build", expc::command::kBuild},
+  return llvm::json::Object{{"v", plan::kTrialVersion},
+                            {"build", kBuild},
                             {"libraries", llvm::json::Object{}},
                             {"workloads", llvm::json::Array{}}};
 }
 
 }  // namespace
+}  // namespace expc::command
 
 int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "--extract" && argc == 3) return expc::command::extract(argv[2]);
-  if (command == "--check" && argc == 3) return check(argv[2]);
+  if (command == "--check" && argc == 3) return expc::command::check(argv[2]);
   return expc::serve::runWorker(argc, argv,
                                 {.name = "expc-worker-command",
-                                 .help = kHelp,
-                                 .describe = describeBuild,
+                                 .help = expc::command::kHelp,
+                                 .describe = expc::command::describeBuild,
                                  .child = expc::command::runTrial,
                                  .reuse = expc::serve::Reuse::Often});
 }

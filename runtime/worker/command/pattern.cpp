@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {

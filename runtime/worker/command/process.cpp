@@ -36,12 +36,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
 
-/// The files that a program's outputs go to.
-struct Outputs {
-  explicit Outputs(const Program& program) : out(files::openLog(program.out)), err(files::openLog(program.err)) {}
-  const base::Descriptor out, err;
-};
-
 /// What the child could not do. It writes here itself, since it shares our memory until it has become the program.
 struct Refusal {
   enum Step { None, Folder, Exec } step = None;
@@ -55,7 +49,7 @@ struct Refusal {
 }
 
 /// The child between vfork and exec: it makes system calls and touches nothing of ours.
-[[noreturn]] void become(const Program& program, const Outputs& outputs, const char* file, char** argv, pid_t parent,
+[[noreturn]] void become(const Program& program, int out, int err, const char* file, char** argv, pid_t parent,
                          volatile Refusal& refusal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(125);
@@ -64,8 +58,8 @@ struct Refusal {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_DFL);  // an ignored signal would stay ignored
-  dup2(outputs.out, STDOUT_FILENO);
-  dup2(outputs.err, STDERR_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
   if (chdir(program.folder.c_str()) != 0) refuse(refusal, Refusal::Folder);
   execve(file, argv, environ);  // not execvp: that would hand a text file to a shell
   refuse(refusal, Refusal::Exec);
@@ -73,10 +67,10 @@ struct Refusal {
 
 /// Returns once the child is the program, or is dead. Copying our memory map for a child that throws it away would cost
 /// more than a short program takes.
-pid_t startChild(const Program& program, const Outputs& outputs, const char* file, char** argv, pid_t self,
+pid_t startChild(const Program& program, int out, int err, const char* file, char** argv, pid_t self,
                  volatile Refusal& refusal) {
   const pid_t pid = vfork();
-  if (pid == 0) become(program, outputs, file, argv, self, refusal);
+  if (pid == 0) become(program, out, err, file, argv, self, refusal);
   return pid;
 }
 
@@ -136,73 +130,51 @@ bool larger(int fd, uint64_t most) {
   return fstat(fd, &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
 }
 
-class Run {
- public:
-  explicit Run(const Program& program) : program_(program) {}
-  llvm::Expected<ProgramEnd> run(const std::string& file);
-
- private:
-  bool reap();
-  void watch(const Outputs& outputs);
-
-  const Program& program_;
-  ProgramEnd end_;
-  pid_t pid_ = -1;
-  Clock::time_point start_;
-};
-
 /// Collects who is dead; true once the program itself is.
-bool Run::reap() {
+bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
   int status = 0;
   rusage usage{};
   while (true) {
     const pid_t dead = wait4(-1, &status, WNOHANG, &usage);
     if (dead < 0 && errno == EINTR) continue;
     if (dead <= 0) return false;
-    if (dead != pid_) continue;  // an orphan of its, which came to us
-    end_.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    end_.status = status;
-    end_.pid = pid_;
+    if (dead != program) continue;  // an orphan of its, which came to us
+    end.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    end.status = status;
+    end.pid = program;
     const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
-    end_.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    end_.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+    end.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    end.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
     return true;
   }
 }
 
-void Run::watch(const Outputs& outputs) {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  while (!reap()) {
-    sigtimedwait(&child, nullptr, &kLookEvery);
-    if (!end_.flooded && (larger(outputs.out, program_.most_output) || larger(outputs.err, program_.most_output))) {
-      end_.flooded = true;
-      kill(-pid_, SIGKILL);
-    }
-  }
-}
-
-llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
-  const Outputs outputs(program_);
-  if (outputs.out < 0 || outputs.err < 0)
-    return failure("no file for the output: {}: {}", program_.out, std::strerror(errno));
+/// Waits for SIGCHLD, which must be blocked.
+llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& child) {
+  const base::Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
+  if (out < 0 || err < 0) return failure("no file for the output: {}: {}", program.out, std::strerror(errno));
   std::vector<char*> argv;
-  for (const std::string& argument : program_.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   volatile Refusal refusal;
   const pid_t self = getpid();
-  end_.file = file;
-  end_.least_peak = leastPeak();
-  start_ = Clock::now();
-  pid_ = startChild(program_, outputs, file.c_str(), argv.data(), self, refusal);
-  if (pid_ < 0) return failure("no process for the program: {}", std::strerror(errno));
-  watch(outputs);
+  ProgramEnd end;
+  end.file = file;
+  end.least_peak = leastPeak();
+  const auto start = Clock::now();
+  const pid_t pid = startChild(program, out, err, file.c_str(), argv.data(), self, refusal);
+  if (pid < 0) return failure("no process for the program: {}", std::strerror(errno));
+  while (!reap(pid, start, end)) {
+    sigtimedwait(&child, nullptr, &kLookEvery);
+    if (end.flooded || (!larger(out, program.most_output) && !larger(err, program.most_output))) continue;
+    end.flooded = true;
+    kill(-pid, SIGKILL);
+  }
   serve::Strangers strangers = serve::killStrangers({});
-  end_.left_behind = strangers.killed;
-  end_.stuck = std::move(strangers.left);
-  if (refusal.step != Refusal::None) return refused(program_, file, {Refusal::Step(refusal.step), refusal.error});
-  return end_;
+  end.left_behind = strangers.killed;
+  end.stuck = std::move(strangers.left);
+  if (refusal.step != Refusal::None) return refused(program, file, {Refusal::Step(refusal.step), refusal.error});
+  return end;
 }
 
 }  // namespace
@@ -232,7 +204,7 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child, &before);
-  auto end = Run(program).run(file);
+  auto end = run(program, file, child);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   return end;
 }

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/worker/command/excerpt.h"
 #include "tests/support/command/folder.h"
 
 using namespace expc::command;

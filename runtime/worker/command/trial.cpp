@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,11 +19,10 @@
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/command/deadline.h"
-#include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/process.h"
+#include "runtime/worker/command/readers.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -50,6 +51,17 @@ std::string commandLine(const std::vector<std::string>& arguments) {
     line += fmt::format("{}{}", line.empty() ? "" : " ", plain ? argument : "'" + argument + "'");
   }
   return line;
+}
+
+// Read by the signal's handler, which may do little more than write.
+int deadline_fd = -1;
+std::string last_lines[2];
+std::atomic<int> current_line{0};
+
+void onAlarm(int) {
+  const std::string& line = last_lines[current_line.load()];
+  [[maybe_unused]] ssize_t written = ::write(deadline_fd, line.data(), line.size());
+  _exit(1);
 }
 
 class Trial {
@@ -239,6 +251,20 @@ void Trial::log() const {
 }
 
 }  // namespace
+
+Deadline::Deadline(unsigned seconds, int event_fd) {
+  deadline_fd = event_fd;
+  std::signal(SIGALRM, onAlarm);
+  alarm(seconds);
+}
+
+Deadline::~Deadline() { alarm(0); }
+
+void Deadline::say(const std::string& event) {
+  const int next = 1 - current_line.load();  // never the one that the handler may be writing
+  last_lines[next] = event;
+  current_line.store(next);
+}
 
 int runTrial(const plan::LaunchRequest& request, int event_fd) {
   static serve::KernelLog kernel_log;  // of this process, which may run many trials

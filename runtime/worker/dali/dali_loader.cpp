@@ -70,12 +70,11 @@ llvm::Error DaliLoader::choose(bool scale) {
   graph_.scale = scale;
   auto graph = makeGraph(graph_);
   if (!graph) return graph.takeError();
-  PipelineOptions wanted;
-  wanted.batch = static_cast<int>(options_.batch);
-  wanted.threads = static_cast<int>(std::max(1u, options_.workers));
-  wanted.ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch);
-  wanted.device = gpu_.index;
-  auto pipeline = Pipeline::create(library_, *graph, wanted);
+  auto pipeline = Pipeline::create(library_, *graph,
+                                   {.batch = static_cast<int>(options_.batch),
+                                    .threads = static_cast<int>(std::max(1u, options_.workers)),
+                                    .ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch),
+                                    .device = gpu_.index});
   if (!pipeline) return pipeline.takeError();
   pipeline_ = std::move(*pipeline);
   return llvm::Error::success();

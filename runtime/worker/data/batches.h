@@ -67,4 +67,31 @@ class Batches {
   virtual int64_t skipped() const = 0;
 };
 
+// Two loaders of ours. `images` must live longer than the loader. At most `held` batches may be alive; asking for one
+// more is an error, not a hang. An error when the options make no sense, memory is short or a worker does not start.
+
+/// Batches as torch.utils.data.DataLoader makes them (docs/semantics.md §10): what is prepared when, by whom, and in
+/// which order it is handed over. Batch k of an epoch goes to worker k mod workers. `workers` x `prefetch` batches are
+/// under way when an epoch begins, and one more is given out each time one is handed over; results that come early wait
+/// for their turn. Workers are started anew in every epoch (persistent_workers is False in PyTorch too), the first when
+/// the loader is made, later ones when the epoch's first batch is asked for: nothing is prepared across the end of an
+/// epoch.
+///
+/// With `memory` and workers, a thread of its own copies results there in the order in which they arrive;
+/// without workers next() copies. Otherwise batches stay where the workers wrote them: for processes that is memory
+/// shared with them.
+///
+/// A worker process that dies ends the loader with an error that names its signal or exit code.
+llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options);
+
+/// Threads that share one batch after the other item by item and write each straight into its place. Batches lie in
+/// `memory` when it is given (page-locked where there is a device), and nothing is copied in between: every image goes
+/// from where it was decoded to its final place. All threads work on the oldest batch that has an item left, so a batch
+/// is there as soon as all of them together can have it, and the next epoch begins while the last batches of this one
+/// are still used. The order of delivery is that of the indices, whatever thread finishes first.
+///
+/// Memory of its own is in large pages, first written by the loader's threads; they have the cores and the memory
+/// policy of the thread that makes the loader, so it lies on the rank's socket.
+llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options);
+
 }  // namespace expc::data

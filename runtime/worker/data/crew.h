@@ -6,14 +6,18 @@
 #include <llvm/Support/Error.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/item_writer.h"
+#include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/slots.h"
 
 namespace expc::data {
@@ -32,12 +36,43 @@ struct Done {
   std::string error;    // why it could not be prepared; empty when it could
 };
 
-struct CrewOptions {
-  unsigned workers = 1;
-  const Images* images = nullptr;  // these three must outlive the crew
-  const Preparation* preparation = nullptr;
-  Slots* slots = nullptr;  // of sharedMemory() for processes
-  OnCorrupt on_corrupt = OnCorrupt::Fail;
+/// Prepares a job in its slot; stops early when `abandoned`. `scratch` is kept from job to job, one for each worker.
+Done prepare(Job job, const ItemWriter& writer, const Slots& slots, std::vector<uint8_t>& scratch,
+             const std::atomic<bool>& abandoned);
+
+/// From thread to thread, in order.
+template <typename T>
+class Conveyor {
+ public:
+  void put(T value) {
+    {
+      const std::lock_guard lock(mutex_);
+      values_.push_back(std::move(value));
+    }
+    changed_.notify_one();
+  }
+  /// Waits for the next; nothing once it is closed, whatever is on it.
+  std::optional<T> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !values_.empty(); });
+    if (closed_) return std::nullopt;
+    std::optional<T> value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<T> values_;
+  bool closed_ = false;
 };
 
 /// Made by one thread and used by at most two: one sends, one receives.
@@ -53,17 +88,14 @@ class Crew {
   virtual void interrupt() = 0;
 };
 
-llvm::Expected<std::unique_ptr<Crew>> startThreads(const CrewOptions& options);
+/// Threads. `images`, `options` and `slots` must outlive the crew.
+llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots);
 
-/// Processes, forked by the calling thread, that work for `order`'s epoch. Forking a process that has threads is safe
-/// here because a child calls nothing that another thread could have locked: it computes in its own memory and in the
-/// shared slots, reads images by files or maps of its own, talks over sockets, and leaves by _exit. malloc, which it
-/// needs, is put right by the C library's fork. It never touches torch, a device or a log.
-llvm::Expected<std::unique_ptr<Crew>> startProcesses(const CrewOptions& options, Order order);
-
-/// Prepares `count` items of `order` from `begin`. Returns why it failed, or nothing; stops early when `abandoned`.
-std::string fillBatch(const ItemWriter& writer, const std::vector<int64_t>& order, int64_t begin, int64_t count,
-                      char* images, int64_t* labels, const std::atomic<bool>& abandoned, std::vector<uint8_t>& scratch,
-                      int64_t& skipped);
+/// Processes, forked by the calling thread, that work for `order`'s epoch; slots of sharedMemory(). Forking a process
+/// that has threads is safe here because a child calls nothing that another thread could have locked: it computes in
+/// its own memory and in the shared slots, reads images by files or maps of its own, talks over sockets, and leaves by
+/// _exit. malloc, which it needs, is put right by the C library's fork. It never touches torch, a device or a log.
+llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
+                                                     Order order);
 
 }  // namespace expc::data

@@ -1,19 +1,67 @@
-#include "runtime/worker/data/dataloader.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <cstring>
 #include <map>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/crew.h"
 #include "runtime/worker/data/loader.h"
-#include "runtime/worker/data/pinner.h"
 
 namespace expc::data {
 namespace {
+
+/// Copies a batch that could be prepared from its slot of `from` to one of `to`, which must have one free; `from` gets
+/// its slot back either way.
+void copyAcross(Done& done, Slots& from, Slots& to) {
+  const size_t source = done.job.slot;
+  if (done.error.empty()) {
+    const auto target = to.take();
+    assert(target);
+    // Only the images that are there, then the labels, which follow at the same place in both.
+    const auto count = static_cast<size_t>(done.job.batch.count);
+    std::memcpy(to.images(*target), from.images(source), count * from.imageBytes());
+    std::memcpy(to.labels(*target), from.labels(source), count * sizeof(int64_t));
+    done.job.slot = *target;
+  }
+  from.give(source);
+}
+
+/// The pinning thread: takes results from the crew as they arrive, copies them, passes them on in the same order.
+class Pinner {
+ public:
+  Pinner(Crew& crew, Slots& from, Slots& to) : crew_(crew), thread_([this, &from, &to] { work(from, to); }) {}
+  ~Pinner() { crew_.interrupt(); }
+  /// The next copied result; waits. An error of the crew comes once, at the end.
+  llvm::Expected<std::optional<Done>> receive() {
+    auto done = *copied_.take();
+    if (!done && !failure_.empty()) return llvm::createStringError(failure_);
+    return done;
+  }
+
+ private:
+  void work(Slots& from, Slots& to) {
+    while (true) {
+      auto done = crew_.receive();
+      if (!done) failure_ = llvm::toString(done.takeError());
+      if (!failure_.empty() || !*done) return copied_.put(std::nullopt);
+      copyAcross(**done, from, to);
+      copied_.put(std::move(*done));
+    }
+  }
+
+  Crew& crew_;
+  Conveyor<std::optional<Done>> copied_;  // nothing is the last
+  std::string failure_;                   // of the crew, written before that
+  std::jthread thread_;                   // last: it uses the others
+};
 
 class DataLoader : public Loader {
  public:
@@ -61,7 +109,7 @@ llvm::Error DataLoader::open() {
     if (!out) return out.takeError();
     out_ = std::move(*out);
   }
-  if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_.preparation, options_.on_corrupt);
+  if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_);
   return beginEpoch();
 }
 
@@ -70,19 +118,14 @@ llvm::Error DataLoader::beginEpoch() {
   auto order = plan_.beginEpoch();
   if (!order) return order.takeError();
   if (*order == nullptr || options_.workers == 0) return llvm::Error::success();
-  CrewOptions crew;
-  crew.workers = options_.workers;
-  crew.images = &images_;
-  crew.preparation = &options_.preparation;
-  crew.slots = work_.get();
-  crew.on_corrupt = options_.on_corrupt;
-  auto started = options_.processes ? startProcesses(crew, *order) : startThreads(crew);
+  auto started =
+      options_.processes ? startProcesses(images_, options_, *work_, *order) : startThreads(images_, options_, *work_);
   if (!started) return started.takeError();
   crew_ = std::move(*started);
-  if (out_ != work_) {
-    auto pinner = Pinner::start(*crew_, *work_, *out_);
-    if (!pinner) return pinner.takeError();
-    pinner_ = std::move(*pinner);
+  try {
+    if (out_ != work_) pinner_ = std::make_unique<Pinner>(*crew_, *work_, *out_);
+  } catch (const std::system_error& error) {
+    return base::failure("loader: the pinning thread does not start: {}", error.what());
   }
   epoch_began_ = sent_;
   for (size_t i = 0; i < size_t{options_.workers} * options_.prefetch; ++i)
@@ -98,13 +141,10 @@ void DataLoader::endEpoch() {
 /// Gives the epoch's next batch, if there is one, to the worker whose turn it is.
 llvm::Error DataLoader::sendOne() {
   if (!plan_.hasNext()) return llvm::Error::success();
-  Job job;
-  job.ticket = sent_++;
   const auto slot = work_->take();
   assert(slot);  // no more are under way and held than there are slots
-  job.slot = *slot;
-  job.batch = plan_.next();
-  return crew_->send(static_cast<unsigned>((job.ticket - epoch_began_) % options_.workers), std::move(job));
+  const uint64_t ticket = sent_++;
+  return crew_->send(static_cast<unsigned>((ticket - epoch_began_) % options_.workers), {ticket, *slot, plan_.next()});
 }
 
 /// The batch whose turn it is, in a slot of out_; nothing after the last.
@@ -119,14 +159,8 @@ llvm::Expected<std::optional<Done>> DataLoader::turn() {
 }
 
 llvm::Expected<std::optional<Done>> DataLoader::prepareHere() {
-  std::optional<Done> done(std::in_place);
-  Job& job = done->job;
-  job.batch = plan_.next();
-  job.ticket = sent_++;
-  job.slot = *work_->take();
   const std::atomic<bool> never{false};
-  done->error = fillBatch(*writer_, *job.batch.order, job.batch.begin, job.batch.count, work_->images(job.slot),
-                          work_->labels(job.slot), never, scratch_, done->skipped);
+  std::optional<Done> done = prepare({sent_++, *work_->take(), plan_.next()}, *writer_, *work_, scratch_, never);
   if (out_ != work_) copyAcross(*done, *work_, *out_);
   return done;
 }

@@ -1,5 +1,3 @@
-#include "runtime/worker/data/dataloader.h"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
@@ -7,6 +5,7 @@
 #include <new>
 #include <random>
 
+#include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/sampler.h"
 #include "tests/support/data/loader_fakes.h"
 

@@ -39,13 +39,4 @@ struct Header {
 };
 llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes);
 
-namespace detail {
-llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes);
-llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes);
-llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
-llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
-llvm::Error checkSides(int64_t rows, int64_t cols);
-llvm::Error corrupt(std::string message);
-}  // namespace detail
-
 }  // namespace expc::data

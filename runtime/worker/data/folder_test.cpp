@@ -1,5 +1,3 @@
-#include "runtime/worker/data/folder.h"
-
 #include <doctest/doctest.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
@@ -8,9 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/worker/data/decode.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/preparer.h"
 #include "tests/source_dir.h"
 
@@ -92,7 +93,7 @@ TEST_CASE("an image that fits is decoded where it is wanted, another one is not"
   const Tree tree;
   tree.image("a/x.jpg", "420.jpg");
   tree.image("a/y.jpg", "422_odd.jpg");
-  auto images = FolderImages::create(tree.path());
+  auto images = openClasses(tree.path());
   REQUIRE(images);
   std::vector<uint8_t> scratch, out(36 * 48 * 3), again;
   auto pixels = (*images)->readInto(0, {36, 48, 3}, out.data(), scratch);
@@ -124,7 +125,7 @@ TEST_CASE("a damaged image is an error of its own that names the file; a missing
   // A header alone that asks for 2^31 pixels.
   tree.text("a/huge.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xb5\0\0\0\xb5\0\x08\x02\0\0\0\0\0\0\0", 33));
   tree.image("a/zz_gone.jpg", "420.jpg");
-  auto images = FolderImages::create(tree.path());
+  auto images = openClasses(tree.path());
   REQUIRE(images);
   fs::remove(tree.path("a/zz_gone.jpg"));
   std::vector<uint8_t> scratch;

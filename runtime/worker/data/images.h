@@ -67,6 +67,11 @@ class Images {
   }
   /// The file of an encoded image, for a loader that decodes itself; empty where images are not files.
   virtual std::string file(int64_t /*index*/) const { return {}; }
+  /// For messages: the file, or "ORIGIN: image 7".
+  std::string nameOf(int64_t index) const {
+    const std::string name = file(index);
+    return name.empty() ? origin() + ": image " + std::to_string(index) : name;
+  }
 };
 
 /// A training and a test set.

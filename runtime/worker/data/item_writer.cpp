@@ -12,18 +12,7 @@
 namespace expc::data {
 
 llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
-                              std::vector<uint8_t>& scratch, int64_t& skipped) const {
-  try {
-    return place(order, position, image, label, scratch, skipped);
-  } catch (const std::exception& error) {
-    return base::failure("preparing a batch failed: {}", error.what());
-  } catch (...) {
-    return llvm::createStringError("preparing a batch failed: unknown exception");
-  }
-}
-
-llvm::Error ItemWriter::place(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
-                              std::vector<uint8_t>& scratch, int64_t& skipped) const {
+                              std::vector<uint8_t>& scratch, int64_t& skipped) const try {
   const auto count = static_cast<int64_t>(order.size());
   std::string first;
   for (int64_t tried = 0; tried < count + images_.count(); ++tried) {
@@ -49,6 +38,8 @@ llvm::Error ItemWriter::place(const std::vector<int64_t>& order, int64_t positio
   }
   return base::failure("{}: none of the {} images could be decoded; the first: {}", images_.origin(), images_.count(),
                        first);
+} catch (const std::exception& error) {
+  return base::failure("preparing a batch failed: {}", error.what());
 }
 
 }  // namespace expc::data

@@ -16,8 +16,8 @@ namespace expc::data {
 /// Safe from several threads at once. `images` must live longer.
 class ItemWriter {
  public:
-  ItemWriter(const Images& images, const Preparation& preparation, OnCorrupt on_corrupt, bool past_caches = false)
-      : images_(images), preparer_(preparation, past_caches), on_corrupt_(on_corrupt) {}
+  ItemWriter(const Images& images, const LoaderOptions& options, bool past_caches = false)
+      : images_(images), preparer_(options.preparation, past_caches), on_corrupt_(options.on_corrupt) {}
 
   /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
   ///
@@ -32,9 +32,6 @@ class ItemWriter {
   size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
 
  private:
-  llvm::Error place(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
-                    std::vector<uint8_t>& scratch, int64_t& skipped) const;
-
   const Images& images_;
   Preparer preparer_;
   OnCorrupt on_corrupt_;

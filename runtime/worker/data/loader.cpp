@@ -2,11 +2,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
 #include <chrono>
+#include <exception>
 
 #include "runtime/base/failure.h"
 
 namespace expc::data {
+
+llvm::Expected<Order> BatchPlan::beginEpoch() {
+  while (options_.epochs == 0 || epoch_ + 1 < options_.first_epoch + options_.epochs) {
+    try {
+      order_ = std::make_shared<const std::vector<int64_t>>(options_.order(++epoch_));
+    } catch (const std::exception& error) {
+      return base::failure("loader: the order of the items of epoch {} could not be made: {}", epoch_, error.what());
+    }
+    const auto items = static_cast<int64_t>(order_->size());
+    number_ = 0;
+    batches_ = batchesPerEpoch(items, options_.batch, options_.drop_last);
+    if (batches_ > 0) return order_;
+    if (options_.epochs == 0)
+      return base::failure("loader: {} items for this rank give no batch of {}; use a smaller batch or fewer ranks",
+                           items, options_.batch);
+  }
+  return Order();
+}
+
+PlannedBatch BatchPlan::next() {
+  assert(hasNext());
+  const int64_t number = number_++, begin = number * options_.batch;
+  const int64_t count = std::min<int64_t>(options_.batch, static_cast<int64_t>(order_->size()) - begin);
+  return {order_, begin, count, epoch_, number, number_ == batches_};
+}
+
+llvm::Error checkOptions(const LoaderOptions& options) {
+  const Preparation& wanted = options.preparation;
+  if (options.held < 1 || (options.workers > 0 && options.prefetch < 1))
+    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
+  if (!options.order || options.batch < 1)
+    return llvm::createStringError("loader: an order and a batch of at least 1 are needed");
+  constexpr int64_t kMostSide = int64_t{1} << 16;
+  if (wanted.rows < 1 || wanted.cols < 1 || wanted.rows > kMostSide || wanted.cols > kMostSide ||
+      (wanted.channels != 1 && wanted.channels != 3))
+    return base::failure(
+        "loader: images of {} x {} pixels and {} channels cannot be prepared; sides go from 1 to {}, "
+        "channels are 1 or 3",
+        wanted.rows, wanted.cols, wanted.channels, kMostSide);
+  // Above this no allocation can work, and products would overflow.
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  const auto bytes = static_cast<int64_t>(wanted.imageBytes());
+  if (options.batch > kMostBytes / std::max<int64_t>(bytes, sizeof(int64_t)))
+    return base::failure("loader: no memory for batches of {} items of {} bytes; lower batch or size", options.batch,
+                         bytes);
+  return llvm::Error::success();
+}
 
 llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (!failure_.empty()) return llvm::createStringError(failure_);

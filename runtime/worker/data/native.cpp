@@ -1,5 +1,3 @@
-#include "runtime/worker/data/native.h"
-
 #include <fmt/format.h>
 
 #include <atomic>
@@ -39,8 +37,7 @@ class Queue {
   Queue(const Images& images, const LoaderOptions& options, std::shared_ptr<Slots> slots)
       : options_(options),
         plan_(options_),
-        writer_(images, options.preparation, options.on_corrupt,
-                slots->count() * slots->bytes() >= stream::kWorthwhile),
+        writer_(images, options, slots->count() * slots->bytes() >= stream::kWorthwhile),
         slots_(std::move(slots)) {}
 
   /// A thread's life.

@@ -1,10 +1,9 @@
-#include "runtime/worker/data/native.h"
-
 #include <doctest/doctest.h>
 
 #include <new>
 #include <random>
 
+#include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/sampler.h"
 #include "tests/support/data/loader_fakes.h"
 

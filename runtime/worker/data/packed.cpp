@@ -1,23 +1,19 @@
 #include "runtime/worker/data/packed.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <llvm/Support/Errno.h>
 #include <llvm/Support/xxhash.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <utility>
 
-#include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
+#include "runtime/worker/data/slots.h"
 
 namespace expc::data {
 namespace {
@@ -47,6 +43,31 @@ std::optional<std::vector<std::string>> namesIn(llvm::ArrayRef<uint8_t> bytes, u
   return names;
 }
 
+/// The training or the test images of a file.
+class PackedImages : public Images {
+ public:
+  PackedImages(std::shared_ptr<const PackedFile> file, bool test)
+      : file_(std::move(file)), header_(file_->header()), first_(test ? header_.train : 0), test_(test) {}
+
+  int64_t count() const override { return static_cast<int64_t>(test_ ? header_.test : header_.train); }
+  int64_t classes() const override { return header_.classes; }
+  const std::string& origin() const override { return file_->path(); }
+  std::optional<Shape> shape() const override { return Shape{header_.rows, header_.cols, header_.channels}; }
+  int64_t label(int64_t index) const override { return file_->label(first_ + static_cast<uint64_t>(index)); }
+  std::string className(int64_t label) const override { return file_->classNames()[static_cast<size_t>(label)]; }
+  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+    const uint64_t image = first_ + static_cast<uint64_t>(index);
+    if (auto error = file_->check(image)) return error;
+    return Pixels{file_->pixels(image), header_.rows, header_.cols, header_.channels};
+  }
+
+ private:
+  const std::shared_ptr<const PackedFile> file_;
+  const PackedHeader& header_;
+  const uint64_t first_;
+  const bool test_;
+};
+
 }  // namespace
 
 uint64_t packedPixelsAt(const PackedHeader& header) {
@@ -61,38 +82,11 @@ uint64_t headerSum(const PackedHeader& header) {
   return packedSum({reinterpret_cast<const uint8_t*>(&header), offsetof(PackedHeader, header_sum)});
 }
 
-PackedFile::~PackedFile() {
-  if (bytes_ != nullptr) ::munmap(const_cast<uint8_t*>(bytes_), size_);
-  if (checked_ != nullptr) ::munmap(static_cast<void*>(checked_), header_.images());
-}
-
-llvm::Error PackedFile::map(const std::string& path) {
-  path_ = path;
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (file < 0)
-    return failure("{}: {}; `expc data pack` makes packed files", path,
-                   errno == ENOENT ? "no such file" : llvm::sys::StrError(errno));
-  struct stat status{};
-  int code = ::fstat(file, &status) == 0 ? 0 : errno;
-  const bool regular = code == 0 && S_ISREG(status.st_mode);
-  size_ = regular ? static_cast<uint64_t>(status.st_size) : 0;
-  if (size_ >= sizeof(PackedHeader)) {
-    void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
-    if (memory == MAP_FAILED)
-      code = errno;
-    else
-      bytes_ = static_cast<const uint8_t*>(memory);
-  }
-  if (code != 0) return failure("{}: {}", path, llvm::sys::StrError(code));
-  if (!regular) return failure("{}: not a file, expected a packed one (`expc data pack` makes it)", path);
-  return llvm::Error::success();
-}
-
 llvm::Error PackedFile::readHeader() {
-  const size_t known = std::min<uint64_t>(size_, sizeof(kPackedMagic));
-  if (size_ < sizeof(PackedHeader) || std::memcmp(bytes_, kPackedMagic, known) != 0)
-    return failure("{}: not a packed file of images ({} bytes); `expc data pack` makes one", path_, size_);
-  std::memcpy(&header_, bytes_, sizeof(header_));
+  const uint64_t size = file_->getBufferSize();
+  if (size < sizeof(PackedHeader) || std::memcmp(bytes(), kPackedMagic, sizeof(kPackedMagic)) != 0)
+    return failure("{}: not a packed file of images ({} bytes); `expc data pack` makes one", path_, size);
+  std::memcpy(&header_, bytes(), sizeof(header_));
   if (header_.version != kPackedVersion)
     return failure("{}: packed in version {} of the format, this build reads {}; pack it again", path_, header_.version,
                    kPackedVersion);
@@ -103,16 +97,16 @@ llvm::Error PackedFile::readHeader() {
       header_.file_bytes != header_.pixels_at + header_.images() * header_.imageBytes())
     return failure("{}: its header makes no sense: {} + {} images of {} x {} x {} in {} bytes; pack it again", path_,
                    header_.train, header_.test, header_.rows, header_.cols, header_.channels, header_.file_bytes);
-  if (size_ != header_.file_bytes)
-    return failure("{}: {} bytes, expected {}: it was cut off or written to; pack it again", path_, size_,
+  if (size != header_.file_bytes)
+    return failure("{}: {} bytes, expected {}: it was cut off or written to; pack it again", path_, size,
                    header_.file_bytes);
   return llvm::Error::success();
 }
 
 llvm::Error PackedFile::readIndex() {
-  const uint8_t* begin = bytes_ + sizeof(PackedHeader);
+  const uint8_t* begin = bytes() + sizeof(PackedHeader);
   const uint64_t images = header_.images();
-  const uint64_t sum = packedSum({begin, bytes_ + header_.pixels_at});
+  const uint64_t sum = packedSum({begin, bytes() + header_.pixels_at});
   if (sum != header_.index_sum)
     return failure("{}: its labels are damaged (checksum {:016x}, expected {:016x}); pack it again", path_, sum,
                    header_.index_sum);
@@ -130,16 +124,23 @@ llvm::Error PackedFile::readIndex() {
 }
 
 llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::string& path) {
+  auto mapped = files::map(path);
+  if (!mapped) {
+    const std::error_code code = llvm::errorToErrorCode(mapped.takeError());
+    if (code == std::errc::no_such_file_or_directory)
+      return failure("{}: no such file; `expc data pack` makes packed files", path);
+    if (code == std::errc::is_a_directory || code == std::errc::invalid_argument)
+      return failure("{}: not a file, expected a packed one (`expc data pack` makes it)", path);
+    return failure("{}: {}", path, code.message());
+  }
   std::shared_ptr<PackedFile> file(new PackedFile);
-  if (auto error = file->map(path)) return error;
+  file->path_ = path;
+  file->file_ = std::move(*mapped);
   if (auto error = file->readHeader()) return error;
   if (auto error = file->readIndex()) return error;
-  // Zeroed, and common to the processes that a loader forks.
-  void* checked = ::mmap(nullptr, file->header_.images(), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (checked == MAP_FAILED) return failure("{}: {}", path, llvm::sys::StrError(errno));
   static_assert(sizeof(std::atomic<uint8_t>) == 1 && std::atomic<uint8_t>::is_always_lock_free);
-  file->checked_ = static_cast<std::atomic<uint8_t>*>(checked);
+  file->checked_ = sharedMemory()(file->header_.images());  // zeroed, and common to the processes that a loader forks
+  if (!file->checked_) return failure("{}: no memory to note which images were checked", path);
   return std::shared_ptr<const PackedFile>(std::move(file));
 }
 
@@ -149,36 +150,15 @@ std::string PackedFile::describe(uint64_t image) const {
 }
 
 llvm::Error PackedFile::check(uint64_t image) const {
+  std::atomic<uint8_t>& checked = static_cast<std::atomic<uint8_t>*>(checked_.get())[image];
+  if (checked.load(std::memory_order_relaxed) != 0) return llvm::Error::success();
   const uint64_t sum = packedSum({pixels(image), header_.imageBytes()});
-  if (sum == sums_[image]) return llvm::Error::success();
-  return llvm::make_error<CorruptImage>(
-      fmt::format("{}: {} (class {}) is damaged: checksum {:016x}, expected {:016x}; pack it again", path_,
-                  describe(image), names_[labels_[image]], sum, sums_[image]));
-}
-
-llvm::Error PackedFile::checkOnce(uint64_t image) const {
-  if (checked_[image].load(std::memory_order_relaxed) != 0) return llvm::Error::success();
-  if (auto error = check(image)) return error;
-  checked_[image].store(1, std::memory_order_relaxed);
+  if (sum != sums_[image])
+    return llvm::make_error<CorruptImage>(
+        fmt::format("{}: {} (class {}) is damaged: checksum {:016x}, expected {:016x}; pack it again", path_,
+                    describe(image), names_[labels_[image]], sum, sums_[image]));
+  checked.store(1, std::memory_order_relaxed);
   return llvm::Error::success();
-}
-
-PackedImages::PackedImages(std::shared_ptr<const PackedFile> file, bool test) : file_(std::move(file)) {
-  const PackedHeader& header = file_->header();
-  first_ = test ? static_cast<int64_t>(header.train) : 0;
-  count_ = static_cast<int64_t>(test ? header.test : header.train);
-}
-
-std::optional<Shape> PackedImages::shape() const {
-  const PackedHeader& header = file_->header();
-  return Shape{header.rows, header.cols, header.channels};
-}
-
-llvm::Expected<Pixels> PackedImages::read(int64_t index, std::vector<uint8_t>&) const {
-  const auto image = static_cast<uint64_t>(first_ + index);
-  if (auto error = file_->checkOnce(image)) return error;
-  const PackedHeader& header = file_->header();
-  return Pixels{file_->pixels(image), header.rows, header.cols, header.channels};
 }
 
 llvm::Expected<ImageSets> openPacked(const std::string& path) {

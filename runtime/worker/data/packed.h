@@ -12,8 +12,8 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBuffer.h>
 
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -66,57 +66,35 @@ class PackedFile {
  public:
   /// Reads and checks all but the pixels. Errors name the file and what is wrong.
   static llvm::Expected<std::shared_ptr<const PackedFile>> open(const std::string& path);
-  ~PackedFile();
-  PackedFile(const PackedFile&) = delete;
-  PackedFile& operator=(const PackedFile&) = delete;
 
   const std::string& path() const { return path_; }
   const PackedHeader& header() const { return header_; }
   const std::vector<std::string>& classNames() const { return names_; }
   uint32_t label(uint64_t image) const { return labels_[image]; }
-  const uint8_t* pixels(uint64_t image) const { return bytes_ + header_.pixels_at + image * header_.imageBytes(); }
-  /// CorruptImage unless the image's bytes are those that were packed.
+  const uint8_t* pixels(uint64_t image) const { return bytes() + header_.pixels_at + image * header_.imageBytes(); }
+  /// CorruptImage unless the image's bytes are those that were packed; looked at only once by this process and those it
+  /// forks.
   llvm::Error check(uint64_t image) const;
-  /// The same, but looked at only once by this process and those it forks.
-  llvm::Error checkOnce(uint64_t image) const;
   /// "test image 7"
   std::string describe(uint64_t image) const;
 
  private:
   PackedFile() = default;
-  llvm::Error map(const std::string& path);
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(file_->getBufferStart()); }
   llvm::Error readHeader();
   llvm::Error readIndex();
 
   std::string path_;
   PackedHeader header_{};
-  const uint8_t* bytes_ = nullptr;  // the whole file
-  uint64_t size_ = 0;
+  std::unique_ptr<llvm::MemoryBuffer> file_;
   const uint64_t* sums_ = nullptr;
   const uint32_t* labels_ = nullptr;
   std::vector<std::string> names_;
-  std::atomic<uint8_t>* checked_ = nullptr;  // shared memory, one for each image
+  std::shared_ptr<void> checked_;  // shared memory, a std::atomic<uint8_t> for each image
 };
 
-/// The training or the test images of a file.
-class PackedImages : public Images {
- public:
-  PackedImages(std::shared_ptr<const PackedFile> file, bool test);
-
-  int64_t count() const override { return count_; }
-  int64_t classes() const override { return file_->header().classes; }
-  const std::string& origin() const override { return file_->path(); }
-  std::optional<Shape> shape() const override;
-  int64_t label(int64_t index) const override { return file_->label(static_cast<uint64_t>(first_ + index)); }
-  std::string className(int64_t label) const override { return file_->classNames()[static_cast<size_t>(label)]; }
-  /// Points into the file. Each image's sum is checked when it is read for the first time.
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override;
-
- private:
-  std::shared_ptr<const PackedFile> file_;
-  int64_t first_, count_;
-};
-
+/// Its training and test images, whose pixels lie in the file. Each image's sum is checked when it is read for the
+/// first time.
 llvm::Expected<ImageSets> openPacked(const std::string& path);
 
 }  // namespace expc::data

@@ -29,17 +29,9 @@ class Preloaded : public Images {
     return Pixels{nullptr, shape_.rows, shape_.cols, shape_.channels, place(index)};
   }
 
-  /// Reads all of them on every core that the rank has.
-  llvm::Error load(const Preparer& preparer) {
-    return base::forEach(count(), base::allCores(), [&](int64_t item) {
-      thread_local std::vector<uint8_t> decoded;
-      return preparer.fill(*source_, item, place(item), decoded);
-    });
-  }
-
- private:
   float* place(int64_t index) const { return values_.get() + index * values_of_one_; }
 
+ private:
   std::unique_ptr<Images> source_;
   Shape shape_;
   int64_t values_of_one_;
@@ -51,8 +43,14 @@ class Preloaded : public Images {
 llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
   preparation.element = Element::Float32;
   preparation.normalise = false;
+  const Preparer preparer(preparation);
+  const Images& source = *images;
   auto loaded = std::make_unique<Preloaded>(std::move(images), preparation);
-  if (auto error = loaded->load(Preparer(preparation))) return error;
+  const auto work = [&](int64_t item) {
+    thread_local std::vector<uint8_t> decoded;
+    return preparer.fill(source, item, loaded->place(item), decoded);
+  };
+  if (auto error = base::forEach(source.count(), base::allCores(), work)) return error;
   return loaded;
 }
 

@@ -1,7 +1,5 @@
 #include "runtime/worker/data/preparer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -9,7 +7,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/row_kernels.h"
-#include "runtime/worker/data/stream_images.h"
+#include "runtime/worker/data/stream.h"
 
 namespace expc::data {
 namespace {
@@ -285,13 +283,10 @@ std::shared_ptr<const Preparer::Tables> Preparer::tables(int64_t rows, int64_t c
 }
 
 llvm::Error Preparer::apply(const Pixels& image, void* out) const {
-  const auto failure = [](const std::string& text) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
-  };
   if (image.rows < 1 || image.cols < 1 || (image.channels != 1 && image.channels != kChannels))
-    return failure(fmt::format("an image of {} x {} pixels and {} channels, expected 1 or 3 channels", image.cols,
-                               image.rows, image.channels));
-  if (image.channels > preparation_.channels) return failure("a colour image where one channel is wanted");
+    return base::failure("an image of {} x {} pixels and {} channels, expected 1 or 3 channels", image.cols, image.rows,
+                         image.channels);
+  if (image.channels > preparation_.channels) return base::failure("a colour image where one channel is wanted");
   const bool wide = preparation_.element == Element::Float64;
   if (image.tensor) {
     (wide ? prepareTensor<double> : prepareTensor<float>)(preparation_, image.tensor, out);
@@ -300,20 +295,15 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
   const auto shape = tables(image.rows, image.cols);
   if (image.channels == 1) {
     if (past_caches_ && streamGrey(preparation_, image, shape->across, shape->down, out)) return llvm::Error::success();
-    if (wide)
-      prepareGrey<double>(preparation_, image, shape->across, shape->down, out);
-    else
-      prepareGrey<float>(preparation_, image, shape->across, shape->down, out);
+    (wide ? prepareGrey<double> : prepareGrey<float>)(preparation_, image, shape->across, shape->down, out);
     return llvm::Error::success();
   }
   const uint8_t* pixels = scaledColour(image, shape->across, shape->down);
   if (past_caches_ && streamColour(preparation_, pixels, out)) return llvm::Error::success();
   if (preparation_.element == Element::UInt8)
     copyColour(preparation_, pixels, static_cast<uint8_t*>(out));
-  else if (wide)
-    prepareColour<double>(preparation_, pixels, out);
   else
-    prepareColour<float>(preparation_, pixels, out);
+    (wide ? prepareColour<double> : prepareColour<float>)(preparation_, pixels, out);
   return llvm::Error::success();
 }
 
@@ -327,10 +317,7 @@ llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::
   if (!pixels) return pixels.takeError();
   if (pixels->data == out) return llvm::Error::success();
   auto error = apply(*pixels, out);
-  if (!error) return error;
-  const std::string file = images.file(index);
-  return base::failure("{}: {}", file.empty() ? fmt::format("{}: image {}", images.origin(), index) : file,
-                       llvm::toString(std::move(error)));
+  return error ? base::failure("{}: {}", images.nameOf(index), llvm::toString(std::move(error))) : std::move(error);
 }
 
 }  // namespace expc::data

@@ -26,7 +26,7 @@ namespace expc::data {
 /// Elements are computed in fp32 (Float64: in fp64) and rounded to nearest even; UInt8 of a grey image rounds half up.
 class Preparer {
  public:
-  /// With `past_caches` by stores that go past the caches, where stream_images.h can: for batches larger than these.
+  /// With `past_caches` by stores that go past the caches, where stream.h can: for batches larger than these.
   explicit Preparer(const Preparation& preparation, bool past_caches = false);
   ~Preparer();
 

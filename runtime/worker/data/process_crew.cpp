@@ -1,9 +1,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/Support/Errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,11 +49,6 @@ constexpr int kLook = 500;
 /// Time that a worker has to leave before it is killed.
 constexpr std::chrono::seconds kPatience{5};
 
-/// In memory shared with the workers.
-struct Shared {
-  std::atomic<bool> abandoned{false};
-};
-
 /// Packets from one end to the other; no ends and errno where the system has none.
 struct SocketPair {
   base::Descriptor near, far;
@@ -66,56 +61,23 @@ struct SocketPair {
   }
 };
 
-/// What a worker needs; all of it inherited by fork.
-struct Child {
-  unsigned number;
-  pid_t parent;
-  int jobs, results;  // sockets
-  const CrewOptions& options;
-  const std::vector<int64_t>& order;
-  const Shared& shared;
-};
-
-/// False when the parent is gone.
-bool sendResult(int socket, const ResultMessage& message) {
-  const size_t bytes = kResultHead + message.error_bytes;
-  ssize_t sent = 0;
-  do {
-    sent = send(socket, &message, bytes, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(bytes);
+/// False when the other end is gone.
+bool sendPacket(int socket, const void* packet, size_t bytes) {
+  return llvm::sys::RetryAfterSignal(-1, ::send, socket, packet, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
 }
 
 /// False when there is nothing more to do.
-bool receiveJob(const Child& child, IndexMessage& message) {
+bool receiveJob(int jobs, pid_t parent, IndexMessage& message) {
   while (true) {
-    pollfd waiting{child.jobs, POLLIN, 0};
+    pollfd waiting{jobs, POLLIN, 0};
     const int ready = poll(&waiting, 1, kLook);
     // Another child may have inherited the other end of this queue, so its end alone would not tell.
-    if (getppid() != child.parent) return false;
+    if (getppid() != parent) return false;
     if (ready <= 0) continue;
-    const ssize_t got = recv(child.jobs, &message, sizeof message, 0);
+    const ssize_t got = recv(jobs, &message, sizeof message, 0);
     if (got == static_cast<ssize_t>(sizeof message)) return true;
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     return false;
-  }
-}
-
-void work(const Child& child) {
-  const CrewOptions& options = child.options;
-  const ItemWriter writer(*options.images, *options.preparation, options.on_corrupt);
-  std::vector<uint8_t> scratch;
-  IndexMessage job{};
-  while (receiveJob(child, job)) {
-    int64_t skipped = 0;
-    const std::string error = fillBatch(writer, child.order, job.begin, job.count, options.slots->images(job.slot),
-                                        options.slots->labels(job.slot), child.shared.abandoned, scratch, skipped);
-    ResultMessage result{};
-    result.ticket = job.ticket;
-    result.skipped = skipped;
-    result.error_bytes = std::min(error.size(), sizeof result.error);
-    std::memcpy(result.error, error.data(), result.error_bytes);
-    if (!sendResult(child.results, result)) return;
   }
 }
 
@@ -131,7 +93,8 @@ void resetSignals() {
 
 class ProcessCrew : public Crew {
  public:
-  ProcessCrew(const CrewOptions& options, Order order) : options_(options), order_(std::move(order)) {}
+  ProcessCrew(const Images& images, const LoaderOptions& options, Slots& slots, Order order)
+      : images_(images), options_(options), slots_(slots), order_(std::move(order)) {}
   ~ProcessCrew() override;
 
   llvm::Error start();
@@ -146,14 +109,17 @@ class ProcessCrew : public Crew {
   };
 
   llvm::Error fork(unsigned number);
+  void work(int jobs, pid_t parent) const;
   std::optional<Done> takeResult();
-  llvm::Error deathOf(unsigned number, int status) const;
   llvm::Error lookAtWorkers();
 
-  const CrewOptions options_;
+  const Images& images_;
+  const LoaderOptions& options_;
+  Slots& slots_;
   const Order order_;
-  Shared* shared_ = nullptr;
-  SocketPair results_;  // ours, the workers'
+  std::shared_ptr<void> shared_;            // memory shared with the workers
+  std::atomic<bool>* abandoned_ = nullptr;  // there
+  SocketPair results_;                      // ours, the workers'
   base::Descriptor interrupt_;
   std::vector<Worker> workers_;
 
@@ -164,9 +130,9 @@ class ProcessCrew : public Crew {
 llvm::Error systemError(const char* what) { return base::failure("loader: {}: {}", what, std::strerror(errno)); }
 
 llvm::Error ProcessCrew::start() {
-  void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return systemError("no shared memory for worker processes");
-  shared_ = new (page) Shared;
+  shared_ = sharedMemory()(sizeof(std::atomic<bool>));
+  if (!shared_) return systemError("no shared memory for worker processes");
+  abandoned_ = new (shared_.get()) std::atomic<bool>(false);
   if (!results_.open()) return systemError("no result queue");
   interrupt_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
   if (interrupt_ < 0) return systemError("no event for worker processes");
@@ -190,15 +156,29 @@ llvm::Error ProcessCrew::fork(unsigned number) {
     jobs.near.close();
     results_.near.close();
     for (Worker& other : workers_) other.jobs.close();
-    work({number, parent, jobs.far, results_.far, options_, *order_, *shared_});
+    work(jobs.far, parent);
     _exit(0);
   }
   workers_.push_back({pid, std::move(jobs.near)});
   return llvm::Error::success();
 }
 
+/// A worker's life: what it needs it has from its parent.
+void ProcessCrew::work(int jobs, pid_t parent) const {
+  const ItemWriter writer(images_, options_);
+  std::vector<uint8_t> scratch;
+  IndexMessage job{};
+  while (receiveJob(jobs, parent, job)) {
+    const Done done =
+        prepare({job.ticket, job.slot, {order_, job.begin, job.count}}, writer, slots_, scratch, *abandoned_);
+    ResultMessage result{job.ticket, done.skipped, std::min(done.error.size(), sizeof result.error), {}};
+    std::memcpy(result.error, done.error.data(), result.error_bytes);
+    if (!sendPacket(results_.far, &result, kResultHead + result.error_bytes)) return;
+  }
+}
+
 ProcessCrew::~ProcessCrew() {
-  if (shared_ != nullptr) shared_->abandoned = true;
+  if (abandoned_ != nullptr) *abandoned_ = true;
   for (Worker& worker : workers_) worker.jobs.close();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (Worker& worker : workers_) {
@@ -212,7 +192,6 @@ ProcessCrew::~ProcessCrew() {
       waitpid(worker.pid, nullptr, 0);
     }
   }
-  if (shared_ != nullptr) munmap(shared_, sizeof(Shared));
 }
 
 llvm::Error ProcessCrew::send(unsigned worker, Job job) {
@@ -221,12 +200,9 @@ llvm::Error ProcessCrew::send(unsigned worker, Job job) {
     const std::lock_guard lock(mutex_);
     under_way_.emplace(job.ticket, std::move(job));
   }
-  ssize_t sent = 0;
-  do {
-    sent = ::send(workers_[worker].jobs, &message, sizeof message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
   // A worker that is gone is met, with its reason, by receive().
-  if (sent < 0 && errno != EPIPE && errno != ECONNRESET) return systemError("an index queue failed");
+  if (!sendPacket(workers_[worker].jobs, &message, sizeof message) && errno != EPIPE && errno != ECONNRESET)
+    return systemError("an index queue failed");
   return llvm::Error::success();
 }
 
@@ -245,29 +221,21 @@ std::optional<Done> ProcessCrew::takeResult() {
   return done;
 }
 
-llvm::Error ProcessCrew::deathOf(unsigned number, int status) const {
-  std::string how;
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    how = fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
-    if (signal == SIGKILL) how += "; the system does that when memory runs out: lower workers, prefetch or batch";
-    if (signal == SIGBUS) how += "; shared memory, or a mapped file, ran out: lower workers, prefetch or batch";
-  } else {
-    how = fmt::format("ended with exit code {}", WEXITSTATUS(status));
-  }
-  return base::failure("loader: worker process {} of {} (pid {}) {}", number + 1, options_.workers,
-                       workers_[number].pid, how);
-}
-
 /// An error when one of them has died.
 llvm::Error ProcessCrew::lookAtWorkers() {
   for (unsigned i = 0; i < workers_.size(); ++i) {
     int status = 0;
     const pid_t pid = workers_[i].pid;
     if (pid < 0 || waitpid(pid, &status, WNOHANG) != pid) continue;
-    auto error = deathOf(i, status);
     workers_[i].pid = -1;
-    return error;
+    std::string how = fmt::format("ended with exit code {}", WEXITSTATUS(status));
+    if (WIFSIGNALED(status)) {
+      const int signal = WTERMSIG(status);
+      how = fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
+      if (signal == SIGKILL) how += "; the system does that when memory runs out: lower workers, prefetch or batch";
+      if (signal == SIGBUS) how += "; shared memory, or a mapped file, ran out: lower workers, prefetch or batch";
+    }
+    return base::failure("loader: worker process {} of {} (pid {}) {}", i + 1, options_.workers, pid, how);
   }
   return llvm::Error::success();
 }
@@ -291,8 +259,9 @@ void ProcessCrew::interrupt() {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Crew>> startProcesses(const CrewOptions& options, Order order) {
-  auto crew = std::make_unique<ProcessCrew>(options, std::move(order));
+llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
+                                                     Order order) {
+  auto crew = std::make_unique<ProcessCrew>(images, options, slots, std::move(order));
   if (auto error = crew->start()) return error;
   return std::unique_ptr<Crew>(std::move(crew));
 }

@@ -1,13 +1,14 @@
 #include "runtime/worker/feed/feed.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "runtime/worker/dali/dali_loader.h"
-#include "runtime/worker/data/dataloader.h"
-#include "runtime/worker/data/native.h"
 #include "runtime/worker/profile/range.h"
 
 namespace expc::feed {
@@ -15,20 +16,13 @@ namespace {
 
 using profile::Phase, profile::Range;
 
-constexpr std::pair<data::Element, c10::ScalarType> kTypes[] = {{data::Element::UInt8, at::kByte},
-                                                                {data::Element::Float16, at::kHalf},
-                                                                {data::Element::BFloat16, at::kBFloat16},
-                                                                {data::Element::Float64, at::kDouble},
-                                                                {data::Element::Float32, at::kFloat}};
+/// Of each data::Element.
+constexpr c10::ScalarType kTypes[] = {at::kByte, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-c10::ScalarType typeOf(data::Element element) {
-  return std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.first == element; })
-      ->second;
-}
+c10::ScalarType typeOf(data::Element element) { return kTypes[static_cast<size_t>(element)]; }
 
 data::Element elementOf(c10::ScalarType type) {
-  return std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.second == type; })
-      ->first;
+  return static_cast<data::Element>(std::ranges::find(kTypes, type) - std::begin(kTypes));
 }
 
 /// The loader's memory as a tensor of count x channels x rows x cols.
@@ -53,6 +47,15 @@ c10::ScalarType crossing(const FeedOptions& options) {
   return options.transfer == Transfer::UInt8 ? at::kByte : resultType(options);
 }
 
+c10::ScalarType arithmetic(c10::ScalarType result) { return result == at::kDouble ? at::kDouble : at::kFloat; }
+
+/// A value for each channel, to go with images whose result has this type.
+at::Tensor constants(double (*of)(int64_t channel), c10::ScalarType type, c10::Device device) {
+  std::vector<double> values;
+  for (int64_t channel = 0; channel < data::kChannels; ++channel) values.push_back(of(channel));
+  return at::tensor(values, at::kDouble).to(arithmetic(type)).view({1, data::kChannels, 1, 1}).to(device);
+}
+
 /// `gpu`: where DALI leaves its batches.
 llvm::Expected<std::unique_ptr<data::Batches>> openLoader(LoaderKind kind, const data::Images& images,
                                                           data::LoaderOptions options, dali::Gpu gpu) {
@@ -71,7 +74,9 @@ Feed::Feed(std::unique_ptr<data::Batches> batches, FeedOptions options, data::Pr
       device_(device),
       queue_(std::move(queue)),
       stages_ahead_(ahead && queue_),
-      on_device_({options_.size, options_.channels_last, resultType(options_), device}) {
+      factor_(constants([](int64_t channel) { return 1 / (255 * data::kStd[channel]); }, resultType(options_), device)),
+      offset_(constants([](int64_t channel) { return -data::kMean[channel] / data::kStd[channel]; },
+                        resultType(options_), device)) {
   if (queue_) in_flight_.emplace(*queue_);
 }
 
@@ -121,7 +126,7 @@ llvm::Expected<std::optional<DeviceBatch>> Feed::next() {
   if (options_.slices > 1) cut(batch);
   if (options_.on_device) {
     const Range copy(Phase::Copy);
-    batch.images = on_device_(batch.images);
+    batch.images = prepared(batch.images);
   }
   batch.count = batch.images.size(0);
   return batch;
@@ -136,6 +141,21 @@ void Feed::cut(DeviceBatch& batch) const {
   const int64_t from = std::min(count, options_.slice * share), length = std::min(share, count - from);
   batch.images = batch.images.narrow(0, from, length);
   batch.labels = batch.labels.narrow(0, from, length);
+}
+
+/// Of images that crossed as they were decoded (count x 1 or 3 x rows x cols, 0 to 255): count x 3 x size x size of
+/// (v / 255 - mean) / std of the bilinearly scaled values, antialiased where an axis shrinks, computed in float (in
+/// double if that is the result's type): within 1/255 of the host's pixels, which are rounded to 8 bits after scaling
+/// if they have colours.
+at::Tensor Feed::prepared(const at::Tensor& images) const {
+  at::NoGradGuard no_grad;
+  const c10::ScalarType type = resultType(options_);
+  const int64_t size = options_.size;
+  at::Tensor x = images.to(arithmetic(type));
+  if (x.size(2) != size || x.size(3) != size) x = at::_upsample_bilinear2d_aa(x, {size, size}, /*align_corners=*/false);
+  x = at::addcmul(offset_, x, factor_);  // a grey image becomes three channels by broadcasting
+  return x.to(type, /*non_blocking=*/false, /*copy=*/false,
+              options_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
 data::Preparation preparationOf(const FeedOptions& options, const std::optional<data::Shape>& shape) {

@@ -13,7 +13,6 @@
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/in_flight.h"
-#include "runtime/worker/feed/on_device.h"
 
 namespace expc::feed {
 
@@ -30,7 +29,7 @@ struct DeviceBatch {
 /// What crosses to the device (transfer_dtype of stdlib/image.exp).
 enum class Transfer { UInt8, AsInput, Compute };
 
-/// Who prepares batches: data/dataloader.h, dali/dali_loader.h and data/native.h.
+/// Who prepares batches: data/batches.h and dali/dali_loader.h.
 enum class LoaderKind { DataLoader, Dali, Native };
 
 struct FeedOptions {
@@ -41,7 +40,7 @@ struct FeedOptions {
   c10::ScalarType input = c10::ScalarType::Float;    // what the network takes: float or double
   c10::ScalarType compute = c10::ScalarType::Float;  // what it computes in: any floating type
   Transfer transfer = Transfer::AsInput;
-  bool on_device = false;  // scale and normalise there
+  bool on_device = false;  // scale and normalise there, by torch's operators
   bool pinned = false;
   /// Of each batch that crosses, this part is delivered: slice 1 of 4 is the second quarter. A batch that does not
   /// divide gives the last slice fewer images, or none.
@@ -84,6 +83,7 @@ class Feed {
 
   Staging stage();
   void cut(DeviceBatch& batch) const;
+  at::Tensor prepared(const at::Tensor& images) const;
 
   std::unique_ptr<data::Batches> batches_;
   FeedOptions options_;
@@ -91,7 +91,7 @@ class Feed {
   c10::Device device_;
   std::unique_ptr<device::CopyQueue> queue_;
   bool stages_ahead_;
-  DevicePreparer on_device_;
+  at::Tensor factor_, offset_;                 // for prepared(): one multiplication and one addition a value
   std::optional<device::InFlight> in_flight_;  // where there is a queue
   std::optional<Staging> next_;                // staged ahead
 };

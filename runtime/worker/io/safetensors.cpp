@@ -28,23 +28,12 @@ constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own reader 
 constexpr size_t kMostDimensions = 64;
 
 struct TypeName {
-  DType type;
   const char* name;
   int64_t bytes;
 };
-constexpr std::array<TypeName, 9> kTypes = {{{DType::Bool, "BOOL", 1},
-                                             {DType::U8, "U8", 1},
-                                             {DType::I8, "I8", 1},
-                                             {DType::I32, "I32", 4},
-                                             {DType::I64, "I64", 8},
-                                             {DType::F16, "F16", 2},
-                                             {DType::BF16, "BF16", 2},
-                                             {DType::F32, "F32", 4},
-                                             {DType::F64, "F64", 8}}};
-
-const TypeName& entry(DType type) {
-  return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
-}
+/// Of each DType.
+constexpr std::array<TypeName, 9> kTypes = {
+    {{"BOOL", 1}, {"U8", 1}, {"I8", 1}, {"I32", 4}, {"I64", 8}, {"F16", 2}, {"BF16", 2}, {"F32", 4}, {"F64", 8}}};
 
 using base::failure;
 
@@ -64,7 +53,7 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   if (!dtype) return "no dtype";
   const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return *dtype == t.name; });
   if (type == kTypes.end()) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
-  info.dtype = type->type;
+  info.dtype = static_cast<DType>(type - kTypes.begin());
 
   const auto* shape = object->getArray("shape");
   if (shape == nullptr) return "no shape";
@@ -93,8 +82,8 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
 
 }  // namespace
 
-int64_t elementBytes(DType type) { return entry(type).bytes; }
-const char* dtypeName(DType type) { return entry(type).name; }
+int64_t elementBytes(DType type) { return kTypes[static_cast<size_t>(type)].bytes; }
+const char* dtypeName(DType type) { return kTypes[static_cast<size_t>(type)].name; }
 
 int64_t TensorInfo::elements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(dtype); }
 

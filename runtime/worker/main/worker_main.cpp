@@ -7,7 +7,10 @@
 
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/serve.h"
+#include "runtime/worker/workload/image/mobilenet_v2.h"
+#include "runtime/worker/workload/llm/finetune.h"
 #include "runtime/worker/workload/trial.h"
+#include "runtime/worker/workload/workload.h"
 
 namespace expc::worker {
 namespace {
@@ -27,6 +30,11 @@ Exit codes: 0 the trial ended well, 1 it did not (the last event says why), 2 us
 )";
 
 using workload::Capabilities;
+
+/// A new workload is added here.
+std::vector<workload::Workload> registeredWorkloads() {
+  return {workload::image::mobilenetV2(), workload::llm::finetune()};
+}
 
 /// {"v":1,"build","libraries","devices","workloads"}. `build` is the digest of this program's file.
 llvm::json::Value describe(const Capabilities& capabilities) {

@@ -3,12 +3,8 @@
 #include <vector>
 
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/workload/workload.h"
 
 namespace expc::worker {
-
-/// The explicit list of workloads: a new one is added here.
-std::vector<workload::Workload> registeredWorkloads();
 
 /// The command line of every worker: --serve FD, --describe, --trial FILE, --help. Ends the process with the exit code.
 [[noreturn]] void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends);

@@ -28,15 +28,26 @@
 namespace expc::serve {
 namespace {
 
-void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
-  // A narrower mask than the engine saw is worth a word in the log, not the trial.
-  const std::string why = bindCores(rankCores(spec, rank));
-  if (!why.empty()) std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, why.c_str());
+std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
+  std::vector<int> result;
+  const llvm::json::Object* object = slot.getAsObject();
+  const llvm::json::Array* numbers = object ? object->getArray(name) : nullptr;
+  if (!numbers) return result;
+  for (const llvm::json::Value& entry : *numbers)
+    if (auto number = entry.getAsInteger()) result.push_back(int(*number));
+  return result;
 }
 
-void bindToMemory(const plan::TrialSpec& spec, unsigned rank) {
-  const std::string why = bindMemory(rankMemoryNodes(spec, rank));
-  if (!why.empty()) std::fprintf(stderr, "rank %u takes memory wherever the system puts it: %s\n", rank, why.c_str());
+/// Of all slots that a rank drives. A slot that is not bound leaves the process unbound.
+std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
+  std::set<int> result;
+  for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
+    if (slot != rank && spec.world_size > 1) continue;
+    const std::vector<int> own = numbersOf(spec.slots[slot], name);
+    if (own.empty()) return {};
+    result.insert(own.begin(), own.end());
+  }
+  return {result.begin(), result.end()};
 }
 
 /// A limit that each process has for itself, where a control group could not be made for all of them.
@@ -114,8 +125,11 @@ plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
 }
 
 void takePlace(const plan::TrialSpec& spec, unsigned rank) {
-  bindToCores(spec, rank);
-  bindToMemory(spec, rank);
+  // A narrower mask than the engine saw is worth a word in the log, not the trial.
+  if (const std::string why = bindCores(rankCores(spec, rank)); !why.empty())
+    std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, why.c_str());
+  if (const std::string why = bindMemory(rankMemoryNodes(spec, rank)); !why.empty())
+    std::fprintf(stderr, "rank %u takes memory wherever the system puts it: %s\n", rank, why.c_str());
 }
 
 int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child) {
@@ -156,33 +170,6 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
 }
-
-namespace {
-
-std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
-  std::vector<int> result;
-  const llvm::json::Object* object = slot.getAsObject();
-  const llvm::json::Array* numbers = object ? object->getArray(name) : nullptr;
-  if (!numbers) return result;
-  for (const llvm::json::Value& entry : *numbers) {
-    if (auto number = entry.getAsInteger()) result.push_back(int(*number));
-  }
-  return result;
-}
-
-/// Of all slots that a rank drives. A slot that is not bound leaves the process unbound.
-std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
-  std::set<int> result;
-  for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
-    if (slot != rank && spec.world_size > 1) continue;
-    const std::vector<int> own = numbersOf(spec.slots[slot], name);
-    if (own.empty()) return {};
-    result.insert(own.begin(), own.end());
-  }
-  return {result.begin(), result.end()};
-}
-
-}  // namespace
 
 std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
 std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }

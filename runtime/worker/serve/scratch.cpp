@@ -1,7 +1,5 @@
 #include "runtime/worker/serve/scratch.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -14,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <system_error>
 
 #include "runtime/base/process.h"
 
@@ -22,13 +20,6 @@ namespace expc::serve {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
-std::string markOfHere() {
-  struct stat space{};
-  stat("/proc/self/ns/pid", &space);
-  return fmt::format("{}-{}-", base::bootId().substr(0, 8), space.st_ino);
-}
 
 /// What all trials of this user have their folders in; "" where somebody else has it or nobody can.
 std::string ownFolder() {
@@ -47,21 +38,21 @@ const std::string& base() {
   return folder;
 }
 
+/// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
 const std::string& here() {
-  static const std::string mark = markOfHere();
+  static const std::string mark = [] {
+    struct stat space{};
+    stat("/proc/self/ns/pid", &space);
+    return fmt::format("{}-{}-", base::bootId().substr(0, 8), space.st_ino);
+  }();
   return mark;
 }
 
 /// Whether there is nothing in a folder, and nothing in the way of the next one who puts something there.
 bool isAsMade(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return false;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(fd), closedir);
   struct stat state{};
-  if (!entries || fstat(fd, &state) != 0 || (state.st_mode & 07777) != 0700) return false;
-  size_t count = 0;
-  while (readdir(entries.get())) ++count;
-  return count == 2;  // itself and its parent
+  std::error_code failed;
+  return lstat(folder.c_str(), &state) == 0 && state.st_mode == (S_IFDIR | 0700) && fs::is_empty(folder, failed);
 }
 
 pid_t kept_of = 0;  // the process that left its folder empty; a forked one has none yet

@@ -46,7 +46,6 @@ class Server {
   void launch(const plan::LaunchRequest& request, channel::Packet packet);
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void reap();
-  void exited(Rank& rank, int status, double at, std::vector<int> stuck);
   void killAll();
   std::string memoryEvidence(Rank& rank, const plan::LaunchReply& exited);
   std::set<pid_t> known() const;
@@ -159,28 +158,23 @@ void Server::reap() {
     int status = 0;
     waitpid(rank.pid, &status, 0);
     removeScratch(rank.pid);
-    exited(rank, status, at, std::move(stuck));
+    plan::LaunchReply reply = endOf(rank.launch, rank.pid, status, at);
+    reply.out_of_memory = memoryEvidence(rank, reply);
+    reply.stuck = std::move(stuck);
+    send(reply);
     return true;
   });
-}
-
-void Server::exited(Rank& rank, int status, double at, std::vector<int> stuck) {
-  plan::LaunchReply reply = endOf(rank.launch, rank.pid, status, at);
-  reply.out_of_memory = memoryEvidence(rank, reply);
-  reply.stuck = std::move(stuck);
-  send(reply);
 }
 
 /// That the kernel killed the rank, or what it started, for memory. Where ranks have no groups of their own, of several
 /// it is the first one's that ended.
 std::string Server::memoryEvidence(Rank& rank, const plan::LaunchReply& exited) {
-  if (const uint64_t own = rank.memory.newKills(); own > 0)
-    return fmt::format("the kernel killed {} process{} of it for memory, as {}", own, own == 1 ? "" : "es",
-                       rank.memory.evidence());
+  const auto killed = [](uint64_t count, const std::string& says) {
+    return fmt::format("the kernel killed {} process{} of it for memory, as {}", count, count == 1 ? "" : "es", says);
+  };
+  if (const uint64_t own = rank.memory.newKills(); own > 0) return killed(own, rank.memory.evidence());
   const uint64_t kills = group_.kills(), new_kills = kills - std::exchange(kills_told_, kills);
-  if (new_kills > 0)
-    return fmt::format("the kernel killed {} process{} of it for memory, as {} says", new_kills,
-                       new_kills == 1 ? "" : "es", group_.file());
+  if (new_kills > 0) return killed(new_kills, group_.file() + " says");
   if (!WIFSIGNALED(exited.status) || WTERMSIG(exited.status) != SIGKILL) return "";
   const std::string line = log_.killed(exited.pid);
   return line.empty() ? "" : fmt::format("the kernel's log says '{}'", line);
@@ -202,8 +196,65 @@ std::set<pid_t> Server::known() const {
   return pids;
 }
 
+plan::Event lastEvent(plan::Event::Type type, std::string_view reason) {
+  plan::Event event;
+  event.type = type;
+  event.reason = reason;
+  return event;
+}
+
 }  // namespace
 
 int run(int control_fd, const Child& child, Reuse reuse) { return Server(control_fd, child, reuse).run(); }
+
+EventWriter::EventWriter(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
+
+bool EventWriter::send(std::string_view text) {
+  while (open_ && !text.empty()) {
+    ssize_t written = ::write(fd_, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(written);
+    } else if (errno != EINTR) {
+      open_ = false;
+    }
+  }
+  return open_;
+}
+
+bool EventWriter::writeRaw(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  return send(text);
+}
+
+bool EventWriter::write(const plan::Event& event) {
+  using Type = plan::Event::Type;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  ended_ = event.type == Type::Result || event.type == Type::Failed || event.type == Type::Infeasible;
+  return send(plan::toLine(event) + '\n');
+}
+
+bool EventWriter::started() { return write(plan::Event{}); }
+
+bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase) {
+  plan::Event event;
+  event.type = plan::Event::Type::Progress;
+  event.done = done;
+  event.total = total;
+  event.phase = phase;
+  return write(event);
+}
+
+bool EventWriter::failed(std::string_view reason) { return write(lastEvent(plan::Event::Type::Failed, reason)); }
+
+bool EventWriter::lostOthers(std::string_view reason) {
+  plan::Event event = lastEvent(plan::Event::Type::Failed, reason);
+  event.lost_others = true;
+  return write(event);
+}
+
+bool EventWriter::infeasible(std::string_view reason) {
+  return write(lastEvent(plan::Event::Type::Infeasible, reason));
+}
 
 }  // namespace expc::serve

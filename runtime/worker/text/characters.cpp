@@ -1,6 +1,6 @@
 #include "runtime/worker/text/characters.h"
 
-#include <array>
+#include <algorithm>
 #include <cassert>
 #include <vector>
 
@@ -11,37 +11,23 @@ constexpr size_t kCodePoints = 0x110000;
 
 struct Range {
   uint32_t first, last;
+  CharacterClass kind;
 };
-
-constexpr Range kLetters[] = {
-#define LETTERS(first, last) {first, last},
+constexpr Range kRanges[] = {
+#define LETTERS(first, last) {first, last, CharacterClass::Letter},
+#define NUMBERS(first, last) {first, last, CharacterClass::Number},
+#define SPACES(first, last) {first, last, CharacterClass::Space},
 #include "runtime/worker/text/character_ranges.inc"
 };
-constexpr Range kNumbers[] = {
-#define NUMBERS(first, last) {first, last},
-#include "runtime/worker/text/character_ranges.inc"
-};
-constexpr Range kSpaces[] = {
-#define SPACES(first, last) {first, last},
-#include "runtime/worker/text/character_ranges.inc"
-};
-
-std::vector<CharacterClass> classes() {
-  std::vector<CharacterClass> table(kCodePoints, CharacterClass::Other);
-  const auto fill = [&](auto& ranges, CharacterClass kind) {
-    for (const Range& range : ranges)
-      for (uint32_t at = range.first; at <= range.last; ++at) table[at] = kind;
-  };
-  fill(kLetters, CharacterClass::Letter);
-  fill(kNumbers, CharacterClass::Number);
-  fill(kSpaces, CharacterClass::Space);
-  return table;
-}
 
 }  // namespace
 
 const CharacterClass* characterClasses() {
-  static const std::vector<CharacterClass> table = classes();
+  static const std::vector<CharacterClass> table = [] {
+    std::vector<CharacterClass> made(kCodePoints, CharacterClass::Other);
+    for (const Range& range : kRanges) std::fill(made.begin() + range.first, made.begin() + range.last + 1, range.kind);
+    return made;
+  }();
   return table.data();
 }
 

@@ -53,11 +53,6 @@ std::optional<std::string> problemOf(const Conversation& conversation) {
   return std::nullopt;
 }
 
-bool Sample::learns() const {
-  return labels.size() > 1 &&
-         std::any_of(labels.begin() + 1, labels.end(), [](Token label) { return label != kMasked; });
-}
-
 llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most) {
   Sample sample;
   sample.tokens.push_back(tokenizer.special().begin_of_text);

@@ -38,8 +38,6 @@ struct Sample {
   bool cut = false;  // longer than it may be
 
   size_t size() const { return tokens.size(); }
-  /// Whether a label is left to learn (the first one has no logits before it).
-  bool learns() const;
 };
 
 /// begin_of_text; for each message its header, body and end of turn; end_of_text. `most` > 0 is the longest it may be

@@ -1,12 +1,84 @@
 #include "runtime/worker/text/dataset.h"
 
+#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
 #include <optional>
 
+#include "runtime/plan/json.h"
+
 namespace expc::text {
 namespace {
+
+constexpr size_t kMostMessages = 10'000;
+
+struct Traits {
+  const char *name, *prompt, *answer;  // the last two are columns
+};
+const Traits& traitsOf(Template kind) {
+  static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
+                                       {"grammar", "input", "output"},
+                                       {"summarize", "dialogue", "summary"},
+                                       {"plain", "", ""}};
+  return kTraits[static_cast<size_t>(kind)];
+}
+
+std::string columnsOf(const llvm::json::Object& row) {
+  std::string names;
+  size_t shown = 0;
+  for (const auto& [key, value] : row) {
+    if (++shown > 12) return names + ", …";
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", llvm::StringRef(key).take_front(40).str());
+  }
+  return names.empty() ? "none" : names;
+}
+
+/// The text of a column. Errors: missing, or no text.
+llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto text = value->getAsString();
+  if (!text) return failure("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str());
+  return text->str();
+}
+
+llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
+  const auto* object = value.getAsObject();
+  if (object == nullptr)
+    return failure("it is {}, expected an object with role and content", plan::kindName(value).str());
+  auto role = textOf(*object, "role");
+  if (!role) return role.takeError();
+  auto content = textOf(*object, "content");
+  if (!content) return content.takeError();
+  Message message;
+  message.parts = {std::move(*content)};
+  for (const Role known : {Role::System, Role::User, Role::Assistant}) {
+    message.role = known;
+    if (*role == nameOf(known)) return message;
+  }
+  return failure("its role is '{}'; system, user and assistant are supported",
+                 llvm::StringRef(*role).take_front(40).str());
+}
+
+/// A list of {"role": …, "content": …} in a column of a row of `plain`, whatever order they have.
+llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto* list = value->getAsArray();
+  if (list == nullptr)
+    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
+                   column.str(), plan::kindName(*value).str());
+  if (list->size() > kMostMessages)
+    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
+  Conversation conversation;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto message = messageOf((*list)[i]);
+    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
+    conversation.push_back(std::move(*message));
+  }
+  return conversation;
+}
 
 /// The file of a folder that is for this template.
 llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
@@ -37,7 +109,7 @@ void mask(Conversation& conversation, bool learn_prompt) {
 class Reader {
  public:
   explicit Reader(const DatasetOptions& options)
-      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && learnsPrompt(kind_)) {}
+      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
   llvm::Error add(const llvm::json::Object& row) {
     auto example = kind_ == Template::Plain ? plain(row) : templated(row);
@@ -61,13 +133,11 @@ class Reader {
     const bool own = pairs_ && *own_pairs_;
     auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
     if (!answer) return answer.takeError();
-    Example example;
-    example.chosen = {*prompt, assistant(std::move(*answer))};
-    if (own) {
-      auto rejected = textOf(row, "rejected");
-      if (!rejected) return rejected.takeError();
-      example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
-    }
+    Example example{{*prompt, assistant(std::move(*answer))}, {}};
+    if (!own) return example;
+    auto rejected = textOf(row, "rejected");
+    if (!rejected) return rejected.takeError();
+    example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
     return example;
   }
 
@@ -101,20 +171,16 @@ class Reader {
   }
 
   llvm::Expected<Example> plain(const llvm::json::Object& row) {
-    Example example;
     auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
     if (!chosen) return chosen.takeError();
-    example.chosen = std::move(*chosen);
-    if (!pairs_) return example;
-    auto rejected = side(row, "rejected");
+    auto rejected = pairs_ ? side(row, "rejected") : Conversation();
     if (!rejected) return rejected.takeError();
-    example.rejected = std::move(*rejected);
-    return example;
+    return Example{std::move(*chosen), std::move(*rejected)};
   }
 
   const Template kind_;
   const bool pairs_;
-  const bool learn_prompt_;        // of pairs never
+  const bool learn_prompt_;        // as the recipes do: Alpaca's learn it, the others answers only, and so do pairs
   std::optional<bool> own_pairs_;  // rows have both answers
   std::vector<Example> examples_;
 };
@@ -140,6 +206,32 @@ llvm::Error Reader::lendAnswers() {
 }
 
 }  // namespace
+
+const char* nameOf(Template kind) { return traitsOf(kind).name; }
+
+llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
+
+llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
+  auto text = textOf(row, traitsOf(kind).prompt);
+  if (!text) return text.takeError();
+  if (kind == Template::Grammar)
+    return Message{Role::User, {"Correct this to standard English: ", *text, "\n---\nCorrected: "}};
+  if (kind == Template::Summarize)
+    return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
+  const auto* input = row.get("input");
+  auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
+  if (!more) return more.takeError();
+  return Message{Role::User,
+                 {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
+                                              "appropriately completes the request.\n\n"
+                                              "### Instruction:\n{}\n\n### Response:\n",
+                                              *text)
+                                : fmt::format("Below is an instruction that describes a task, paired with an input "
+                                              "that provides further context. Write a response "
+                                              "that appropriately completes the request.\n\n### "
+                                              "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
+                                              *text, *more)}};
+}
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
   Reader reader(options);

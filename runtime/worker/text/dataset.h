@@ -2,8 +2,9 @@
 
 // Rows of text as a study names them, made into conversations and those into tokens.
 
-#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <string>
@@ -11,9 +12,16 @@
 
 #include "runtime/worker/text/conversation.h"
 #include "runtime/worker/text/rows.h"
-#include "runtime/worker/text/templates.h"
 
 namespace expc::text {
+
+/// What stands around a row's text, and which of its columns are read; as stdlib/llm.exp names them.
+enum class Template { Instruct, Grammar, Summarize, Plain };
+const char* nameOf(Template kind);
+/// The column with the answer ("output", "summary"); empty for `plain`.
+llvm::StringRef answerColumn(Template kind);
+/// The user's message of a row of instruct, grammar or summarize. Errors name the column.
+llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row);
 
 struct DatasetOptions {
   /// A file of rows, or a folder with one for each template, called as the template is.

@@ -48,8 +48,4 @@ class RowReader {
   std::shared_ptr<void> keep_;  // what the bytes lie in
 };
 
-// One for each format; RowReader chooses.
-std::unique_ptr<RowReader> makeJsonRows(llvm::StringRef bytes, const std::string& name);
-std::unique_ptr<RowReader> makeCsvRows(llvm::StringRef bytes, const std::string& name);
-
 }  // namespace expc::text

@@ -7,14 +7,27 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "runtime/worker/text/merges.h"
-#include "runtime/worker/text/special_tokens.h"
 #include "runtime/worker/text/splitter.h"
 #include "runtime/worker/text/vocabulary.h"
 
 namespace expc::text {
+
+/// Tokens that no text becomes, by name, and those among them that conversations are made of.
+struct SpecialTokens {
+  /// Llama 3's, behind a vocabulary of `first` tokens.
+  static SpecialTokens llama3(Token first);
+  /// By the names of Llama 3. An error: one that conversations need is missing.
+  static llvm::Expected<SpecialTokens> named(std::vector<std::pair<std::string, Token>> all);
+
+  Token begin_of_text = -1, end_of_text = -1;
+  Token start_header = -1, end_header = -1;
+  Token end_of_turn = -1;
+  Token pad = -1;
+  std::vector<std::pair<std::string, Token>> all;
+};
 
 /// Text to tokens and back: byte-level byte-pair encoding as Llama 3 has it. Several threads may use one.
 class Tokenizer {
@@ -34,8 +47,6 @@ class Tokenizer {
   /// U+FFFD, as in Python. As in the recipes a text is cut every 400,000 characters and after 25,000 that are all white
   /// space or all not, so that no piece crosses those places. An error: tokenizer.json's own pattern gives up.
   llvm::Error encode(llvm::StringRef text, std::vector<Token>& out) const;
-  /// With begin_of_text before and end_of_text behind where asked for; an empty text stays without.
-  llvm::Expected<std::vector<Token>> encode(llvm::StringRef text, bool begin = false, bool end = false) const;
 
   /// The bytes of the tokens, special ones by name; not necessarily UTF-8. An error: an id that is none.
   llvm::Expected<std::string> decode(llvm::ArrayRef<Token> tokens) const;

@@ -1,13 +1,16 @@
 #pragma once
 
-// The tokens of a byte-level vocabulary: bytes to ids and back.
+// The tokens of a byte-level vocabulary: bytes to ids and back; and byte-pair encoding of one piece with them: the
+// adjacent pair of the lowest rank is joined, the leftmost of equals, until no pair has a rank.
 
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -95,5 +98,24 @@ inline uint64_t Vocabulary::keyOf(llvm::StringRef bytes) {
   if (size >= 4) return loadBytes(at, 4) | loadBytes(at + size - 4, 4) << 32;
   return loadBytes(at, 1) | loadBytes(at + size / 2, 1) << 8 | loadBytes(at + size - 1, 1) << 16;
 }
+
+inline constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
+
+/// What two neighbours become, and how early.
+struct Joined {
+  uint32_t rank = kNoRank;
+  Token id = -1;
+};
+
+/// tokenizer.json's merges: pairs of ids. Keys are made by pairKey.
+using PairMerges = llvm::DenseMap<uint64_t, Joined>;
+
+inline uint64_t pairKey(Token left, Token right) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+}
+
+/// Appends the tokens of `piece`. Without `pairs`, as in tiktoken, any two neighbours join whose bytes together are a
+/// token, and its id is the rank. Takes O(n log n) for a piece of n bytes.
+void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out);
 
 }  // namespace expc::text

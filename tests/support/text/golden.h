@@ -35,6 +35,16 @@ inline std::vector<Token> tokensOf(const llvm::json::Value& value) {
   return tokens;
 }
 
+/// With begin_of_text before and end_of_text behind where asked for.
+inline std::vector<Token> encoded(const Tokenizer& tokenizer, llvm::StringRef text, bool begin = false,
+                                  bool end = false) {
+  std::vector<Token> tokens;
+  if (begin) tokens.push_back(tokenizer.special().begin_of_text);
+  REQUIRE(!tokenizer.encode(text, tokens));
+  if (end) tokens.push_back(tokenizer.special().end_of_text);
+  return tokens;
+}
+
 inline Tokenizer toyTokenizer() {
   auto tokenizer = Tokenizer::open(kGolden + "toy_bpe.model");
   REQUIRE(tokenizer);

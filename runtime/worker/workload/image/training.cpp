@@ -9,7 +9,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "runtime/worker/data/batch_plan.h"
+#include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/worker/llama/decoder.h"
-#include "runtime/worker/text/templates.h"
+#include "runtime/worker/text/dataset.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {

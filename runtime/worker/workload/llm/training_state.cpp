@@ -4,7 +4,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/comm/gather.h"
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/llm/training.h"
 

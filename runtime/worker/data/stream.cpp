@@ -1,8 +1,9 @@
-#include "runtime/worker/data/stream_images.h"
+#include "runtime/worker/data/stream.h"
 
 #include <vector>
 
-#include "runtime/worker/data/stream.h"
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/data/taps.h"
 
 namespace expc::data {
 
