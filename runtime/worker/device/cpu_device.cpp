@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/profile/phase_clock.h"
 #include "runtime/worker/profile/probe.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::device {
 namespace {

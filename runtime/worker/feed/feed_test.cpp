@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "runtime/worker/device/cpu_device.h"
-#include "runtime/worker/profile/phase_clock.h"
+#include "runtime/worker/profile/range.h"
 
 using namespace expc;
 using feed::Transfer;

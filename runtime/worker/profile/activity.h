@@ -5,17 +5,19 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/worker/profile/breakdown.h"
-#include "runtime/worker/profile/busy.h"
 
 namespace expc::profile {
 
 enum class Family : uint8_t { Compute, AllReduce, AllGather, ReduceScatter, Broadcast, OtherNccl };
 inline constexpr size_t kFamilies = 6;
-std::string_view nameOf(Family family);  // "NCCL all-reduce"
 /// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_…, ncclKernel_… before 2.19, and
 /// ncclSymDevKernel_… or ncclSymkDevKernel_… for symmetric memory.
 Family familyOf(std::string_view kernel);
@@ -53,6 +55,20 @@ struct ActivityTotals {
   Amount callsThatBegin(std::string_view name) const;
   Amount allCalls() const;
   Amount nccl() const;
+};
+
+/// The time in which something ran, of intervals that overlap and come in any order.
+class BusyTime {
+ public:
+  /// In nanoseconds. An interval that ends before it begins is the caller's mistake.
+  void add(uint64_t begin, uint64_t end);
+  /// Length of the union, within [from, to).
+  uint64_t within(uint64_t from, uint64_t to);
+
+ private:
+  void merge();
+  std::vector<std::pair<uint64_t, uint64_t>> intervals_;
+  size_t merge_at_ = 1 << 16;  // memory grows with the gaps, not with what was added
 };
 
 /// Not thread-safe: the one thread that drains the buffers uses it.

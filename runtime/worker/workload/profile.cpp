@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "runtime/worker/profile/over_ranks.h"
-#include "runtime/worker/profile/phase_clock.h"
+#include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/probe.h"
+#include "runtime/worker/profile/range.h"
 #include "runtime/worker/profile/trace.h"
 
 namespace expc::workload {

@@ -17,7 +17,7 @@
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/grad_scaler.h"
-#include "runtime/worker/profile/over_ranks.h"
+#include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/workload.h"

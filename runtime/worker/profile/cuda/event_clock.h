@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/worker/profile/phase_clock.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::profile {
 
