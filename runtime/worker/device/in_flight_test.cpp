@@ -1,4 +1,4 @@
-#include "runtime/worker/device/in_flight.h"
+#include "runtime/worker/device/device.h"
 
 #include <doctest/doctest.h>
 

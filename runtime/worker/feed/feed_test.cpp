@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/profile/range.h"
 
 using namespace expc;

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "runtime/plan/trial.h"
-#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/workload/trial.h"
 
 using namespace expc;

@@ -1,11 +1,12 @@
 #include "runtime/worker/workload/trial.h"
 
+#include <ATen/Context.h>
+#include <c10/util/env.h>
 #include <unistd.h>
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
-#include "runtime/worker/device/determinism.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
@@ -53,6 +54,22 @@ llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
   }
   event.metrics = std::move(kept);
   return llvm::Error::success();
+}
+
+/// From here on this process uses only algorithms that give the same bits each time, on every device: cuDNN's and
+/// cuBLAS's deterministic ones, none that is chosen by trying, and an error from an operator that has none. Before any
+/// tensor is on a GPU. On the CPU torch's operators and ours are deterministic for a given number of threads anyway.
+void useDeterministicAlgorithms() {
+  // cuBLAS sums in the same order each time only with a workspace of its own for each handle; torch reads this at the
+  // first one and refuses to multiply without it.
+  if (!c10::utils::has_env("CUBLAS_WORKSPACE_CONFIG"))
+    c10::utils::set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/false);
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  // A debugging aid that costs time: nothing here reads memory that it has not written.
+  context.setDeterministicFillUninitializedMemory(false);
+  context.setDeterministicCuDNN(true);
+  context.setBenchmarkCuDNN(false);
 }
 
 /// One rank between its first and its last event.
@@ -141,7 +158,7 @@ struct Rank {
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
     if (auto error = checkAsked(spec, *workload)) return error;
-    if (workload->deterministic && workload->deterministic(spec.parameters)) device::useDeterministicAlgorithms();
+    if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
     const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
     const auto slots = one_process ? all : all.slice(rendezvous->rank, 1);
     if (auto error = connect(*rendezvous, slots)) return error;

@@ -1,9 +1,14 @@
 #include "runtime/worker/device/cuda/cuda_device.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CachingHostAllocator.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/env.h>
 #include <cuda_runtime_api.h>
@@ -13,10 +18,14 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <exception>
+#include <utility>
+#include <vector>
 
 #include "runtime/worker/comm/cuda/nccl.h"
-#include "runtime/worker/device/cuda/allocator_peaks.h"
-#include "runtime/worker/device/cuda/copy_queue.h"
 #include "runtime/worker/device/cuda/cuda_graph.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
@@ -25,6 +34,62 @@
 
 namespace expc::device {
 namespace {
+
+using at::cuda::CUDAEvent;
+
+/// `beside`: on a stream of its own; else on the one that computes.
+class CudaCopyQueue final : public CopyQueue {
+ public:
+  CudaCopyQueue(c10::DeviceIndex index, bool beside)
+      : index_(index), beside_(beside), stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)) {}
+
+  /// By hand and not with copy_, which looks a pinned block up by the pointer that its allocator gave out: that of a
+  /// batch may lie in the middle of one. cudaMemcpyAsync is asynchronous for pinned memory and waits for other.
+  at::Tensor copy(const at::Tensor& host) override {
+    const c10::cuda::CUDAStreamGuard guard(own());
+    at::Tensor result = at::empty_strided(host.sizes(), host.strides(), host.options().device(c10::kCUDA, index_));
+    C10_CUDA_CHECK(cudaMemcpyAsync(result.data_ptr(), host.const_data_ptr(), result.nbytes(), cudaMemcpyHostToDevice,
+                                   own().stream()));
+    return result;
+  }
+  void within(const std::function<void()>& body) override {
+    const c10::cuda::CUDAStreamGuard guard(own());
+    body();
+  }
+  Mark mark() override {
+    auto event = std::make_shared<CUDAEvent>(cudaEventDisableTiming);
+    event->record(own());
+    return event;
+  }
+  void handOver(const Mark& mark, const std::vector<at::Tensor>& tensors) override {
+    if (!beside_) return;
+    const auto computing = c10::cuda::getCurrentCUDAStream(index_);
+    eventOf(mark).block(computing);
+    // Their memory came from the other stream: it must not be given to a later copy while a kernel reads it.
+    for (const at::Tensor& tensor : tensors) tensor.record_stream(computing);
+  }
+  bool reached(const Mark& mark) override { return eventOf(mark).query(); }
+  void wait(const Mark& mark) override { eventOf(mark).synchronize(); }
+
+ private:
+  static CUDAEvent& eventOf(const Mark& mark) { return *static_cast<CUDAEvent*>(mark.get()); }
+  c10::cuda::CUDAStream own() const { return beside_ ? stream_ : c10::cuda::getCurrentCUDAStream(index_); }
+
+  c10::DeviceIndex index_;
+  bool beside_;
+  c10::cuda::CUDAStream stream_;
+};
+
+/// HostMemory, from torch's caching allocator of pinned memory.
+std::shared_ptr<void> cudaPinnedMemory(size_t bytes) {
+  // An allocation that fails is the loader's to explain.
+  try {
+    auto block = std::make_shared<at::DataPtr>(at::getHostAllocator(at::kCUDA)->allocate(bytes));
+    return {block, block->get()};  // page-aligned
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
 
 class CudaDevice final : public Device {
  public:
@@ -72,7 +137,7 @@ class CudaDevice final : public Device {
     return static_cast<size_t>(properties.l2CacheSize);
   }
   HostMemory pinnedMemory() override { return cudaPinnedMemory; }
-  std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
+  std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return std::make_unique<CudaCopyQueue>(index_, beside); }
   std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }

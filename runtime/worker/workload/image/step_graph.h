@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/device/graph.h"
+#include "runtime/worker/device/device.h"
 
 namespace expc::workload::image {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/worker/device/in_flight.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/text/batches.h"
 
