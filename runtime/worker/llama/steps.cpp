@@ -7,7 +7,7 @@
 #include <cassert>
 #include <utility>
 
-#include "runtime/worker/optim/clip.h"
+#include "runtime/worker/optim/optimizer.h"
 
 namespace expc::llama {
 

@@ -1,4 +1,4 @@
-#include "runtime/worker/optim/clip.h"
+#include "runtime/worker/optim/optimizer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>

@@ -1,10 +1,11 @@
 #pragma once
 
-// Optimisers over a list of tensors, with torch's arithmetic (docs/semantics.md §8).
+// Optimisers over a list of tensors, and the limit of their gradients, with torch's arithmetic (docs/semantics.md §8).
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,5 +77,12 @@ struct AdamOptions {
   bool decoupled = false;
 };
 std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options);
+
+/// The norm of all gradients together, as torch.nn.utils.clip_grad_norm_ computes it; with a `largest` above zero they
+/// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count. Where the parameters
+/// are parts of those that ranks have together, `total` makes the sum of squares (fp64, no dimension) that of all
+/// ranks, in place. The result has no dimension and lies on the device: nothing here waits for it.
+at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                         const std::function<void(at::Tensor&)>& total = nullptr);
 
 }  // namespace expc::optim

@@ -200,7 +200,7 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
 at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight) {
   if (!references_) return decoder_->lossSum(pass.input, pass.labelled) / weight;
   const at::Tensor before = reference(pass, items, /*held_out=*/false);
-  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta}).losses.sum() / weight;
+  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta).losses.sum() / weight;
 }
 
 llvm::Expected<bool> Training::step() {
@@ -263,7 +263,7 @@ llvm::Expected<Evaluation> Training::evaluate() {
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);
-      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta});
+      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta);
       pass_loss = result.losses.sum().item<double>();
       pass_weight = static_cast<double>(left);
       margin += result.margin() * pass_weight;
