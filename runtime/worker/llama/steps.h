@@ -12,7 +12,7 @@
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/optim/schedule.h"
-#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/precision/precision.h"
 
 namespace expc::llama {
 

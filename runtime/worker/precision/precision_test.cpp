@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/worker/precision/grad_scaler.h"
 
 using namespace expc::precision;
 

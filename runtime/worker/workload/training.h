@@ -16,7 +16,7 @@
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/declared/parameter_table.h"

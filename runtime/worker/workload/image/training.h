@@ -19,7 +19,7 @@
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/optim/schedule.h"
-#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
