@@ -19,7 +19,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/llama/config/config_file.h"
+#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
 

@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/fake_quant.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -9,7 +10,7 @@
 #include <utility>
 
 #include "runtime/worker/llama/loops.h"
-#include "runtime/worker/llama/matrix.h"
+#include "runtime/worker/llama/products.h"
 
 namespace expc::llama {
 namespace {
@@ -18,16 +19,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 double machineEpsilon(at::ScalarType type) {
-  switch (type) {
-    case at::kDouble:
-      return std::numeric_limits<double>::epsilon();
-    case at::kHalf:
-      return 0x1p-10;
-    case at::kBFloat16:
-      return 0x1p-7;
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
+  return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "fake quantisation",
+                                         [&] { return static_cast<double>(std::numeric_limits<scalar_t>::epsilon()); });
 }
 
 /// A tensor after rounding, where it was not cut off (if that is asked for), and the fp32 scale of each part

@@ -16,7 +16,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/llama/config/config_file.h"
+#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -69,19 +69,6 @@ bool hasPickles(const std::string& folder) {
     if (ending == ".bin" || ending == ".pt" || ending == ".pth") return true;
   }
   return false;
-}
-
-const char* torchName(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return "float64";
-    case at::kHalf:
-      return "float16";
-    case at::kBFloat16:
-      return "bfloat16";
-    default:
-      return "float32";
-  }
 }
 
 }  // namespace
@@ -237,7 +224,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
     if (auto error = files::write(joined(path, kIndex), index)) return error;
   }
-  const std::string text = plan::prettyJson(configToJson(config, torchName(dtype)));
+  const std::string text = plan::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
   return files::write(joined(path, "config.json"), text);
 }
 
