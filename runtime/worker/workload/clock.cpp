@@ -1,10 +1,11 @@
-#include "runtime/worker/workload/clock.h"
+// The clock of timed trials (docs/layers/engine.md).
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {

@@ -1,4 +1,3 @@
-#include "runtime/worker/workload/heat_up.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

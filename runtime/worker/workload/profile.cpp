@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/profile.h"
+// Profile trials, whatever they train.
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +8,7 @@
 #include "runtime/worker/profile/probe.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/profile/trace.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {

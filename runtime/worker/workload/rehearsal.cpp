@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/rehearsal.h"
+// A timed trial on null cards whose steps are counted instead of timed.
 
 #include <dlfcn.h>
 #include <llvm/Support/FileSystem.h>
@@ -15,6 +15,7 @@
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/operator_work.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {

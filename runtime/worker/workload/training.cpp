@@ -7,10 +7,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/worker/model/state_file.h"
-#include "runtime/worker/workload/clock.h"
-#include "runtime/worker/workload/profile.h"
-#include "runtime/worker/workload/quality.h"
-#include "runtime/worker/workload/rehearsal.h"
 
 namespace expc::workload {
 

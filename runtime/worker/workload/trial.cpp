@@ -1,8 +1,12 @@
 #include "runtime/worker/workload/trial.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/util/env.h>
 #include <unistd.h>
+
+#include <chrono>
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/comm/failure.h"
@@ -10,9 +14,7 @@
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
-#include "runtime/worker/workload/heat_up.h"
-#include "runtime/worker/workload/rehearsal.h"
-#include "runtime/worker/workload/too_large.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {
@@ -70,6 +72,33 @@ void useDeterministicAlgorithms() {
   context.setDeterministicFillUninitializedMemory(false);
   context.setDeterministicCuDNN(true);
   context.setBenchmarkCuDNN(false);
+}
+
+// Large enough to fill a GPU, small enough for one whose memory is mostly taken: 3 x 32 MiB.
+constexpr int64_t kHeatSize = 4096;
+constexpr int64_t kHeatSizeOnCpu = 512;
+// Products that are queued before the host waits: the queue never runs dry, and the end is never far.
+constexpr int kHeatQueued = 16;
+
+/// Keeps `device` busy with products of random matrices for the setting "seconds" of `spec` (runtime/plan/trial.h).
+/// The error says what is wrong with the setting; torch's exceptions leave it.
+llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
+  const std::optional<double> seconds = spec.settings.getNumber("seconds");
+  if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
+  at::NoGradGuard no_grad;
+  const c10::Device place = device.torchDevice();
+  const int64_t size = place.is_cpu() ? kHeatSizeOnCpu : kHeatSize;
+  const auto options = at::TensorOptions(at::kBFloat16).device(place);
+  // Random ones: constant operands flip few bits, which takes less power and leaves the clocks higher.
+  const at::Tensor a = at::randn({size, size}, options), b = at::randn({size, size}, options);
+  at::Tensor c = at::empty({size, size}, options);
+  device.synchronize();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(*seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < kHeatQueued; ++i) at::mm_out(c, a, b);
+    device.synchronize();
+  }
+  return llvm::Error::success();
 }
 
 /// One rank between its first and its last event.

@@ -4,7 +4,9 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/thread_pool.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -42,6 +44,18 @@ struct ReplicaPlace {
   c10::Device device = c10::Device(c10::kCPU);
   std::vector<int> cores;  // its thread is bound to them; none: where the system puts it
   int threads = 1;         // for operators on the CPU
+};
+
+/// A thread for each replica of dp, kept between steps, bound to its device's cores.
+class ReplicaThreads {
+ public:
+  explicit ReplicaThreads(const std::vector<ReplicaPlace>& places);
+  /// Calls task(i) in thread i for the first `count` threads and returns when all have returned. The first replica's
+  /// exception, in their order, is thrown again here.
+  void run(size_t count, const std::function<void(size_t)>& task);
+
+ private:
+  std::vector<std::unique_ptr<c10::ThreadPool>> threads_;  // of one thread each
 };
 
 /// DataParallel: this process drives all devices (dp). In every forward pass parameters and buffers go from the first

@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/llm/artefacts.h"
+// What a fine-tuning leaves in the folder of its trial.
 
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -8,8 +8,11 @@
 
 #include "runtime/files/files.h"
 #include "runtime/worker/comm/alone.h"
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
+#include "runtime/worker/workload/checkpoint.h"
+#include "runtime/worker/workload/llm/training.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -31,6 +34,24 @@ llvm::Error copyIfThere(const std::string& from, const std::string& to, const ch
   auto content = files::map(path);
   if (!content) return content.takeError();
   return write(**content, to + "/" + name);
+}
+
+/// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
+/// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.
+llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
+  if (!origin.model_folder.empty())
+    for (const char* name : kBesideVocabulary)
+      if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
+  if (origin.tokenizer.empty()) {
+    if (!origin.model_folder.empty())
+      for (const char* name : kVocabularies)
+        if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
+    return llvm::Error::success();
+  }
+  auto content = files::map(origin.tokenizer);
+  if (!content) return content.takeError();
+  const bool json = (*content)->getBuffer().ltrim().starts_with("{");
+  return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
 }
 
 /// `model/`, as transformers loads it.
@@ -76,44 +97,32 @@ llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::s
 
 }  // namespace
 
-llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
-  if (!origin.model_folder.empty())
-    for (const char* name : kBesideVocabulary)
-      if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
-  if (origin.tokenizer.empty()) {
-    if (!origin.model_folder.empty())
-      for (const char* name : kVocabularies)
-        if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
-    return llvm::Error::success();
-  }
-  auto content = files::map(origin.tokenizer);
-  if (!content) return content.takeError();
-  const bool json = (*content)->getBuffer().ltrim().starts_with("{");
-  return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
-}
-
-llvm::Expected<std::vector<std::string>> saveArtefacts(llama::Decoder& decoder, const Parameters& parameters,
-                                                       const Origin& origin, const std::string& folder,
-                                                       comm::Communicator& communicator) {
+/// Writes `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every weight was trained or adapters are
+/// to be merged; `int4/` of qat, with which the decoder's training ends. The latter two have the files of the tokenizer
+/// beside the weights. The first rank writes, and the others wait for as long as that takes.
+llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
+  const std::string& folder = checkpoints.path();
+  comm::Communicator& communicator = context_.communicator;
   std::vector<std::string> written;
-  if (parameters.hasAdapters()) {
+  if (parameters_.hasAdapters()) {
     const std::string path = folder + "/adapter";
     // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
-    const auto save = [&](const comm::CallOthers&) { return llama::saveAdapter(path, decoder, origin.model_folder); };
+    const auto save = [&](const comm::CallOthers&) { return llama::saveAdapter(path, *decoder_, origin_.model_folder); };
     if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
     written.push_back("the trained adapters: " + path);
   }
-  const bool whole = !parameters.hasAdapters() && parameters.method != Method::Qat;
-  if (whole || parameters.merged) {
+  const bool whole = !parameters_.hasAdapters() && parameters_.method != Method::Qat;
+  if (whole || parameters_.merged) {
     const std::string path = folder + "/model";
-    if (auto error = saveModel(decoder, parameters, origin, path, communicator)) return error;
+    if (auto error = saveModel(*decoder_, parameters_, origin_, path, communicator)) return error;
     written.push_back("the trained model: " + path);
   }
-  if (parameters.method == Method::Qat) {
+  if (parameters_.method == Method::Qat) {
     const std::string path = folder + "/int4";
-    if (auto error = saveInt4(decoder, origin, path, communicator)) return error;
+    if (auto error = saveInt4(*decoder_, origin_, path, communicator)) return error;
     written.push_back("the trained weights in 4 bits: " + path);
   }
+  if (communicator.rank() == 0) checkpoints.clear();
   return written;
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/llm/fit.h"
+#include "runtime/worker/workload/llm/model.h"
 
 #include <doctest/doctest.h>
 

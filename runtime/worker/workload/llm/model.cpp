@@ -1,12 +1,46 @@
 #include "runtime/worker/workload/llm/model.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/sysinfo.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {
+namespace {
+
+/// Bytes of a weight where its block's product is in NF4: a code and its share of a scale and a factor.
+constexpr double kNf4 = 0.5 + 1.0 / 64 + 4.0 / 16384;
+
+/// Gradients and the optimiser's state of a trained weight, in bytes.
+double ofTrained(const Parameters& parameters) {
+  const auto element = static_cast<double>(c10::elementSize(parameters.precision));
+  if (parameters.optimizer == OptimizerKind::Sgd) return element;
+  const bool copied = parameters.precision == c10::ScalarType::Half;  // in fp32, with moments in fp32
+  return element + (copied ? 12 : 2 * element);
+}
+
+/// Memory and swap; endless if the system does not say.
+double hostMemory() {
+  struct sysinfo info{};
+  if (sysinfo(&info) != 0) return 1e30;
+  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
+}
+
+/// Those of this host, as launchers say; otherwise all of them may be elsewhere.
+unsigned localRanks() {
+  unsigned count = 1;
+  const char* text = std::getenv("LOCAL_WORLD_SIZE");
+  if (text == nullptr || llvm::StringRef(text).getAsInteger(10, count) || count == 0) return 1;
+  return count;
+}
+
+}  // namespace
 
 llvm::Expected<Model> Model::open(const Parameters& parameters, const std::string& root) {
   Model model;
@@ -41,6 +75,34 @@ std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10
   if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
     options.sharding = llama::Sharding{&communicator};
   return std::make_unique<llama::Decoder>(config_, options, seed, weights(parameters, seed, without_values));
+}
+
+double leastBytes(const llama::Config& config, const Parameters& parameters, unsigned ranks) {
+  double weights = 0, count = 0;
+  for (const llama::TensorSpec& spec : llama::weightSpecs(config)) {
+    const bool packed = parameters.method == Method::Qlora && llama::isBlockProduct(spec.role);
+    const auto element = static_cast<double>(c10::elementSize(parameters.precision));
+    count += static_cast<double>(spec.elements());
+    weights += static_cast<double>(spec.elements()) * (packed ? kNf4 : element);
+  }
+  const double trained = parameters.hasAdapters() ? 0 : count * ofTrained(parameters);
+  return (weights + trained) / (parameters.sharding == Sharding::Fsdp ? ranks : 1);
+}
+
+std::string whyTooLarge(const llama::Config& config, const Parameters& parameters, unsigned ranks, unsigned local_ranks,
+                        double memory) {
+  const double each = leastBytes(config, parameters, ranks);
+  if (each * local_ranks <= memory) return "";
+  const char* held = parameters.hasAdapters() ? "weights" : "weights, gradients and the optimiser's state";
+  return fmt::format(
+      "the model does not fit: {} alone take {:.1f} GB on each of {} ranks, the host has {:.1f} GB for {} of them: "
+      "take a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
+      held, each / 1e9, ranks, memory / 1e9, local_ranks);
+}
+
+void requireFit(const llama::Config& config, const Parameters& parameters, unsigned ranks) {
+  const std::string why = whyTooLarge(config, parameters, ranks, localRanks(), hostMemory());
+  if (!why.empty()) throw TooLarge(why);
 }
 
 }  // namespace expc::workload::llm

@@ -12,9 +12,8 @@
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
-#include "runtime/worker/workload/llm/fit.h"
 #include "runtime/worker/workload/llm/model.h"
-#include "runtime/worker/workload/profile.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
 namespace {

@@ -15,9 +15,9 @@
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/dpo.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/workload/llm/artefacts.h"
 #include "runtime/worker/workload/llm/flops.h"
 #include "runtime/worker/workload/llm/order.h"
 #include "runtime/worker/workload/llm/parameters.h"
@@ -26,6 +26,13 @@
 #include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
+
+/// Where what was tuned came from.
+struct Origin {
+  std::string model_folder;                           // "": a named model
+  llama::Naming naming = llama::Naming::HuggingFace;  // of the tensors in it, and in a model that is written
+  std::string tokenizer;                              // the file that the study names; "": the model folder's own
+};
 
 /// What this rank computed in timed steps.
 struct Work {

@@ -1,19 +1,66 @@
+#include "runtime/worker/workload/image/parallel.h"
+
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cstdint>
+#include <exception>
+#include <mutex>
 #include <utility>
 
+#include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/precision/precision.h"
+#include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/workload/image/parallel.h"
-#include "runtime/worker/workload/image/replica_threads.h"
+#include "runtime/worker/serve/memory_policy.h"
 
 namespace expc::workload::image {
 namespace {
+
+class Ranks final : public Parallel {
+ public:
+  Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
+    if (communicator.worldSize() > 1)
+      parallel_.emplace(communicator, model.parameterTensors(), model::tensorsOf(model.buffers()));
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    if (parallel_) parallel_->beforeForward();
+    return model_.forward(images);
+  }
+  void backward(const at::Tensor& loss) override {
+    if (parallel_) parallel_->beforeBackward();
+    loss.backward();
+  }
+  void settle() override {
+    if (parallel_) parallel_->settle();
+  }
+  void beginEvaluation() override {
+    if (parallel_) parallel_->shareBuffers();
+  }
+  at::Tensor evaluate(const at::Tensor& images) override {
+    at::NoGradGuard no_grad;
+    model_.setTraining(false);
+    auto logits = model_.forward(images);
+    model_.setTraining(true);
+    return logits;
+  }
+  std::vector<at::Generator> generators() const override {
+    std::vector<at::Generator> result = {at::detail::getDefaultCPUGenerator()};
+    const c10::Device device = model_.parameterTensors().front().device();
+    if (!device.is_cpu()) result.push_back(at::globalContext().defaultGenerator(device));
+    return result;
+  }
+
+ private:
+  model::MobileNetV2& model_;
+  std::optional<comm::DataParallel> parallel_;  // a single rank has nobody to share with
+};
 
 /// Many tensors of one type that travel between devices as one.
 struct Flat {
@@ -172,6 +219,40 @@ class Replicas final : public Parallel {
 };
 
 }  // namespace
+
+ReplicaThreads::ReplicaThreads(const std::vector<ReplicaPlace>& places) {
+  for (const ReplicaPlace& place : places) {
+    threads_.push_back(std::make_unique<c10::ThreadPool>(1));
+    threads_.back()->run([&] {
+      profile::markLaunchingThread();
+      // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
+      serve::bindCores(place.cores);
+      // One thread after the other: it writes a default for threads to come. OpenMP's teams belong to the thread that
+      // starts them and inherit its cores.
+      at::set_num_threads(place.threads);
+    });
+    threads_.back()->waitWorkComplete();
+  }
+}
+
+void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) {
+  std::vector<std::exception_ptr> failures(count);
+  for (size_t i = 0; i < count; ++i)
+    threads_[i]->run([&, i] {
+      try {
+        task(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    });
+  for (size_t i = 0; i < count; ++i) threads_[i]->waitWorkComplete();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+std::unique_ptr<Parallel> makeRanks(comm::Communicator& communicator, model::MobileNetV2& model) {
+  return std::make_unique<Ranks>(communicator, model);
+}
 
 std::unique_ptr<Parallel> makeReplicas(model::MobileNetV2& first, const model::MobileNetV2Options& options,
                                        std::vector<ReplicaPlace> places, std::optional<c10::ScalarType> autocast,
