@@ -157,6 +157,9 @@ struct Backend {
 
 /// The CPU: operators run with as many threads as the slot has cores.
 Backend cpuBackend();
+/// NVIDIA GPUs through libtorch_cuda, in programs that link it. CUDA starts when a device is opened, never before a
+/// fork.
+Backend cudaBackend();
 
 /// Threads that a slot has for operators on the CPU: "threads", else one for each of its cores, else one for each core
 /// of this process.

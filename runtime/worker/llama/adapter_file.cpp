@@ -20,7 +20,7 @@
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/llama/config.h"
-#include "runtime/worker/llama/names.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {

@@ -32,11 +32,11 @@ struct Config {
   int64_t max_positions = 0;
   double norm_epsilon = 1e-5;
   double rope_base = 500000;
-  std::optional<RopeScaling> rope_scaling;
+  std::optional<RopeScaling> rope_scaling = std::nullopt;
   bool tied = false;  // the head is the embedding
   /// bos_token_id, eos_token_id and pad_token_id of config.json, numbers or lists of them; a model that is written
   /// keeps them, so that what it generates ends.
-  llvm::json::Object token_ids;
+  llvm::json::Object token_ids = {};
 
   int64_t queryWidth() const { return heads * head_width; }
   int64_t kvWidth() const { return kv_heads * head_width; }

@@ -296,17 +296,23 @@ at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass
   return block.index + 1 == config_.layers ? rmsNorm(h, norm_, config_.norm_epsilon) : h;
 }
 
-at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) {
+Decoder::Pass Decoder::pass() const {
   Pass pass;
+  pass.adapters = adapters_on_;
+  pass.fake_quant = fake_quant_on_;
+  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
+  pass.number = passes_;
+  return pass;
+}
+
+at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) {
+  Pass pass = this->pass();
+  ++passes_;
   pass.batch = input.tokens.size(0);
   pass.length = input.tokens.size(1);
   pass.rotations = rope_.rotations(input.positions, pass.length);
   pass.documents = input.documents;
   pass.positions = positions;
-  pass.adapters = adapters_on_;
-  pass.fake_quant = fake_quant_on_;
-  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
-  pass.number = passes_++;
   if (shards_) shards_->letGo();
   at::Tensor x = withWeights({.place = 0, .again = false}, input.tokens, {}, [this](const at::Tensor& tokens) {
     return at::embedding(embedding_, tokens).flatten(0, 1);
@@ -334,14 +340,9 @@ at::Tensor Decoder::plainHead() const {
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
-  Pass pass;
-  pass.adapters = adapters_on_;
-  pass.fake_quant = fake_quant_on_;
-  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
-  pass.number = passes_;
   std::vector<at::Tensor> parameters;
   if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
-  return withWeights({.place = headPlace()}, hidden, parameters, [this, pass](const at::Tensor& x) {
+  return withWeights({.place = headPlace()}, hidden, parameters, [this, pass = pass()](const at::Tensor& x) {
     return multiply(x, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
   });
 }

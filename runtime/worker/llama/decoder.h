@@ -160,6 +160,7 @@ class Decoder {
                          std::function<at::Tensor(const at::Tensor&)> work) const;
   std::vector<at::Tensor> multiply(const at::Tensor& x, const std::vector<const Product*>& products, const Pass& pass,
                                    uint64_t place) const;
+  Pass pass() const;  // with what this one is set to
   at::Tensor attend(const Block& block, const at::Tensor& x, const Pass& pass) const;
   at::Tensor runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const;
   /// The head as a matrix for the loss by chunks; undefined where logits are needed as a whole.

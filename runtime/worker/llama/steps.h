@@ -60,8 +60,6 @@ class Steps {
   optim::Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  void sumGradients();
-
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<at::Tensor> parameters_;
   std::optional<optim::WarmupCosine> schedule_;

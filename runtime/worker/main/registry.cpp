@@ -1,6 +1,6 @@
 #include "runtime/worker/main/worker_main.h"
-#include "runtime/worker/workload/image/mobilenet_v2.h"
-#include "runtime/worker/workload/llm/finetune.h"
+#include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/llm/training.h"
 
 namespace expc::worker {
 

@@ -83,7 +83,4 @@ class MobileNetV2 {
   std::vector<NamedTensor> state_;
 };
 
-/// D(v) of docs/semantics.md §1: rounds a channel count to a multiple of 8, never below 90 % of it.
-int64_t roundChannels(double value);
-
 }  // namespace expc::model

@@ -1,25 +1,31 @@
 #include "runtime/worker/profile/range.h"
 
 #include <ATen/record_function.h>
+#include <fcntl.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <unistd.h>
 
 #ifdef EXPC_NVTX
 #include <nvtx3/nvToolsExt.h>
 #endif
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "runtime/worker/profile/trace.h"
+#include "runtime/base/descriptor.h"
 
 namespace expc::profile {
 namespace {
 
 thread_local PhaseClock* measuring = nullptr;
 
-constexpr const char* kNames[kPhases] = {"epoch",   "step",     "load",       "copy",
-                                         "forward", "backward", "all_reduce", "optimizer"};
-/// With a prefix, so that they stand out among the operators of a trace.
+/// With a prefix, by which they stand out among the operators of a trace.
 constexpr const char* kTraceNames[kPhases] = {"expc:epoch",   "expc:step",     "expc:load",       "expc:copy",
                                               "expc:forward", "expc:backward", "expc:all_reduce", "expc:optimizer"};
 
@@ -85,16 +91,31 @@ class HostClock final : public PhaseClock {
   PhaseTimes times_{};
 };
 
+using torch::profiler::impl::ActivityType;
+
+std::atomic<bool> tracing{false};
+
+/// Kineto says nothing when it cannot write: so the system is asked, where the file still stands half written.
+std::string whyUnwritten(const std::string& file) {
+  const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (descriptor < 0) return std::strerror(errno);
+  const std::vector<char> block(1 << 16);
+  const bool written = write(descriptor, block.data(), block.size()) == static_cast<ssize_t>(block.size());
+  return written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
+}
+
 }  // namespace
 
-std::string_view toString(Phase phase) { return kNames[static_cast<size_t>(phase)]; }
+std::string_view toString(Phase phase) {
+  return std::string_view(kTraceNames[static_cast<size_t>(phase)]).substr(sizeof "expc:" - 1);
+}
 
 Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx_(0) {
   if (phase == Phase::Epoch) {
     nvtx_ = nvtx::start(phase);
   } else {
     nvtx::push(phase);
-    if (isTracing()) {
+    if (tracing.load(std::memory_order_relaxed)) {
       traced_ = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
       traced_->before(kTraceNames[static_cast<size_t>(phase)]);
     }
@@ -117,5 +138,34 @@ Measuring::Measuring(PhaseClock& clock) { measuring = &clock; }
 Measuring::~Measuring() { measuring = nullptr; }
 
 std::unique_ptr<PhaseClock> makeHostClock() { return std::make_unique<HostClock>(); }
+
+void startTrace(bool gpu) {
+  using torch::profiler::impl::ProfilerConfig;
+  using torch::profiler::impl::ProfilerState;
+  std::set<ActivityType> activities{ActivityType::CPU};
+  if (gpu) activities.insert(ActivityType::CUDA);
+  const ProfilerConfig config(ProfilerState::KINETO, /*report_input_shapes=*/true);
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  // All scopes: operators, backward functions and our ranges.
+  torch::autograd::profiler::enableProfiler(config, activities);
+  tracing = true;
+}
+
+llvm::Error finishTrace(const std::string& path) {
+  tracing = false;
+  const auto result = torch::autograd::profiler::disableProfiler();
+  const auto failed = [&](const std::string& what) {
+    return llvm::createStringError("the trace " + path + ": " + what + " (--trace names its folder)");
+  };
+  if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
+  result->save(path);
+  if (access(path.c_str(), R_OK) != 0) {
+    const std::string part = path + ".tmp";  // Kineto's; it is renamed when all is written
+    const std::string why = whyUnwritten(part);
+    unlink(part.c_str());
+    return failed(why);
+  }
+  return llvm::Error::success();
+}
 
 }  // namespace expc::profile

@@ -1,5 +1,3 @@
-#include "runtime/worker/device/cuda/cuda_device.h"
-
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -18,15 +16,16 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
-#include <exception>
 #include <utility>
 #include <vector>
 
 #include "runtime/worker/comm/cuda/nccl.h"
 #include "runtime/worker/device/cuda/cuda_graph.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/cuda/cupti_probe.h"

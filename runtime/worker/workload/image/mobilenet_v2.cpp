@@ -1,15 +1,13 @@
-#include "runtime/worker/workload/image/mobilenet_v2.h"
+// The workload: how a trial of it runs, and what it says of its training.
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <numeric>
 
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/image/training.h"
-#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::image {
 namespace {
@@ -62,16 +60,8 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
                epoch_pause_);
 }
 
-llvm::Expected<double> Training::evaluate(const data::Images& images, Course& course) {
-  const auto begin = std::chrono::steady_clock::now();
-  auto share = accuracy(images);
-  context_.device.synchronize();
-  course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return share;
-}
-
 llvm::Error Training::evaluateEpoch(Course& course) {
-  auto share = evaluate(*sets_.test, course);
+  auto share = accuracy(*sets_.test, course);
   if (!share) return share.takeError();
   course.accuracies.push_back(*share);
   return llvm::Error::success();
@@ -80,7 +70,7 @@ llvm::Error Training::evaluateEpoch(Course& course) {
 llvm::Expected<Judged> Training::judge(Course& course) {
   std::optional<double> train_accuracy;
   if (asked(context_.spec, "train_accuracy")) {
-    auto share = evaluate(*sets_.train, course);
+    auto share = accuracy(*sets_.train, course);
     if (!share) return share.takeError();
     train_accuracy = *share;
   }

@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/llm/finetune.h"
+// The workload: how a trial of it runs, and what it says of its training.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/training.h"
-#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
 namespace {

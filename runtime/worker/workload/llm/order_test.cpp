@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/llm/order.h"
+#include "runtime/worker/workload/llm/rows.h"
 
 #include <doctest/doctest.h>
 
