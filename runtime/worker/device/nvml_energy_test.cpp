@@ -1,4 +1,4 @@
-#include "runtime/worker/device/nvml_energy.h"
+#include "runtime/worker/device/device.h"
 
 #include <doctest/doctest.h>
 

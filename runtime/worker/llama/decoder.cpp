@@ -120,12 +120,19 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
         unit, membersOf(unit), trainsParts(), options_.device,
         [&](const at::Tensor* member, int64_t first, const at::Tensor& own) { loader->fill(member, first, own); });
     loader.reset();
-    if (trainsParts()) trainable_.push_back({unitName(unit), shards_->part(unit)});
+    const std::string name = unit == 0             ? "tok_embeddings"
+                             : unit == headPlace() ? "output"
+                                                   : fmt::format("layers.{}", unit - 1);
+    if (trainsParts()) trainable_.push_back({name, shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
   for (Block& block : blocks_) {
-    layAdaptersTogether({&block.of(Role::Query), &block.of(Role::Key), &block.of(Role::Value)});
-    layAdaptersTogether({&block.of(Role::Gate), &block.of(Role::Up)});
+    for (const std::vector<Role>& readers : {std::vector{Role::Query, Role::Key, Role::Value}, {Role::Gate, Role::Up}}) {
+      std::vector<at::Tensor> firsts;  // of adapters that read one input
+      for (const Role role : readers)
+        if (block.of(role).adapter.defined()) firsts.push_back(block.of(role).adapter.a);
+      layBehindEachOther(firsts);
+    }
   }
   if (trainsParts()) return;
   // As for layers: those of a block are what its checkpoint hands gradients to.
@@ -188,13 +195,6 @@ void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
 }
 
-void Decoder::layAdaptersTogether(const std::vector<const Product*>& readers) {
-  std::vector<at::Tensor> firsts;
-  for (const Product* product : readers)
-    if (product->adapter.defined()) firsts.push_back(product->adapter.a);
-  layBehindEachOther(firsts);
-}
-
 size_t Decoder::unitOf(const TensorSpec& spec) const {
   if (spec.role == Role::Embedding) return 0;
   if (spec.role == Role::Head) return headPlace();
@@ -203,11 +203,6 @@ size_t Decoder::unitOf(const TensorSpec& spec) const {
 
 bool Decoder::endsUnit(const std::vector<TensorSpec>& specs, size_t i) const {
   return i + 1 == specs.size() || unitOf(specs[i + 1]) != unitOf(specs[i]);
-}
-
-std::string Decoder::unitName(size_t unit) const {
-  if (unit == 0) return "tok_embeddings";
-  return unit == headPlace() ? "output" : fmt::format("layers.{}", unit - 1);
 }
 
 std::vector<at::Tensor*> Decoder::membersOf(size_t unit) {

@@ -139,7 +139,6 @@ class Decoder {
   struct Pass;  // what all blocks of one forward pass share
 
   void addWeight(const TensorSpec& spec, const WeightSource& source);
-  static void layAdaptersTogether(const std::vector<const Product*>& readers);  // of those that read one input
   void addAdapter(const TensorSpec& spec, bool drawn);
   Product& productOf(const TensorSpec& spec);
   bool isPacked(const TensorSpec& spec) const;  // in NF4
@@ -152,7 +151,6 @@ class Decoder {
   size_t headPlace() const { return static_cast<size_t>(config_.layers) + 1; }
   size_t unitOf(const TensorSpec& spec) const;
   bool endsUnit(const std::vector<TensorSpec>& specs, size_t i) const;
-  std::string unitName(size_t unit) const;
   std::vector<at::Tensor*> membersOf(size_t unit);
   at::Tensor kept(const at::Tensor& tensor) const;  // when what it is a view of is let go
   /// work(x) with the weights of a place at hand; `parameters` are what else it trains.

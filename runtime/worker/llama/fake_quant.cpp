@@ -121,21 +121,10 @@ at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const a
       .masked_fill_(inside.logical_not(), 0);
 }
 
-struct ActivationNode : torch::autograd::Function<ActivationNode> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
-    Rounded rounded = roundedActivation(x);
-    ctx->save_for_backward({rounded.inside, rounded.scale});
-    return rounded.values;
-  }
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    const auto saved = ctx->get_saved_variables();
-    return {through(gradients[0], saved[0], saved[1], /*ours=*/false)};
-  }
-};
-
-struct WeightNode : torch::autograd::Function<WeightNode> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& w, int64_t group) {
-    Rounded rounded = roundedWeight(w, group);
+/// An activation where `group` is 0, else a weight.
+struct RoundedNode : torch::autograd::Function<RoundedNode> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, int64_t group) {
+    Rounded rounded = group == 0 ? roundedActivation(x) : roundedWeight(x, group);
     ctx->save_for_backward({rounded.inside, rounded.scale});
     return rounded.values;
   }
@@ -192,8 +181,8 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
 
 }  // namespace
 
-at::Tensor fakeQuantActivation(const at::Tensor& x) { return ActivationNode::apply(x); }
-at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group) { return WeightNode::apply(w, group); }
+at::Tensor fakeQuantActivation(const at::Tensor& x) { return RoundedNode::apply(x, 0); }
+at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group) { return RoundedNode::apply(w, group); }
 
 std::vector<at::Tensor> fakeQuantProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights, int64_t group,
                                           QuantCopies copies) {

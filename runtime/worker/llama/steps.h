@@ -11,7 +11,6 @@
 
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/precision.h"
 
 namespace expc::llama {

@@ -214,8 +214,4 @@ at::Tensor MobileNetV2::forward(const at::Tensor& images) {
   return at::linear(x, classifier_weight_, classifier_bias_);
 }
 
-std::vector<NamedTensor> MobileNetV2::stateDict() const { return state_; }
-
-std::vector<at::Tensor> MobileNetV2::parameterTensors() const { return tensorsOf(parameters_); }
-
 }  // namespace expc::model

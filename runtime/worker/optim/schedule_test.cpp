@@ -1,4 +1,4 @@
-#include "runtime/worker/optim/schedule.h"
+#include "runtime/worker/optim/optimizer.h"
 
 #include <doctest/doctest.h>
 

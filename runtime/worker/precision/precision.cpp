@@ -40,16 +40,9 @@ Autocast::~Autocast() {
   at::autocast::set_autocast_dtype(device_, type_before_);
 }
 
-TensorFloat32::TensorFloat32(bool allowed)
-    : convolutions_before_(at::globalContext().allowTF32CuDNN()),
-      matrices_before_(at::globalContext().allowTF32CuBLAS()) {
+void allowTensorFloat32(bool allowed) {
   at::globalContext().setAllowTF32CuDNN(allowed);
   at::globalContext().setAllowTF32CuBLAS(allowed);
-}
-
-TensorFloat32::~TensorFloat32() {
-  at::globalContext().setAllowTF32CuDNN(convolutions_before_);
-  at::globalContext().setAllowTF32CuBLAS(matrices_before_);
 }
 
 GradScaler::GradScaler(bool enabled, c10::Device device) : enabled_(enabled) {

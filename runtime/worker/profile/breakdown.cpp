@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/worker/comm/communicator.h"
 
@@ -98,20 +99,18 @@ void reduce(comm::Communicator& communicator, const std::vector<Measure>& measur
   }
 }
 
-Gathered gather(comm::Communicator& communicator, const Amounts& breakdown, const std::vector<std::string>& notes) {
+void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<std::string>& notes) {
   std::vector<Amounts> ranks;
   for (const std::string& text : gatherTexts(communicator, toText(breakdown))) ranks.push_back(fromText(text));
-  Gathered gathered{meanOf(ranks), {}};
+  breakdown = meanOf(ranks);
   std::string lines;
-  for (const std::string& note : notes) lines += note + "\n";
+  for (const std::string& note : std::exchange(notes, {})) lines += note + "\n";
   for (const std::string& text : gatherTexts(communicator, lines + ".")) {
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       const std::string note = text.substr(at, end - at);
-      if (std::find(gathered.notes.begin(), gathered.notes.end(), note) == gathered.notes.end())
-        gathered.notes.push_back(note);
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     }
   }
-  return gathered;
 }
 
 }  // namespace expc::profile

@@ -73,11 +73,8 @@ void reduce(comm::Communicator& communicator, const std::vector<Measure>& measur
 /// Every rank's text, by rank, on every rank. A text has no white space at its end.
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text);
 
-struct Gathered {
-  Amounts breakdown;               // means over the ranks
-  std::vector<std::string> notes;  // of all ranks, each once
-};
-/// Every rank calls it, and has the whole afterwards.
-Gathered gather(comm::Communicator& communicator, const Amounts& breakdown, const std::vector<std::string>& notes);
+/// Makes of a rank's breakdown the means over the ranks, and of its notes those of all ranks, each once. Every rank
+/// calls it.
+void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<std::string>& notes);
 
 }  // namespace expc::profile

@@ -73,7 +73,6 @@ constexpr std::string_view kWhole[] = {"sum",
                                        "cat",
                                        "flip",
                                        "constant_pad_nd",
-                                       "_amp_foreach_non_finite_check_and_unscale_",
                                        "_fused_sgd_",
                                        "_fused_adam_",
                                        "_fused_adamw_"};
@@ -97,7 +96,7 @@ bool isOneOf(std::string_view name, const auto& names) { return std::ranges::fin
 
 /// Both of a foreach operator's ways: in one launch for all tensors, or one tensor after the other.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
-  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.starts_with(kForeach) || multiplies(call.name()) ||
+  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
          call.handle().hasTag(at::Tag::pointwise);
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/workload/training.h"
 
 namespace expc::workload {

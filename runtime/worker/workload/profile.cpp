@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/breakdown.h"
-#include "runtime/worker/profile/probe.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/training.h"
 
@@ -149,10 +149,10 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
-  const profile::Gathered gathered =
-      profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);
-  profile::addSeries(result.series, gathered.breakdown);
-  result.notes = gathered.notes;
+  profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  profile::gather(context.communicator, breakdown, notes);
+  profile::addSeries(result.series, breakdown);
+  result.notes = std::move(notes);
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

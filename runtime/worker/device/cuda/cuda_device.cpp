@@ -16,6 +16,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -27,14 +28,14 @@
 #include "runtime/worker/device/cuda/cuda_graph.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/cuda/cupti_probe.h"
-#include "runtime/worker/profile/cuda/event_clock.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::device {
 namespace {
 
 using at::cuda::CUDAEvent;
+using profile::Phase;
 
 /// `beside`: on a stream of its own; else on the one that computes.
 class CudaCopyQueue final : public CopyQueue {
@@ -90,6 +91,67 @@ std::shared_ptr<void> cudaPinnedMemory(size_t bytes) {
   }
 }
 
+/// More than what a device has queued at any time: the oldest pair is long done when the ring comes round.
+constexpr size_t kPairs = 4096;
+
+struct Pair {
+  CUDAEvent begin{cudaEventDefault}, end{cudaEventDefault};  // with timing
+  Phase phase = Phase::Step;
+  bool open = false;  // its end is not recorded yet
+  bool used = false;
+};
+
+/// Phases of the device by events on the thread's current stream, so that no phase waits for the host; Load, which is
+/// the host's own, by the steady clock.
+class EventClock final : public profile::PhaseClock {
+ public:
+  explicit EventClock(c10::Device device) : device_(device), host_(profile::makeHostClock()), ring_(kPairs) {}
+
+  void begin(Phase phase) override {
+    if (phase == Phase::Load) return host_->begin(phase);
+    Pair& pair = ring_[next_];
+    if (pair.used && !pair.open) take(pair);
+    pair.phase = phase;
+    pair.used = pair.open = true;
+    pair.begin.record(c10::cuda::getCurrentCUDAStream(device_.index()));
+    open_[static_cast<size_t>(phase)] = next_;
+    next_ = (next_ + 1) % ring_.size();
+  }
+
+  void end(Phase phase) override {
+    if (phase == Phase::Load) return host_->end(phase);
+    Pair& pair = ring_[open_[static_cast<size_t>(phase)]];
+    if (!pair.open || pair.phase != phase) return;  // a ring's length ago: an epoch
+    pair.end.record(c10::cuda::getCurrentCUDAStream(device_.index()));
+    pair.open = false;
+  }
+
+  profile::PhaseTimes take() override {
+    for (Pair& pair : ring_)
+      if (pair.used && !pair.open) take(pair);
+    profile::PhaseTimes times = std::exchange(times_, {});
+    const auto load = static_cast<size_t>(Phase::Load);
+    times[load] = host_->take()[load];
+    return times;
+  }
+
+ private:
+  void take(Pair& pair) {
+    pair.end.synchronize();
+    auto& time = times_[static_cast<size_t>(pair.phase)];
+    time.seconds += static_cast<double>(pair.begin.elapsed_time(pair.end)) * 1e-3;
+    ++time.count;
+    pair.used = false;
+  }
+
+  c10::Device device_;
+  std::unique_ptr<profile::PhaseClock> host_;
+  std::vector<Pair> ring_;
+  std::array<size_t, profile::kPhases> open_{};
+  size_t next_ = 0;
+  profile::PhaseTimes times_{};
+};
+
 class CudaDevice final : public Device {
  public:
   /// `devices`: the slots', in their order, as this process numbers them. A launcher may show it others, too.
@@ -138,7 +200,7 @@ class CudaDevice final : public Device {
   HostMemory pinnedMemory() override { return cudaPinnedMemory; }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return std::make_unique<CudaCopyQueue>(index_, beside); }
   std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
-  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return std::make_unique<EventClock>(torchDevice()); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
     double sum = 0;
@@ -176,12 +238,8 @@ class CudaDevice final : public Device {
 
 /// "01234567-89ab-…", as NVML writes it behind "GPU-", and behind "MIG-" for a part of a GPU.
 std::string uuidText(const cudaUUID_t& uuid) {
-  std::string text;
-  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += llvm::hexdigit((static_cast<uint8_t>(uuid.bytes[i]) >> 4) & 15, /*LowerCase=*/true);
-    text += llvm::hexdigit(static_cast<uint8_t>(uuid.bytes[i]) & 15, /*LowerCase=*/true);
-  }
+  std::string text = llvm::toHex(llvm::StringRef(uuid.bytes, sizeof uuid.bytes), /*LowerCase=*/true);
+  for (const size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
   return text;
 }
 

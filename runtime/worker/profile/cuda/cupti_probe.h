@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/worker/profile/probe.h"
+#include "runtime/worker/profile/activity.h"
 
 namespace expc::profile {
 

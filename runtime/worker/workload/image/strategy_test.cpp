@@ -12,7 +12,6 @@
 
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/workload/image/parallel.h"
-#include "runtime/worker/workload/image/portion.h"
 
 using namespace expc;
 using namespace expc::workload::image;

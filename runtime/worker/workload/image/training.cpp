@@ -17,7 +17,7 @@
 #include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
-#include "runtime/worker/workload/image/portion.h"
+#include "runtime/worker/workload/image/parallel.h"
 
 namespace expc::workload::image {
 
@@ -101,6 +101,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (parameters.cudnn_benchmark && context.device.torchDevice().is_cpu())
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
+  precision::allowTensorFloat32(parameters.precision == Precision::Tf32);
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
   auto sets = data::open(place);

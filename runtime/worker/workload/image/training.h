@@ -22,7 +22,6 @@
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"
@@ -93,9 +92,7 @@ class Training : public workload::Training {
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
-      : workload::Training(context),
-        parameters_(parameters),
-        tensor_float_32_(parameters.precision == precision::Precision::Tf32) {}
+      : workload::Training(context), parameters_(parameters) {}
   double partsOfLoss() const override { return context_.communicator.worldSize(); }
   void openGraph();
   llvm::Error buildModel(bool resumed);
@@ -118,7 +115,6 @@ class Training : public workload::Training {
   llvm::Expected<double> accuracy(const data::Images& images, Course& course);
 
   Parameters parameters_;
-  precision::TensorFloat32 tensor_float_32_;
   std::unique_ptr<StepGraph> graph_;  // before the others, which are made on its stream; null: none
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;

@@ -46,26 +46,18 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   Model model;
   const ModelChoice& choice = parameters.model;
   if (choice.folder.empty()) {
-    model.config_ = llama::namedConfig(choice.name).value();
+    model.config = llama::namedConfig(choice.name).value();
   } else {
-    model.path_ = std::filesystem::path(root) / choice.folder;
-    auto folder = llama::Folder::open(model.path_);
-    if (!folder) return llvm::createStringError("model: " + llvm::toString(folder.takeError()));
-    model.config_ = folder->config();
-    model.folder_ = std::move(*folder);
+    model.path = std::filesystem::path(root) / choice.folder;
+    auto opened = llama::Folder::open(model.path);
+    if (!opened) return llvm::createStringError("model: " + llvm::toString(opened.takeError()));
+    model.config = opened->config();
+    model.folder = std::move(*opened);
   }
-  if (auto error = llama::checkOptions(model.config_, decoderOptions(parameters, c10::kCPU)))
-    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path_) + ": " +
+  if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
+    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path) + ": " +
                                    llvm::toString(std::move(error)));
   return model;
-}
-
-llama::WeightSource Model::weights(const Parameters& parameters, uint64_t seed, bool without_values) const {
-  if (without_values)
-    return [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
-      return at::empty({count}, at::TensorOptions().dtype(folder_ ? folder_->type(spec) : type).device(at::kMeta));
-    };
-  return folder_ ? folder_->weights() : llama::randomWeights(seed, parameters.precision);
 }
 
 std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
@@ -74,7 +66,12 @@ std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10
   options.rank = communicator.rank();
   if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
     options.sharding = llama::Sharding{&communicator};
-  return std::make_unique<llama::Decoder>(config_, options, seed, weights(parameters, seed, without_values));
+  llama::WeightSource source = folder ? folder->weights() : llama::randomWeights(seed, parameters.precision);
+  if (without_values)
+    source = [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
+      return at::empty({count}, at::TensorOptions().dtype(folder ? folder->type(spec) : type).device(at::kMeta));
+    };
+  return std::make_unique<llama::Decoder>(config, options, seed, source);
 }
 
 double leastBytes(const llama::Config& config, const Parameters& parameters, unsigned ranks) {

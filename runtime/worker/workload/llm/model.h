@@ -17,29 +17,20 @@
 namespace expc::workload::llm {
 
 /// What a trial tunes, before it is made: sizes, and where weights come from.
-class Model {
- public:
+struct Model {
   /// A named model, or a folder, which is opened and held to its config.json. An error too where the method cannot tune
   /// it. Relative paths start at `root`.
   static llvm::Expected<Model> open(const Parameters& parameters, const std::string& root);
 
-  const llama::Config& config() const { return config_; }
-  /// "": the model has a name.
-  const std::string& folder() const { return path_; }
-  /// How the folder names its tensors.
-  llama::Naming naming() const { return folder_ ? folder_->naming() : llama::Naming::HuggingFace; }
   /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with the
   /// rank, of dropout; or `without_values`, which takes the same memory of the device. Weights are sharded over several
   /// ranks if the parameters say so; the communicator must live longer.
   std::unique_ptr<llama::Decoder> decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
                                           comm::Communicator& communicator, bool without_values) const;
 
- private:
-  llama::WeightSource weights(const Parameters& parameters, uint64_t seed, bool without_values) const;
-
-  llama::Config config_;
-  std::string path_;
-  std::optional<llama::Folder> folder_;
+  llama::Config config;
+  std::string path;                     // "": it has a name
+  std::optional<llama::Folder> folder;  // at that path
 };
 
 /// Bytes that each of `ranks` ranks surely holds: its part of the weights, and of what is trained gradients and the

@@ -119,7 +119,6 @@ class Order {
   int64_t stepsPerEpoch() const { return count_ / itemsPerStep(); }
   int64_t itemsPerStep() const { return ranks_ * batch_ * accumulation_; }
   int64_t accumulation() const { return accumulation_; }
-  int64_t batch() const { return batch_; }
   /// All items of a step, counted from 0 over all epochs: pass by pass, in each the ranks' in turn.
   const int64_t* ofStep(int64_t step);
   /// Those of one rank in one pass of it.

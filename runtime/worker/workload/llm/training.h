@@ -107,7 +107,6 @@ class Training : public workload::Training {
       : workload::Training(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
   llvm::Error rehearse();
-  llvm::Error checkLengths() const;
   void buildOptimizer(const Settings& settings);
   /// Asks for the reference of all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(int64_t steps);
