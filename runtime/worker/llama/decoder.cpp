@@ -127,7 +127,8 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
   for (Block& block : blocks_) {
-    for (const std::vector<Role>& readers : {std::vector{Role::Query, Role::Key, Role::Value}, {Role::Gate, Role::Up}}) {
+    for (const std::vector<Role>& readers :
+         {std::vector{Role::Query, Role::Key, Role::Value}, {Role::Gate, Role::Up}}) {
       std::vector<at::Tensor> firsts;  // of adapters that read one input
       for (const Role role : readers)
         if (block.of(role).adapter.defined()) firsts.push_back(block.of(role).adapter.a);

@@ -1,10 +1,10 @@
-#include "runtime/worker/llama/random_weights.h"
-
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "runtime/worker/llama/random_weights.h"
 
 using namespace expc::llama;
 

@@ -39,8 +39,8 @@ class Autocast {
   c10::ScalarType type_before_ = c10::ScalarType::Float;
 };
 
-/// Whether GPUs may round the factors of fp32 products to tf32, from here on: torch allows it in convolutions unless told
-/// otherwise, so that fp32 must be told too. Has no effect on the CPU.
+/// Whether GPUs may round the factors of fp32 products to tf32, from here on: torch allows it in convolutions unless
+/// told otherwise, so that fp32 must be told too. Has no effect on the CPU.
 void allowTensorFloat32(bool allowed);
 
 /// torch.amp.GradScaler (docs/semantics.md §9): keeps fp16 gradients above zero by scaling the loss.

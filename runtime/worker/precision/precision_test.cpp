@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-
 using namespace expc::precision;
 
 TEST_CASE("autocast computes in its type and ends with its scope") {

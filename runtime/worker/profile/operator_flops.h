@@ -1,7 +1,7 @@
 #pragma once
 
-// A call of a torch operator as an observer of records sees it, and its floating-point operations from the shapes of what
-// it is given.
+// A call of a torch operator as an observer of records sees it, and its floating-point operations from the shapes of
+// what it is given.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -96,8 +96,8 @@ bool isOneOf(std::string_view name, const auto& names) { return std::ranges::fin
 
 /// Both of a foreach operator's ways: in one launch for all tensors, or one tensor after the other.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
-  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
-         call.handle().hasTag(at::Tag::pointwise);
+  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.find(kForeach) != std::string_view::npos ||
+         multiplies(call.name()) || call.handle().hasTag(at::Tag::pointwise);
 }
 
 /// An argument that this call has no use for.

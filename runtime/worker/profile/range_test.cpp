@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-
 using namespace expc::profile;
 
 namespace {

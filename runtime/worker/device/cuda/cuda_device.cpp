@@ -200,7 +200,9 @@ class CudaDevice final : public Device {
   HostMemory pinnedMemory() override { return cudaPinnedMemory; }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return std::make_unique<CudaCopyQueue>(index_, beside); }
   std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
-  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return std::make_unique<EventClock>(torchDevice()); }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override {
+    return std::make_unique<EventClock>(torchDevice());
+  }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
     double sum = 0;

@@ -165,9 +165,9 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   return llvm::Error::success();
 }
 
-/// Writes `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every weight was trained or adapters are
-/// to be merged; `int4/` of qat, with which the decoder's training ends. The latter two have the files of the tokenizer
-/// beside the weights. The first rank writes, and the others wait for as long as that takes.
+/// Writes `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every weight was trained or adapters
+/// are to be merged; `int4/` of qat, with which the decoder's training ends. The latter two have the files of the
+/// tokenizer beside the weights. The first rank writes, and the others wait for as long as that takes.
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
   const std::string& folder = checkpoints.path();
   comm::Communicator& communicator = context_.communicator;
@@ -175,7 +175,9 @@ llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder&
   if (parameters_.hasAdapters()) {
     const std::string path = folder + "/adapter";
     // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
-    const auto save = [&](const comm::CallOthers&) { return llama::saveAdapter(path, *decoder_, origin_.model_folder); };
+    const auto save = [&](const comm::CallOthers&) {
+      return llama::saveAdapter(path, *decoder_, origin_.model_folder);
+    };
     if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
     written.push_back("the trained adapters: " + path);
   }
