@@ -21,7 +21,7 @@
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/text/batches.h"
-#include "runtime/worker/workload/llm/flops.h"
+#include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/rows.h"
 #include "runtime/worker/workload/training.h"
