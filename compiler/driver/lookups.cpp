@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "compiler/check/value/value.h"
-#include "runtime/worker/llama/config/config_file.h"
+#include "runtime/worker/llama/config.h"
 #include "runtime/worker/text/token_rows.h"
 
 namespace expc::driver {

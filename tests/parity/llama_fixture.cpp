@@ -6,7 +6,6 @@
 
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
-#include "runtime/worker/llama/names.h"
 #include "tests/source_dir.h"
 
 namespace expc::parity {

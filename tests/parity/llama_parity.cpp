@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/layers.h"
-#include "runtime/worker/llama/names.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
 

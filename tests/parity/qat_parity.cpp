@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/worker/llama/fake_quant.h"
-#include "runtime/worker/llama/names.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/worker/optim/schedule.h"
+#include "runtime/worker/optim/optimizer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {

@@ -140,7 +140,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
       const Rows rows = rowsOf(step, pass, mine);
       if (method.dpo) {
         const auto policy = decoder.rowLogProbs(rows.input, rows.labelled);
-        steps.add(llama::dpo(policy, reference(step, pass, rows), {0.1, 0}).losses.sum() / weight);
+        steps.add(llama::dpo(policy, reference(step, pass, rows), 0.1).losses.sum() / weight);
       } else {
         steps.add(decoder.lossSum(rows.input, rows.labelled) / weight);
       }

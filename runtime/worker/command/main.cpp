@@ -4,11 +4,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "runtime/files/files.h"

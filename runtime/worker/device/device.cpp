@@ -1,13 +1,86 @@
 #include "runtime/worker/device/device.h"
 
-#include <string>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
 
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "runtime/base/nvml.h"
 #include "runtime/base/parallel.h"
-#include "runtime/worker/device/graph.h"
+#include "runtime/worker/profile/activity.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::device {
+namespace {
 
-std::unique_ptr<Graph> Device::graph() { return nullptr; }
+using Clock = std::chrono::steady_clock;
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int threads) { at::set_num_threads(threads); }
+
+  c10::Device torchDevice() const override { return c10::Device(c10::kCPU); }
+  void join(comm::Communicator&) override {}  // Gloo is there from the start
+  void synchronize() override {}              // operators return when they are done
+  void clearMarks(size_t count) override {
+    marks_.clear();
+    marks_.reserve(count);
+  }
+  void mark() override { marks_.push_back(Clock::now()); }
+  std::vector<double> intervals() override {
+    std::vector<double> result;
+    for (size_t i = 1; i < marks_.size(); ++i)
+      result.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
+    return result;
+  }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeHostClock(); }
+  std::unique_ptr<profile::Probe> probe() const override { return profile::makeOperatorProbe(); }
+  std::optional<double> energy() const override { return std::nullopt; }  // RAPL is for administrators
+  void describe(llvm::json::Object& environment) const override {
+    environment["device"] = "cpu";
+    environment["threads"] = at::get_num_threads();
+    environment["cpu_capability"] = at::get_cpu_capability();
+    environment["torch"] = TORCH_VERSION;
+  }
+
+ private:
+  std::vector<Clock::time_point> marks_;
+};
+
+llvm::Expected<std::unique_ptr<Device>> openCpu(llvm::ArrayRef<llvm::json::Value> slots) {
+  return std::make_unique<CpuDevice>(slotThreads(slots.front()));
+}
+
+void cpuLibraries(llvm::json::Object& into) { into["torch"] = TORCH_VERSION; }
+
+}  // namespace
+
+InFlight::~InFlight() {
+  try {
+    if (std::uncaught_exceptions() == 0) reclaim(0);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "copies to the device are given up: %s\n", error.what());
+  }
+  if (!copies_.empty()) new auto(std::move(copies_));
+}
+
+void InFlight::add(CopyQueue::Mark mark, std::shared_ptr<void> memory) {
+  copies_.emplace_back(std::move(mark), std::move(memory));
+}
+
+void InFlight::reclaim(size_t most) {
+  while (!copies_.empty()) {
+    const CopyQueue::Mark& mark = copies_.front().first;
+    if (copies_.size() > most) queue_.wait(mark);
+    if (!queue_.reached(mark)) return;
+    copies_.pop_front();
+  }
+}
 
 int slotThreads(const llvm::json::Value& slot) {
   const llvm::json::Object* object = slot.getAsObject();
@@ -30,6 +103,32 @@ llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& b
   }
   return llvm::createStringError("the slot's device is '" + name + "', this worker knows: " + known +
                                  " (GPUs need expc-worker-cuda: tools/setup --gpu, then make build)");
+}
+
+Backend cpuBackend() { return {"cpu", openCpu, cpuLibraries}; }
+
+struct NvmlEnergy::Counter {
+  base::Nvml nvml{base::Nvml::usual()};
+  base::Nvml::Device device = nullptr;
+};
+
+std::optional<double> energyBetween(std::optional<double> before, std::optional<double> after) {
+  if (!before || !after || *after <= *before) return std::nullopt;
+  return *after - *before;
+}
+
+NvmlEnergy::NvmlEnergy(const std::string& pci_bus) {
+  auto counter = std::make_shared<Counter>();
+  if (counter->nvml.works() &&
+      counter->nvml.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &counter->device))
+    counter_ = std::move(counter);
+}
+
+std::optional<double> NvmlEnergy::joules() const {
+  unsigned long long millijoules = 0;
+  if (!counter_ || !counter_->nvml.call("nvmlDeviceGetTotalEnergyConsumption", counter_->device, &millijoules))
+    return std::nullopt;
+  return static_cast<double>(millijoules) * 1e-3;
 }
 
 }  // namespace expc::device

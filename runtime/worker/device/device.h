@@ -8,10 +8,14 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace expc::comm {
@@ -24,8 +28,6 @@ class Probe;
 }  // namespace expc::profile
 
 namespace expc::device {
-
-class Graph;
 
 /// Memory of the host that the device reads without the system copying it first, 64-byte aligned; null when there is
 /// none.
@@ -51,11 +53,58 @@ class CopyQueue {
   virtual void wait(const Mark& mark) = 0;
 };
 
+/// Memory of the host under copies that may not be done.
+class InFlight {
+ public:
+  /// The queue must live longer.
+  explicit InFlight(CopyQueue& queue) : queue_(queue) {}
+  /// Waits for the copies. Where an exception is on its way, or the device has failed, nobody knows whether they still
+  /// read: then nothing is waited for, and their memory is left to the end of the process rather than given back.
+  ~InFlight();
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+  /// `memory` is kept until the mark is reached.
+  void add(CopyQueue::Mark mark, std::shared_ptr<void> memory);
+  /// Gives back the memory of copies that are done; waits until at most `most` are left. Throws what the device throws.
+  void reclaim(size_t most);
+
+ private:
+  CopyQueue& queue_;
+  std::deque<std::pair<CopyQueue::Mark, std::shared_ptr<void>>> copies_;
+};
+
 /// Bytes at most, each on the device of this process where they were most. Libraries' own memory is in neither: the
 /// context (some 0.5 GiB), NCCL's buffers, DALI's pools.
 struct MemoryPeaks {
   double held = 0;       // by torch's allocator, free blocks that it keeps included
   double allocated = 0;  // by tensors and workspaces
+};
+
+/// Something in the work cannot be recorded; the text says what. The device is as it was before the recording.
+class NotRecorded : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Work that a device does again and again, recorded once: queueing it is one call of the host then. Used by the thread
+/// that made it. From its making to its end that thread's work for the device goes into a stream of its own: what a
+/// recording reuses must have been made on the stream that is recorded.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  /// Records what `body` queues and does none of it. The same body must have run before, so that libraries have set
+  /// themselves up and tried their algorithms. Memory that it allocates is the graph's, and what it leaves in tensors
+  /// is written by each launch. Throws NotRecorded, and what the body throws for want of memory or of other ranks.
+  virtual void record(const std::function<void()>& body) = 0;
+  /// Gives up what was recorded, or a recording that was refused, with the memory of it that no tensor holds any more.
+  /// Streams stay as they are.
+  virtual void drop() = 0;
+  /// Queues the recorded work. Random numbers go on from where the default generator is, as without a graph.
+  virtual void launch() = 0;
+  /// Asks, from any thread and without waiting, whether all that was launched so far has ended.
+  virtual std::function<bool()> ended() = 0;
+  /// Kernels, copies and the like in a launch.
+  virtual size_t nodes() const = 0;
 };
 
 class Device {
@@ -87,9 +136,9 @@ class Device {
   /// A queue of copies, beside what is computed or in line with it; null where the device's memory is the host's. The
   /// device must live longer.
   virtual std::unique_ptr<CopyQueue> copyQueue(bool /*beside*/) { return nullptr; }
-  /// What records work of this thread and repeats it (graph.h); null where nothing is gained by that. The device must
-  /// live longer.
-  virtual std::unique_ptr<Graph> graph();
+  /// What records work of this thread and repeats it; null where nothing is gained by that. The device must live
+  /// longer.
+  virtual std::unique_ptr<Graph> graph() { return nullptr; }
   /// How phases are measured here, and what else is measured of a profiled trial.
   virtual std::unique_ptr<profile::PhaseClock> phaseClock() const = 0;
   virtual std::unique_ptr<profile::Probe> probe() const = 0;
@@ -99,6 +148,27 @@ class Device {
   virtual void describe(llvm::json::Object& environment) const = 0;
 };
 
+/// Joules between two readings of a counter; nothing without both, and where it did not move: its steps are of 20 to
+/// 100 ms, and no trial takes no energy.
+std::optional<double> energyBetween(std::optional<double> before, std::optional<double> after);
+
+/// The energy counter of an NVIDIA GPU, from the management library by dlopen: it is there with a driver, never linked.
+class NvmlEnergy {
+ public:
+  /// No device: joules() gives nothing.
+  NvmlEnergy() = default;
+  /// The GPU at a PCI address as CUDA writes it, "0000:17:00.0". Asks libnvidia-ml.so.1, or EXPC_NVML_LIBRARY.
+  explicit NvmlEnergy(const std::string& pci_bus);
+
+  /// Since the driver was loaded; the counter moves every 20 to 100 ms. Nothing without a driver, on GPUs before Volta,
+  /// and for a part of a GPU (MIG).
+  std::optional<double> joules() const;
+
+ private:
+  struct Counter;
+  std::shared_ptr<const Counter> counter_;
+};
+
 /// A kind of device that this worker was built for.
 struct Backend {
   std::string_view name;  // "device" of a slot: "cpu", "cuda"
@@ -106,6 +176,12 @@ struct Backend {
   llvm::Expected<std::unique_ptr<Device>> (*open)(llvm::ArrayRef<llvm::json::Value> slots);
   void (*libraries)(llvm::json::Object& into);  // names and versions, for --describe
 };
+
+/// The CPU: operators run with as many threads as the slot has cores.
+Backend cpuBackend();
+/// NVIDIA GPUs through libtorch_cuda, in programs that link it. CUDA starts when a device is opened, never before a
+/// fork.
+Backend cudaBackend();
 
 /// Threads that a slot has for operators on the CPU: "threads", else one for each of its cores, else one for each core
 /// of this process.

@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/device/host.h"
 
 using namespace expc::device;

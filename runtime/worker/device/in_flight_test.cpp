@@ -1,9 +1,9 @@
-#include "runtime/worker/device/in_flight.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "runtime/worker/device/device.h"
 
 using namespace expc::device;
 

@@ -1,8 +1,8 @@
-#include "runtime/worker/device/nvml_energy.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+
+#include "runtime/worker/device/device.h"
 
 using expc::device::energyBetween, expc::device::NvmlEnergy;
 

@@ -12,7 +12,6 @@
 #include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/device/in_flight.h"
 
 namespace expc::feed {
 

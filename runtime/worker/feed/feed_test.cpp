@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/worker/device/cpu_device.h"
-#include "runtime/worker/profile/phase_clock.h"
+#include "runtime/worker/device/device.h"
+#include "runtime/worker/profile/range.h"
 
 using namespace expc;
 using feed::Transfer;

@@ -5,7 +5,6 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "runtime/worker/kernels/block_norm.h"
 #include "runtime/worker/kernels/block_pieces.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
 

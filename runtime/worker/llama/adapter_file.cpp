@@ -19,8 +19,8 @@
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/llama/config/config_file.h"
-#include "runtime/worker/llama/names.h"
+#include "runtime/worker/llama/config.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {

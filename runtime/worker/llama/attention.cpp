@@ -91,20 +91,6 @@ struct OneByOne : torch::autograd::Function<OneByOne> {
   }
 };
 
-/// As torch numbers its kernels (sdp::SDPBackend).
-AttentionKernel kernelOf(int64_t choice) {
-  switch (choice) {
-    case 1:
-      return AttentionKernel::Flash;
-    case 2:
-      return AttentionKernel::Efficient;
-    case 3:
-      return AttentionKernel::CuDnn;
-    default:
-      return AttentionKernel::Plain;
-  }
-}
-
 /// What torch would take for training with heads of these numbers.
 AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t kv_heads, int64_t width) {
   constexpr int64_t kSomeTokens = 16;
@@ -113,8 +99,9 @@ AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t 
     return at::empty({1, kSomeTokens, count, width}, options).transpose(1, 2).requires_grad_(true);
   };
   const at::Tensor key = of(kv_heads);
-  return kernelOf(at::_fused_sdp_choice(of(heads), key, key, std::nullopt, /*dropout_p=*/0.0, /*is_causal=*/true,
-                                        std::nullopt, /*enable_gqa=*/kv_heads != heads));
+  const int64_t choice = at::_fused_sdp_choice(of(heads), key, key, std::nullopt, /*dropout_p=*/0.0, /*is_causal=*/true,
+                                               std::nullopt, /*enable_gqa=*/kv_heads != heads);
+  return choice >= 1 && choice <= 3 ? static_cast<AttentionKernel>(choice) : AttentionKernel::Plain;
 }
 
 }  // namespace
@@ -147,19 +134,9 @@ Attention::Attention(at::Device device, at::ScalarType type, int64_t heads, int6
 }
 
 const char* Attention::name() const {
-  switch (kernel_) {
-    case AttentionKernel::Host:
-      return "flash attention on the CPU";
-    case AttentionKernel::Flash:
-      return "flash attention";
-    case AttentionKernel::CuDnn:
-      return "cuDNN; flash attention for packed rows";
-    case AttentionKernel::Efficient:
-      return widened_ ? "memory-efficient attention in fp32" : "memory-efficient attention";
-    case AttentionKernel::Plain:
-      break;
-  }
-  return "plain operators";
+  constexpr const char* kNames[] = {"plain operators", "flash attention", "memory-efficient attention",
+                                    "cuDNN; flash attention for packed rows", "flash attention on the CPU"};
+  return widened_ ? "memory-efficient attention in fp32" : kNames[static_cast<size_t>(kernel_)];
 }
 
 /// Keys or values [..., kv_heads, width] as the kernel takes them.

@@ -19,8 +19,9 @@ struct Documents {
   static at::Tensor boundsOf(const std::vector<int64_t>& lengths);
 };
 
-/// What computes attention on a device. All but Plain hold no matrix of length x length.
-enum class AttentionKernel { Host, Flash, CuDnn, Efficient, Plain };
+/// What computes attention on a device, with torch's numbers (sdp::SDPBackend) where it is torch that chooses. All but
+/// Plain hold no matrix of length x length.
+enum class AttentionKernel { Plain, Flash, Efficient, CuDnn, Host };
 
 /// softmax(q k^T / sqrt(width)) v, by the kernel that torch chooses for a device, a type and the shape of the heads.
 /// The choice is made once: flash attention wants 16 bits and compute capability 8, below and in fp32 there is the

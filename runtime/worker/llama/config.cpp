@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/base/failure.h"
+#include "runtime/files/files.h"
+#include "runtime/files/form.h"
+#include "runtime/plan/json.h"
 
 namespace expc::llama {
 namespace {
@@ -15,6 +20,16 @@ namespace {
 constexpr int64_t kLargestSize = int64_t{1} << 24;
 constexpr int64_t kMostLayers = 4096;
 constexpr const char* kTokenIds[] = {"bos_token_id", "eos_token_id", "pad_token_id"};
+
+struct Named {
+  llvm::StringLiteral name;
+  int64_t vocabulary, width, layers, heads, kv_heads, head_width, mlp_width, max_positions;
+  bool small;  // of Llama 3.2: the head is the embedding, and long waves are stretched 32-fold
+};
+constexpr Named kNamed[] = {{"llama3_8b", 128256, 4096, 32, 32, 8, 128, 14336, 8192, false},
+                            {"llama3_2_3b", 128256, 3072, 28, 24, 8, 128, 8192, 131072, true},
+                            {"llama3_2_1b", 128256, 2048, 16, 32, 8, 64, 8192, 131072, true},
+                            {"tiny", 8192, 256, 4, 8, 4, 32, 1024, 8192, false}};
 
 /// Reads the members of config.json and notes what does not fit.
 class Reader {
@@ -112,26 +127,12 @@ TensorSpec spec(std::string name, Role role, std::vector<int64_t> shape) {
 }  // namespace
 
 std::optional<Config> namedConfig(llvm::StringRef name) {
-  Config c;
-  c.vocabulary = 128256;
-  if (name == "llama3_8b") {
-    c.width = 4096, c.layers = 32, c.heads = 32, c.kv_heads = 8, c.head_width = 128, c.mlp_width = 14336;
-    c.max_positions = 8192;
-    return c;
-  }
-  if (name == "tiny") {
-    c.vocabulary = 8192, c.width = 256, c.layers = 4, c.heads = 8, c.kv_heads = 4, c.head_width = 32;
-    c.mlp_width = 1024, c.max_positions = 8192;
-    return c;
-  }
-  c.kv_heads = 8, c.mlp_width = 8192, c.max_positions = 131072, c.tied = true;
-  c.rope_scaling = RopeScaling{32, 1, 4, 8192};
-  if (name == "llama3_2_3b") {
-    c.width = 3072, c.layers = 28, c.heads = 24, c.head_width = 128;
-    return c;
-  }
-  if (name == "llama3_2_1b") {
-    c.width = 2048, c.layers = 16, c.heads = 32, c.head_width = 64;
+  for (const Named& named : kNamed) {
+    if (name != named.name) continue;
+    Config c{named.vocabulary, named.width,      named.layers,    named.heads,
+             named.kv_heads,   named.head_width, named.mlp_width, named.max_positions};
+    c.tied = named.small;
+    if (named.small) c.rope_scaling = RopeScaling{32, 1, 4, 8192};
     return c;
   }
   return std::nullopt;
@@ -233,6 +234,23 @@ std::vector<TensorSpec> weightSpecs(const Config& c) {
   return specs;
 }
 
-bool isBlockProduct(Role role) { return role != Role::Embedding && role != Role::Norm && role != Role::Head; }
+llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
+  auto file = files::read(path, files::kMostByHand);
+  if (!file) return file.takeError();
+  if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
+    return base::failure("{}: no JSON but {}", path, form);
+  auto value = plan::parseJson((*file)->getBuffer());
+  if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
+  return value;
+}
+
+llvm::Expected<Config> readConfig(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  auto json = readJsonFile(path);
+  if (!json) return json.takeError();
+  auto config = configFromJson(*json);
+  if (!config) return llvm::createStringError(path + ": " + llvm::toString(config.takeError()));
+  return config;
+}
 
 }  // namespace expc::llama

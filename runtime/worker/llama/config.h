@@ -32,11 +32,11 @@ struct Config {
   int64_t max_positions = 0;
   double norm_epsilon = 1e-5;
   double rope_base = 500000;
-  std::optional<RopeScaling> rope_scaling;
+  std::optional<RopeScaling> rope_scaling = std::nullopt;
   bool tied = false;  // the head is the embedding
   /// bos_token_id, eos_token_id and pad_token_id of config.json, numbers or lists of them; a model that is written
   /// keeps them, so that what it generates ends.
-  llvm::json::Object token_ids;
+  llvm::json::Object token_ids = {};
 
   int64_t queryWidth() const { return heads * head_width; }
   int64_t kvWidth() const { return kv_heads * head_width; }
@@ -47,10 +47,12 @@ std::optional<Config> namedConfig(llvm::StringRef name);
 
 /// Reads config.json. One error that lists everything in it that this decoder cannot be.
 llvm::Expected<Config> configFromJson(const llvm::json::Value& json);
+/// The sizes in a folder's config.json. Errors name the file and all in it that a Llama 3 decoder cannot be.
+llvm::Expected<Config> readConfig(const std::string& folder);
 /// config.json for Hugging Face's LlamaForCausalLM; `dtype` as torch calls it ("bfloat16").
 llvm::json::Object configToJson(const Config& config, llvm::StringRef dtype);
 
-/// What a tensor is for.
+/// What a tensor is for: from the head on products, behind it those of a block, by which a block's are numbered.
 enum class Role { Embedding, Norm, Head, Query, Key, Value, Output, Gate, Up, Down };
 
 /// A weight of the base model.
@@ -66,7 +68,11 @@ struct TensorSpec {
 /// All weights in torchtune's order: embedding, layers, last norm, head (unless tied).
 std::vector<TensorSpec> weightSpecs(const Config& config);
 
-/// True for the products of a block: the weights that NF4 quantises.
-bool isBlockProduct(Role role);
+/// Whether it is a weight that inputs are multiplied with, and whether one of a block: those that NF4 quantises.
+inline bool isProduct(Role role) { return role >= Role::Head; }
+inline bool isBlockProduct(Role role) { return role > Role::Head; }
+
+/// A JSON file of a model's folder, at most 64 MiB; errors name it.
+llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path);
 
 }  // namespace expc::llama

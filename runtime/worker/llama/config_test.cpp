@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/worker/llama/names.h"
+#include "runtime/worker/llama/folder.h"
 
 namespace expc::llama {
 namespace {

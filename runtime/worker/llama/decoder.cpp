@@ -4,22 +4,22 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/ArrayRef.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <numeric>
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
-#include "runtime/worker/llama/unit_loader.h"
+#include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {
 
 struct Decoder::Product {
-  Role role = Role::Head;
   FrozenWeight frozen;  // without gradient, or
   at::Tensor trained;   // with, or
   Int4Weight int4;      // in 4 bits for good
@@ -29,8 +29,11 @@ struct Decoder::Product {
 struct Decoder::Block {
   int64_t index = 0;
   at::Tensor attention_norm, mlp_norm;
-  Product query, key, value, output, gate, up, down;
+  std::array<Product, 7> products;  // by role
   std::vector<at::Tensor> trainable;
+
+  Product& of(Role role) { return products[static_cast<size_t>(role) - static_cast<size_t>(Role::Query)]; }
+  const Product& of(Role role) const { return const_cast<Block*>(this)->of(role); }
 };
 
 struct Decoder::Pass {
@@ -101,7 +104,6 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
   std::optional<UnitLoader> loader;
   for (size_t i = 0; i < specs.size(); ++i) {
     const TensorSpec& spec = specs[i];
-    if (spec.role != Role::Embedding && spec.role != Role::Norm) productOf(spec).role = spec.role;
     if (shards_) {
       if (!loader) loader.emplace(source, *options_.sharding->communicator);
       if (isPacked(spec))
@@ -118,12 +120,20 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
         unit, membersOf(unit), trainsParts(), options_.device,
         [&](const at::Tensor* member, int64_t first, const at::Tensor& own) { loader->fill(member, first, own); });
     loader.reset();
-    if (trainsParts()) trainable_.push_back({unitName(unit), shards_->part(unit)});
+    const std::string name = unit == 0             ? "tok_embeddings"
+                             : unit == headPlace() ? "output"
+                                                   : fmt::format("layers.{}", unit - 1);
+    if (trainsParts()) trainable_.push_back({name, shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
   for (Block& block : blocks_) {
-    layAdaptersTogether({&block.query, &block.key, &block.value});
-    layAdaptersTogether({&block.gate, &block.up});
+    for (const std::vector<Role>& readers :
+         {std::vector{Role::Query, Role::Key, Role::Value}, {Role::Gate, Role::Up}}) {
+      std::vector<at::Tensor> firsts;  // of adapters that read one input
+      for (const Role role : readers)
+        if (block.of(role).adapter.defined()) firsts.push_back(block.of(role).adapter.a);
+      layBehindEachOther(firsts);
+    }
   }
   if (trainsParts()) return;
   // As for layers: those of a block are what its checkpoint hands gradients to.
@@ -140,24 +150,8 @@ Decoder::~Decoder() = default;
 
 Decoder::Product& Decoder::productOf(const TensorSpec& spec) {
   if (spec.role == Role::Head) return *head_;
-  Block& block = blocks_[(spec.index - 1) / 9];
-  switch (spec.role) {
-    case Role::Query:
-      return block.query;
-    case Role::Key:
-      return block.key;
-    case Role::Value:
-      return block.value;
-    case Role::Output:
-      return block.output;
-    case Role::Gate:
-      return block.gate;
-    case Role::Up:
-      return block.up;
-    default:
-      assert(spec.role == Role::Down && "only products are asked for");
-      return block.down;
-  }
+  assert(isBlockProduct(spec.role) && "only products are asked for");
+  return blocks_[(spec.index - 1) / 9].of(spec.role);
 }
 
 bool Decoder::isPacked(const TensorSpec& spec) const { return options_.nf4 && isBlockProduct(spec.role); }
@@ -187,7 +181,7 @@ void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
 }
 
 void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
-  if (!options_.lora || spec.role == Role::Embedding || spec.role == Role::Norm) return;
+  if (!options_.lora || !isProduct(spec.role)) return;
   const auto& targets = options_.lora->targets;
   if (std::find(targets.begin(), targets.end(), spec.role) == targets.end()) return;
   const std::string name = llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str();
@@ -202,13 +196,6 @@ void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
 }
 
-void Decoder::layAdaptersTogether(const std::vector<const Product*>& readers) {
-  std::vector<at::Tensor> firsts;
-  for (const Product* product : readers)
-    if (product->adapter.defined()) firsts.push_back(product->adapter.a);
-  layBehindEachOther(firsts);
-}
-
 size_t Decoder::unitOf(const TensorSpec& spec) const {
   if (spec.role == Role::Embedding) return 0;
   if (spec.role == Role::Head) return headPlace();
@@ -219,18 +206,13 @@ bool Decoder::endsUnit(const std::vector<TensorSpec>& specs, size_t i) const {
   return i + 1 == specs.size() || unitOf(specs[i + 1]) != unitOf(specs[i]);
 }
 
-std::string Decoder::unitName(size_t unit) const {
-  if (unit == 0) return "tok_embeddings";
-  return unit == headPlace() ? "output" : fmt::format("layers.{}", unit - 1);
-}
-
 std::vector<at::Tensor*> Decoder::membersOf(size_t unit) {
   std::vector<at::Tensor*> members;
-  const auto add = [&](const std::vector<Product*>& products, std::vector<at::Tensor*> tensors) {
-    for (Product* product : products) {
-      Nf4& nf4 = product->frozen.nf4;
-      tensors.insert(tensors.end(), {&product->frozen.dense, &product->trained, &product->int4.values,
-                                     &product->int4.scales, &nf4.packed, &nf4.scales, &nf4.factors, &nf4.mean});
+  const auto add = [&](llvm::MutableArrayRef<Product> products, std::vector<at::Tensor*> tensors) {
+    for (Product& product : products) {
+      Nf4& nf4 = product.frozen.nf4;
+      tensors.insert(tensors.end(), {&product.frozen.dense, &product.trained, &product.int4.values,
+                                     &product.int4.scales, &nf4.packed, &nf4.scales, &nf4.factors, &nf4.mean});
     }
     for (at::Tensor* tensor : tensors)
       if (tensor->defined()) members.push_back(tensor);
@@ -238,10 +220,10 @@ std::vector<at::Tensor*> Decoder::membersOf(size_t unit) {
   if (unit == 0) {
     add({}, {&embedding_});
   } else if (unit == headPlace()) {
-    add({head_.get()}, {});
+    add(*head_, {});
   } else {
-    Block& b = blocks_[unit - 1];
-    add({&b.query, &b.key, &b.value, &b.output, &b.gate, &b.up, &b.down}, {&b.attention_norm, &b.mlp_norm});
+    Block& block = blocks_[unit - 1];
+    add(block.products, {&block.attention_norm, &block.mlp_norm});
     if (unit == blocks_.size()) add({}, {&norm_});
   }
   return members;
@@ -285,7 +267,8 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
 at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& pass) const {
   const auto normed = rmsNorm(x, block.attention_norm, config_.norm_epsilon);
   const auto place = static_cast<uint64_t>(4 * block.index);
-  const auto projected = multiply(normed, {&block.query, &block.key, &block.value}, pass, place);
+  const auto projected =
+      multiply(normed, {&block.of(Role::Query), &block.of(Role::Key), &block.of(Role::Value)}, pass, place);
   const auto heads = [&](const at::Tensor& rows, int64_t count) {
     return rows.view({pass.batch, pass.length, count, config_.head_width});
   };
@@ -296,7 +279,7 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
                                                                                 value.flatten(0, 1), pass.documents)
                                                        : attention_.ofRows(query, key, value);
   const at::Tensor rows = attended.reshape({x.size(0), config_.queryWidth()});
-  return multiply(rows, {&block.output}, pass, place + 1)[0];
+  return multiply(rows, {&block.of(Role::Output)}, pass, place + 1)[0];
 }
 
 at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const {
@@ -304,22 +287,28 @@ at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass
   if (block.index + 1 == config_.layers && pass.positions.defined()) h = h.index_select(0, pass.positions);
   const auto place = static_cast<uint64_t>(4 * block.index);
   const auto normed = rmsNorm(h, block.mlp_norm, config_.norm_epsilon);
-  const auto parts = multiply(normed, {&block.gate, &block.up}, pass, place + 2);
-  h = h + multiply(swiGlu(parts[0], parts[1]), {&block.down}, pass, place + 3)[0];
+  const auto parts = multiply(normed, {&block.of(Role::Gate), &block.of(Role::Up)}, pass, place + 2);
+  h = h + multiply(swiGlu(parts[0], parts[1]), {&block.of(Role::Down)}, pass, place + 3)[0];
   return block.index + 1 == config_.layers ? rmsNorm(h, norm_, config_.norm_epsilon) : h;
 }
 
-at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) {
+Decoder::Pass Decoder::pass() const {
   Pass pass;
+  pass.adapters = adapters_on_;
+  pass.fake_quant = fake_quant_on_;
+  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
+  pass.number = passes_;
+  return pass;
+}
+
+at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) {
+  Pass pass = this->pass();
+  ++passes_;
   pass.batch = input.tokens.size(0);
   pass.length = input.tokens.size(1);
   pass.rotations = rope_.rotations(input.positions, pass.length);
   pass.documents = input.documents;
   pass.positions = positions;
-  pass.adapters = adapters_on_;
-  pass.fake_quant = fake_quant_on_;
-  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
-  pass.number = passes_++;
   if (shards_) shards_->letGo();
   at::Tensor x = withWeights({.place = 0, .again = false}, input.tokens, {}, [this](const at::Tensor& tokens) {
     return at::embedding(embedding_, tokens).flatten(0, 1);
@@ -347,14 +336,9 @@ at::Tensor Decoder::plainHead() const {
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
-  Pass pass;
-  pass.adapters = adapters_on_;
-  pass.fake_quant = fake_quant_on_;
-  pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
-  pass.number = passes_;
   std::vector<at::Tensor> parameters;
   if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
-  return withWeights({.place = headPlace()}, hidden, parameters, [this, pass](const at::Tensor& x) {
+  return withWeights({.place = headPlace()}, hidden, parameters, [this, pass = pass()](const at::Tensor& x) {
     return multiply(x, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
   });
 }
@@ -392,7 +376,7 @@ at::Tensor Decoder::referenceLogProbs(const Sequences& input, const Labelled& la
 size_t Decoder::fakeQuantized() const {
   size_t count = 0;
   for (const TensorSpec& spec : weightSpecs(config_)) {
-    if (spec.role == Role::Embedding || spec.role == Role::Norm) continue;
+    if (!isProduct(spec.role)) continue;
     const Product& product = productOf(spec);
     count += product.int4.defined() || quantizes(product);
   }
@@ -407,7 +391,7 @@ void Decoder::convertToInt4() {
     const TensorSpec& spec = specs[i];
     const size_t unit = unitOf(spec);
     if (shards_) shards_->hold(unit);
-    if (spec.role != Role::Embedding && spec.role != Role::Norm && quantizes(productOf(spec))) {
+    if (isProduct(spec.role) && quantizes(productOf(spec))) {
       Product& product = productOf(spec);
       product.int4 = llama::convertToInt4(product.trained, options_.qat->group);
       product.trained.reset();
@@ -429,7 +413,7 @@ at::Tensor Decoder::kept(const at::Tensor& tensor) const { return shards_ ? tens
 
 at::Tensor Decoder::weight(const TensorSpec& spec) const {
   if (shards_) shards_->hold(unitOf(spec));
-  if (spec.role == Role::Embedding || spec.role == Role::Norm) return kept(const_cast<Decoder*>(this)->denseOf(spec));
+  if (!isProduct(spec.role)) return kept(const_cast<Decoder*>(this)->denseOf(spec));
   const Product& product = productOf(spec);
   assert(!product.int4.defined() && "its weight is gone");
   if (product.trained.defined()) return kept(product.trained);
@@ -439,7 +423,7 @@ at::Tensor Decoder::weight(const TensorSpec& spec) const {
 at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
   at::NoGradGuard no_grad;
   const at::Tensor base = weight(spec);
-  if (!options_.lora || spec.role == Role::Embedding || spec.role == Role::Norm) return base;
+  if (!options_.lora || !isProduct(spec.role)) return base;
   const Adapter& adapter = productOf(spec).adapter;
   if (!adapter.defined()) return base;
   const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
@@ -448,7 +432,7 @@ at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
 
 void Decoder::eachOfState(const std::function<void(const model::NamedTensor&)>& take) const {
   for (const TensorSpec& spec : weightSpecs(config_)) {
-    const bool product = spec.role != Role::Embedding && spec.role != Role::Norm;
+    const bool product = isProduct(spec.role);
     if (!product || !productOf(spec).int4.defined()) {
       take({spec.name, weight(spec)});
       continue;

@@ -14,8 +14,8 @@
 #include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/fake_quant.h"
 #include "runtime/worker/llama/head_loss.h"
+#include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/products.h"
-#include "runtime/worker/llama/rope.h"
 #include "runtime/worker/llama/sharded_weights.h"
 #include "runtime/worker/llama/weight_source.h"
 #include "runtime/worker/model/named_tensor.h"
@@ -139,7 +139,6 @@ class Decoder {
   struct Pass;  // what all blocks of one forward pass share
 
   void addWeight(const TensorSpec& spec, const WeightSource& source);
-  static void layAdaptersTogether(const std::vector<const Product*>& readers);  // of those that read one input
   void addAdapter(const TensorSpec& spec, bool drawn);
   Product& productOf(const TensorSpec& spec);
   bool isPacked(const TensorSpec& spec) const;  // in NF4
@@ -152,7 +151,6 @@ class Decoder {
   size_t headPlace() const { return static_cast<size_t>(config_.layers) + 1; }
   size_t unitOf(const TensorSpec& spec) const;
   bool endsUnit(const std::vector<TensorSpec>& specs, size_t i) const;
-  std::string unitName(size_t unit) const;
   std::vector<at::Tensor*> membersOf(size_t unit);
   at::Tensor kept(const at::Tensor& tensor) const;  // when what it is a view of is let go
   /// work(x) with the weights of a place at hand; `parameters` are what else it trains.
@@ -160,6 +158,7 @@ class Decoder {
                          std::function<at::Tensor(const at::Tensor&)> work) const;
   std::vector<at::Tensor> multiply(const at::Tensor& x, const std::vector<const Product*>& products, const Pass& pass,
                                    uint64_t place) const;
+  Pass pass() const;  // with what this one is set to
   at::Tensor attend(const Block& block, const at::Tensor& x, const Pass& pass) const;
   at::Tensor runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const;
   /// The head as a matrix for the loss by chunks; undefined where logits are needed as a whole.

@@ -14,17 +14,15 @@ namespace expc::llama {
 double DpoResult::accuracy() const { return (chosen_rewards > rejected_rewards).to(at::kDouble).mean().item<double>(); }
 double DpoResult::margin() const { return (chosen_rewards - rejected_rewards).to(at::kDouble).mean().item<double>(); }
 
-DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOptions& options) {
+DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta) {
   assert(policy.dim() == 1 && policy.size(0) % 2 == 0 && policy.sizes() == reference.sizes());
   const int64_t pairs = policy.size(0) / 2;
   const at::Tensor gained = policy - reference.to(policy.options());
   const at::Tensor chosen = gained.narrow(0, 0, pairs), rejected = gained.narrow(0, pairs, pairs);
-  const at::Tensor z = (chosen - rejected) * options.beta;
   DpoResult result;
-  result.losses = -at::log_sigmoid(z) * (1 - options.label_smoothing);
-  if (options.label_smoothing != 0) result.losses = result.losses - at::log_sigmoid(-z) * options.label_smoothing;
-  result.chosen_rewards = chosen.detach() * options.beta;
-  result.rejected_rewards = rejected.detach() * options.beta;
+  result.losses = -at::log_sigmoid((chosen - rejected) * beta);
+  result.chosen_rewards = chosen.detach() * beta;
+  result.rejected_rewards = rejected.detach() * beta;
   return result;
 }
 

@@ -13,11 +13,6 @@
 
 namespace expc::llama {
 
-struct DpoOptions {
-  double beta = 0.1;
-  double label_smoothing = 0;
-};
-
 struct DpoResult {
   at::Tensor losses;                            // [pairs], with gradients
   at::Tensor chosen_rewards, rejected_rewards;  // [pairs], without
@@ -25,9 +20,9 @@ struct DpoResult {
   double margin() const;                        // mean reward of the chosen answers above the rejected ones
 };
 
-/// -log s(beta z) (1 - smoothing) - log s(-beta z) smoothing for z = (policy chosen - policy rejected) - (the same of
-/// the reference); policy and reference are log-probabilities [2 pairs]. Train on the mean of the losses.
-DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOptions& options);
+/// -log s(beta z) for z = (policy chosen - policy rejected) - (the same of the reference); policy and reference are
+/// log-probabilities [2 pairs]. Train on the mean of the losses.
+DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta);
 
 /// Log-probabilities of rows under the reference model, each computed once: they never change, so that a pass over the
 /// data after the first costs nothing, and training every weight needs no second model if they were asked for before

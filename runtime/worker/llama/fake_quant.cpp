@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/fake_quant.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -9,7 +10,7 @@
 #include <utility>
 
 #include "runtime/worker/llama/loops.h"
-#include "runtime/worker/llama/matrix.h"
+#include "runtime/worker/llama/products.h"
 
 namespace expc::llama {
 namespace {
@@ -18,16 +19,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 double machineEpsilon(at::ScalarType type) {
-  switch (type) {
-    case at::kDouble:
-      return std::numeric_limits<double>::epsilon();
-    case at::kHalf:
-      return 0x1p-10;
-    case at::kBFloat16:
-      return 0x1p-7;
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
+  return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "fake quantisation",
+                                         [&] { return static_cast<double>(std::numeric_limits<scalar_t>::epsilon()); });
 }
 
 /// A tensor after rounding, where it was not cut off (if that is asked for), and the fp32 scale of each part
@@ -128,21 +121,10 @@ at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const a
       .masked_fill_(inside.logical_not(), 0);
 }
 
-struct ActivationNode : torch::autograd::Function<ActivationNode> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
-    Rounded rounded = roundedActivation(x);
-    ctx->save_for_backward({rounded.inside, rounded.scale});
-    return rounded.values;
-  }
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    const auto saved = ctx->get_saved_variables();
-    return {through(gradients[0], saved[0], saved[1], /*ours=*/false)};
-  }
-};
-
-struct WeightNode : torch::autograd::Function<WeightNode> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& w, int64_t group) {
-    Rounded rounded = roundedWeight(w, group);
+/// An activation where `group` is 0, else a weight.
+struct RoundedNode : torch::autograd::Function<RoundedNode> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, int64_t group) {
+    Rounded rounded = group == 0 ? roundedActivation(x) : roundedWeight(x, group);
     ctx->save_for_backward({rounded.inside, rounded.scale});
     return rounded.values;
   }
@@ -199,8 +181,8 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
 
 }  // namespace
 
-at::Tensor fakeQuantActivation(const at::Tensor& x) { return ActivationNode::apply(x); }
-at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group) { return WeightNode::apply(w, group); }
+at::Tensor fakeQuantActivation(const at::Tensor& x) { return RoundedNode::apply(x, 0); }
+at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group) { return RoundedNode::apply(w, group); }
 
 std::vector<at::Tensor> fakeQuantProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights, int64_t group,
                                           QuantCopies copies) {

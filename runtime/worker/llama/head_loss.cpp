@@ -9,7 +9,7 @@
 
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/loops.h"
-#include "runtime/worker/llama/matrix.h"
+#include "runtime/worker/llama/products.h"
 
 namespace expc::llama {
 namespace {
@@ -153,8 +153,6 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 };
 
 }  // namespace
-
-Labelled Labelled::to(at::Device device) const { return {positions.to(device), targets.to(device), rows.to(device)}; }
 
 Labelled labelledPositions(const at::Tensor& labels) {
   assert(labels.dim() == 2 && labels.scalar_type() == at::kLong && labels.is_cpu());

@@ -20,7 +20,6 @@ struct Labelled {
   at::Tensor targets;    // int64 [n]: the label of the column after
   at::Tensor rows;       // int64 [n]: the row
   int64_t count() const { return positions.size(0); }
-  Labelled to(at::Device device) const;
 };
 
 /// From labels [B, S] on the CPU, as wide as the tokens: position t predicts label t + 1.

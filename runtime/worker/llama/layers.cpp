@@ -1,7 +1,13 @@
 #include "runtime/worker/llama/layers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include <cassert>
+#include <numbers>
+#include <utility>
 
 #include "runtime/worker/llama/loops.h"
 
@@ -123,6 +129,81 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   }
 };
 
+at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  const int64_t heads = x.size(2), width = x.size(3), row = heads * width, tokens = x.size(0) * x.size(1),
+                given = rotations.numel() * 2 / width;  // for each token, or for those of one row
+  const at::Tensor y = at::empty_like(x);
+  const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
+  withLoops(x, [&](const auto& loops, auto stored) {
+    using S = decltype(stored);
+    overRows(x, tokens, row, [&](int64_t first, int64_t count) {
+      loops.turn(in<S>(x) + first * row, angles, first, given, count, heads, width, static_cast<float>(sign),
+                 out<S>(y) + first * row);
+    });
+  });
+  return y;
+}
+
+/// sign -1 turns back.
+at::Tensor turned(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  if (loopsServe(x) && rotations.scalar_type() == at::kComplexFloat && rotations.is_contiguous())
+    return turnedByLoops(x, rotations, sign);
+  const at::Tensor wide = x.to(accumulateType(x.scalar_type())).contiguous();
+  const at::Tensor pairs = at::view_as_complex(wide.view({x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2}));
+  return at::view_as_real(pairs * (sign < 0 ? rotations.conj() : rotations)).flatten(-2).to(x.scalar_type());
+}
+
+struct Turn : torch::autograd::Function<Turn> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& rotations) {
+    ctx->save_for_backward({rotations});
+    return turned(x, rotations, 1);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    return {turned(gradients[0].contiguous(), ctx->get_saved_variables()[0], -1), at::Tensor()};
+  }
+};
+
+struct Work : torch::CustomClassHolder {
+  std::function<at::Tensor(const at::Tensor&)> run;
+  std::vector<at::Tensor> parameters;
+};
+
+/// Gradients of the parameters come out of this node, so that whatever waits for them (accumulation, a reducer) sees
+/// them as without it.
+struct Checkpointed : torch::autograd::Function<Checkpointed> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList,
+                            const c10::intrusive_ptr<Work>& work) {
+    ctx->save_for_backward({x});
+    ctx->saved_data["work"] = c10::IValue::make_capsule(work);
+    return work->run(x);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto capsule = ctx->saved_data["work"].toCapsule();
+    const auto& work = static_cast<const Work&>(*capsule);
+    const bool towards_x = ctx->needs_input_grad(0);
+    const at::Tensor x = ctx->get_saved_variables()[0].detach().requires_grad_(towards_x);
+    variable_list wanted;
+    if (towards_x) wanted.push_back(x);
+    for (const at::Tensor& parameter : work.parameters)
+      if (parameter.requires_grad()) wanted.push_back(parameter);
+    at::Tensor y;
+    {
+      at::AutoGradMode again(true);
+      y = work.run(x);
+    }
+    const variable_list found = torch::autograd::grad({y}, wanted, {gradients[0]}, /*retain_graph=*/false,
+                                                      /*create_graph=*/false, /*allow_unused=*/true);
+    variable_list result(2 + work.parameters.size());
+    size_t next = 0;
+    if (towards_x) result[0] = found[next++];
+    for (size_t i = 0; i < work.parameters.size(); ++i)
+      if (work.parameters[i].requires_grad()) result[1 + i] = found[next++];
+    return result;
+  }
+};
+
 }  // namespace
 
 at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
@@ -130,5 +211,46 @@ at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& scale, double epsilon)
 }
 
 at::Tensor swiGlu(const at::Tensor& gate, const at::Tensor& up) { return SwiGlu::apply(gate, up); }
+
+at::Tensor ropeFrequencies(const Config& config) {
+  const auto type = at::TensorOptions().dtype(at::kFloat);
+  const at::Tensor exponents = at::arange(0, config.head_width, 2, type) / static_cast<double>(config.head_width);
+  at::Tensor frequencies = 1.0 / at::pow(at::scalar_tensor(config.rope_base, type), exponents);
+  if (!config.rope_scaling) return frequencies;
+  const RopeScaling& s = *config.rope_scaling;
+  const auto original = static_cast<double>(s.original_positions);
+  float* values = frequencies.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < frequencies.numel(); ++i) {
+    const double frequency = values[i], wave = 2 * std::numbers::pi / frequency;
+    if (wave < original / s.high_frequency_factor) continue;
+    double kept = 0;  // share of the frequency that is not divided
+    if (wave <= original / s.low_frequency_factor)
+      kept = (original / wave - s.low_frequency_factor) / (s.high_frequency_factor - s.low_frequency_factor);
+    values[i] = static_cast<float>((1 - kept) * frequency / s.factor + kept * frequency);
+  }
+  return frequencies;
+}
+
+Rope::Rope(const Config& config, int64_t length, at::ScalarType dtype, at::Device device) {
+  const auto type = at::TensorOptions().dtype(at::kFloat);
+  const at::Tensor angles = at::outer(at::arange(length, type), ropeFrequencies(config)).to(accumulateType(dtype));
+  table_ = at::complex(angles.cos(), angles.sin()).to(device);
+}
+
+at::Tensor Rope::rotations(const at::Tensor& positions, int64_t length) const {
+  assert(length <= table_.size(0) && "rows are cut to the longest that the decoder was made for");
+  const at::Tensor chosen = positions.defined() ? table_.index({positions}) : table_.narrow(0, 0, length);
+  return chosen.unsqueeze(-2);  // one for all heads
+}
+
+at::Tensor turn(const at::Tensor& x, const at::Tensor& rotations) { return Turn::apply(x, rotations); }
+
+at::Tensor checkpointed(const at::Tensor& x, const std::vector<at::Tensor>& parameters,
+                        std::function<at::Tensor(const at::Tensor&)> work) {
+  auto shared = c10::make_intrusive<Work>();
+  shared->run = std::move(work);
+  shared->parameters = parameters;
+  return Checkpointed::apply(x, at::TensorList(shared->parameters), shared);
+}
 
 }  // namespace expc::llama

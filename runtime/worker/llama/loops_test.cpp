@@ -18,8 +18,7 @@
 #include "runtime/worker/llama/fake_quant.h"
 #include "runtime/worker/llama/head_loss.h"
 #include "runtime/worker/llama/layers.h"
-#include "runtime/worker/llama/matrix.h"
-#include "runtime/worker/llama/rope.h"
+#include "runtime/worker/llama/products.h"
 
 namespace expc::llama {
 namespace {

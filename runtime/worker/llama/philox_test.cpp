@@ -1,5 +1,3 @@
-#include "runtime/worker/llama/philox.h"
-
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <doctest/doctest.h>
 

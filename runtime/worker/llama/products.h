@@ -12,6 +12,16 @@
 
 namespace expc::llama {
 
+// Products of large matrices outside of the graph. In fp32 on the CPU they go to oneDNN, which has AVX-512 where the
+// BLAS of torch's wheel takes narrower vectors on processors that are not Intel's; everything else is torch's choice.
+
+/// x [n, in] w [out, in]^T
+at::Tensor timesTransposed(const at::Tensor& x, const at::Tensor& w);
+/// g [n, out] w [out, in]
+at::Tensor times(const at::Tensor& g, const at::Tensor& w);
+/// sum += g w; an undefined sum becomes the product.
+void addTimes(at::Tensor& sum, const at::Tensor& g, const at::Tensor& w);
+
 /// y_i = x W_i^T for x [rows, in], with gradients of x and the W_i. Kept for the backward pass are x and the W_i.
 std::vector<at::Tensor> trainedProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights);
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 
 #include "runtime/worker/llama/config.h"
@@ -22,5 +23,15 @@ at::Tensor randomAdapter(int64_t rank, int64_t in, uint64_t index, uint64_t seed
 
 /// SplitMix64: neighbouring numbers become unrelated ones.
 uint64_t mixed(uint64_t x);
+
+/// As many blocks of four numbers as are drawn at once.
+constexpr uint32_t kPhiloxBlocks = 256;
+
+/// Numbers of consecutive blocks: [i][b] is the ith of block b.
+using PhiloxNumbers = std::array<std::array<uint32_t, kPhiloxBlocks>, 4>;
+
+/// Philox4x32 of 10 rounds (Salmon et al. 2011), as at::Philox4_32(key, stream) draws from block `first` on, a vector
+/// of blocks at a time. `first` is below 2^32 - kPhiloxBlocks.
+void drawPhilox(uint64_t key, uint64_t stream, uint32_t first, PhiloxNumbers& numbers);
 
 }  // namespace expc::llama

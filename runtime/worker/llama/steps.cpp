@@ -7,13 +7,11 @@
 #include <cassert>
 #include <utility>
 
-#include "runtime/worker/optim/clip.h"
+#include "runtime/worker/optim/optimizer.h"
 
 namespace expc::llama {
 
-namespace {
 constexpr size_t kBucketBytes = 25 << 20;
-}
 
 Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
              std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together)
@@ -40,7 +38,9 @@ StepResult Steps::finish() {
     all_squares = [&](at::Tensor& square) { ranks.allReduce(square, comm::Reduction::Sum); };
     all_overflows = [&](at::Tensor& found) { ranks.allReduce(found, comm::Reduction::Max); };
   } else if (together_) {
-    sumGradients();
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+    together_->communicator->allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
   }
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
   StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
@@ -52,12 +52,6 @@ StepResult Steps::finish() {
   optimizer_->zeroGrad();
   ++done_;
   return result;
-}
-
-void Steps::sumGradients() {
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
-  together_->communicator->allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
 }
 
 }  // namespace expc::llama

@@ -11,8 +11,7 @@
 
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/optim/schedule.h"
-#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/precision/precision.h"
 
 namespace expc::llama {
 
@@ -60,8 +59,6 @@ class Steps {
   optim::Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  void sumGradients();
-
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<at::Tensor> parameters_;
   std::optional<optim::WarmupCosine> schedule_;

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cassert>
+
+#include "runtime/worker/llama/layers.h"
 
 namespace expc::llama {
 
@@ -23,6 +26,52 @@ at::Tensor loadedWeight(const WeightSource& source, const TensorSpec& spec, at::
   const at::Tensor result = at::empty(spec.shape, at::TensorOptions().dtype(dtype).device(device));
   fillFrom(source, spec, 0, result.view(-1));
   return result;
+}
+
+void UnitLoader::add(const TensorSpec& spec, at::Tensor& weight, at::ScalarType dtype) {
+  weight = at::empty(spec.shape, at::TensorOptions().dtype(dtype).device(at::kMeta));
+  weights_.push_back({&spec, &weight, nullptr, {}});
+}
+
+void UnitLoader::add(const TensorSpec& spec, Nf4& weight) {
+  weight = describeNf4(spec.shape[0], spec.shape[1], source_(spec, 0, 0).scalar_type());
+  weights_.push_back({&spec, nullptr, &weight, {}});
+}
+
+void UnitLoader::fill(const at::Tensor* member, int64_t first, const at::Tensor& own) {
+  for (Weight& weight : weights_) {
+    if (member == weight.dense) return fillFrom(source_, *weight.spec, first, own);
+    if (weight.nf4 == nullptr) continue;
+    if (member == &weight.nf4->packed) return pack(weight, first, own);
+    // The codes come first, and with them what all else is made of.
+    for (const auto part : {&Nf4::scales, &Nf4::factors, &Nf4::mean}) {
+      if (member != &(weight.nf4->*part)) continue;
+      const at::Tensor& made = weight.scaled.*part;
+      if (made.defined()) own.copy_(made.flatten().narrow(0, first, own.numel()));
+      return;
+    }
+  }
+  assert(false && "only what was added is filled");
+}
+
+void UnitLoader::pack(Weight& weight, int64_t first, const at::Tensor& own) {
+  const TensorSpec& spec = *weight.spec;
+  const at::ScalarType type = weight.nf4->type();
+  assert(2 * first % Nf4::kBlock == 0 && 2 * own.numel() % Nf4::kBlock == 0 && "parts end between blocks");
+  if (source_(spec, 0, 0).is_meta()) return;
+  at::Tensor largest = at::zeros({spec.elements() / Nf4::kBlock}, at::TensorOptions().dtype(type));
+  for (int64_t at = 0; at < own.numel(); at += kSourcePiece / 2) {
+    const int64_t count = std::min(kSourcePiece / 2, own.numel() - at);
+    const at::Tensor values = source_(spec, 2 * (first + at), 2 * count), here = largestOfBlocks(values),
+                     codes = at::empty({count}, at::TensorOptions().dtype(at::kByte));
+    packNf4(values, here, codes);
+    own.narrow(0, at, count).copy_(codes);
+    largest.narrow(0, 2 * (first + at) / Nf4::kBlock, here.numel()).copy_(here);
+  }
+  // Of each block one rank alone has the codes: a sum with the others' zeros is the value itself.
+  largest = largest.to(accumulateType(type));
+  communicator_.allReduce(largest, comm::Reduction::Sum);
+  scaleNf4(largest.to(type), weight.scaled);
 }
 
 }  // namespace expc::llama

@@ -1,5 +1,4 @@
-#include "runtime/worker/device/cpu_device.h"
-#include "runtime/worker/device/cuda/cuda_device.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/kernels/cuda/cuda_loops.h"
 #include "runtime/worker/main/worker_main.h"
 

@@ -7,8 +7,8 @@
 
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/serve.h"
-#include "runtime/worker/workload/image/mobilenet_v2.h"
-#include "runtime/worker/workload/llm/finetune.h"
+#include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/llm/training.h"
 #include "runtime/worker/workload/trial.h"
 #include "runtime/worker/workload/workload.h"
 

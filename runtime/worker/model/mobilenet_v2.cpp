@@ -32,12 +32,13 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-}  // namespace
-
+/// D(v) of docs/semantics.md §1: rounds a channel count to a multiple of 8, never below 90 % of it.
 int64_t roundChannels(double value) {
   const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(value + 4) / 8 * 8);
   return static_cast<double>(rounded) < 0.9 * value ? rounded + 8 : rounded;
 }
+
+}  // namespace
 
 MobileNetV2::MobileNetV2(const MobileNetV2Options& options, uint64_t seed) : options_(options) {
   at::NoGradGuard no_grad;
@@ -212,9 +213,5 @@ at::Tensor MobileNetV2::forward(const at::Tensor& images) {
   x = drop(x);
   return at::linear(x, classifier_weight_, classifier_bias_);
 }
-
-std::vector<NamedTensor> MobileNetV2::stateDict() const { return state_; }
-
-std::vector<at::Tensor> MobileNetV2::parameterTensors() const { return tensorsOf(parameters_); }
 
 }  // namespace expc::model

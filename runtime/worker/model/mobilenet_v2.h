@@ -46,9 +46,9 @@ class MobileNetV2 {
   /// Running means, variances and counters (156), in state-dict order. Written by forward() in training mode.
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
   /// Parameters and buffers in torchvision's state-dict order (314).
-  std::vector<NamedTensor> stateDict() const;
+  const std::vector<NamedTensor>& stateDict() const { return state_; }
   /// The parameters alone, for an optimiser or a reducer.
-  std::vector<at::Tensor> parameterTensors() const;
+  std::vector<at::Tensor> parameterTensors() const { return tensorsOf(parameters_); }
 
  private:
   struct ConvNorm : kernels::ConvNormTensors {
@@ -82,8 +82,5 @@ class MobileNetV2 {
   std::vector<at::Tensor> counters_;  // of training batches: every layer's, which are all alike
   std::vector<NamedTensor> state_;
 };
-
-/// D(v) of docs/semantics.md §1: rounds a channel count to a multiple of 8, never below 90 % of it.
-int64_t roundChannels(double value);
 
 }  // namespace expc::model

@@ -1,11 +1,11 @@
-#include "runtime/worker/optim/clip.h"
-
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <string_view>
+
+#include "runtime/worker/optim/optimizer.h"
 
 using namespace expc::optim;
 

@@ -1,13 +1,127 @@
 #include "runtime/worker/optim/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+#include <cassert>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <numbers>
 #include <utility>
 
 namespace expc::optim {
+namespace {
+
+using List = std::vector<at::Tensor>;
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(std::vector<at::Tensor> parameters, const SgdOptions& options)
+      : Optimizer(std::move(parameters), options.learning_rate, namesOf(options)), options_(options) {}
+
+  void step(const at::Tensor& overflow) override {
+    at::NoGradGuard no_grad;
+    for (List* list : {&tensors_, &gradients_, &used_}) list->clear();
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].grad().defined()) continue;
+      tensors_.push_back(plain_[i]);
+      gradients_.push_back(alignedGradient(parameters_[i]));
+      if (options_.momentum == 0) continue;
+      remember(i);  // zeros become the first gradient, as it is, and stay zeros where that step overflows
+      used_.push_back(memory_[0].of[i]);
+    }
+    if (tensors_.empty()) return;
+    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
+                    /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false,
+                    /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    gradients_.clear();  // else they would live on beside those of the next step
+  }
+
+ private:
+  static std::vector<std::string> namesOf(const SgdOptions& options) {
+    return options.momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
+  }
+
+  SgdOptions options_;
+  List tensors_, gradients_, used_;  // kept so that a step allocates nothing
+};
+
+class Adam : public Optimizer {
+ public:
+  Adam(const std::vector<at::Tensor>& parameters, const AdamOptions& options)
+      : Optimizer(parameters, options.learning_rate, namesOf(parameters)), options_(options) {
+    for (const at::Tensor& parameter : parameters_) assert(isHalf(parameter) == half() && "all are fp16, or none");
+  }
+
+  void step(const at::Tensor& overflow) override {
+    at::NoGradGuard no_grad;
+    for (List* list : {&tensors_, &gradients_, &first_used_, &second_used_, &steps_used_}) list->clear();
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].grad().defined()) continue;
+      remember(i);
+      const at::Tensor gradient = alignedGradient(parameters_[i]);
+      tensors_.push_back(half() ? memory_[kMaster].of[i] : plain_[i]);
+      gradients_.push_back(half() ? gradient.to(at::kFloat) : gradient);
+      first_used_.push_back(memory_[kFirst].of[i]);
+      second_used_.push_back(memory_[kSecond].of[i]);
+      steps_used_.push_back(memory_[kStep].of[i]);
+    }
+    if (tensors_.empty()) return;
+    if (overflow.defined())
+      at::_foreach_add_(steps_used_, 1 - overflow);
+    else
+      at::_foreach_add_(steps_used_, 1);
+    const bool amsgrad = false, maximize = false;
+    if (options_.decoupled)
+      at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_,
+                        options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
+                        /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    else
+      at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
+                       options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
+                       /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    gradients_.clear();  // else they would live on beside those of the next step
+    for (size_t i = 0; half() && i < parameters_.size(); ++i)
+      if (const at::Tensor& master = memory_[kMaster].of[i]; master.defined()) plain_[i].copy_(master);
+  }
+
+ protected:
+  at::Tensor fresh(size_t parameter, const std::string& name) const override {
+    const at::Tensor& plain = plain_[parameter];
+    if (name == kNames[kStep]) return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(plain.device()));
+    if (name == kNames[kMaster]) return plain.to(at::kFloat);
+    return half() ? at::zeros_like(plain, at::TensorOptions().dtype(at::kFloat)) : Optimizer::fresh(parameter, name);
+  }
+
+ private:
+  enum { kFirst, kSecond, kStep, kMaster };  // the last of fp16 parameters: fp32 copies of them
+  static constexpr const char* kNames[] = {"exp_avg", "exp_avg_sq", "step", "master"};
+  static bool isHalf(const at::Tensor& tensor) { return tensor.scalar_type() == at::kHalf; }
+  static std::vector<std::string> namesOf(const List& parameters) {
+    const bool half = !parameters.empty() && isHalf(parameters.front());
+    return {std::begin(kNames), std::end(kNames) - (half ? 0 : 1)};
+  }
+  bool half() const { return memory_.size() > kMaster; }
+
+  AdamOptions options_;
+  List tensors_, gradients_, first_used_, second_used_, steps_used_;  // kept so that a step allocates nothing
+};
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered)
     : parameters_(std::move(parameters)), learning_rate_(rate) {
@@ -67,6 +181,54 @@ at::Tensor Optimizer::alignedGradient(const at::Tensor& parameter) {
   for (int64_t i = 0; same && i < parameter.dim(); ++i)
     same = parameter.size(i) == 1 || parameter.stride(i) == gradient.stride(i);
   return same ? gradient : at::empty_like(parameter.detach()).copy_(gradient);
+}
+
+std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options) {
+  return std::make_unique<Sgd>(std::move(parameters), options);
+}
+
+std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options) {
+  return std::make_unique<Adam>(parameters, options);
+}
+
+at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                         const std::function<void(at::Tensor&)>& total) {
+  at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters)
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  const auto options = at::TensorOptions(at::kDouble).device(parameters.front().device());
+  at::Tensor norm = gradients.empty()
+                        ? at::zeros({}, options)
+                        : at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2))).to(at::kDouble);
+  if (total) {
+    norm = norm.square();
+    total(norm);
+    norm = norm.sqrt();
+  }
+  if (largest <= 0 || gradients.empty()) return norm;
+  at::Tensor factor = at::full({}, largest, options).div(norm + 1e-6).clamp_max(1.0);
+  // One kernel multiplies all gradients of a GPU only by a factor of their type, which is what torch's has.
+  if (!factor.is_cpu()) factor = factor.to(gradients.front().scalar_type());
+  at::_foreach_mul_(gradients, factor);
+  return norm;
+}
+
+double Schedule::rate(int64_t step) const {
+  if (step < warmup_steps)
+    return base * (kWarmupStart + (1 - kWarmupStart) * static_cast<double>(step) / static_cast<double>(warmup_steps));
+  const int64_t after = step - warmup_steps;
+  if (kind == ScheduleKind::Step) return base * std::pow(kDecay, static_cast<double>(after / epoch_steps));
+  if (kind == ScheduleKind::Constant) return base;
+  const auto length = static_cast<double>(std::max<int64_t>(1, total_steps - warmup_steps));
+  return base / 2 * (1 + std::cos(std::numbers::pi * static_cast<double>(after) / length));
+}
+
+double WarmupCosine::rate(int64_t step) const {
+  if (step < warmup_steps) return base * static_cast<double>(step) / static_cast<double>(warmup_steps);
+  const auto length = static_cast<double>(std::max<int64_t>(1, total_steps - warmup_steps));
+  return base *
+         std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(step - warmup_steps) / length)));
 }
 
 }  // namespace expc::optim

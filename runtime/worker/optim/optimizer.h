@@ -1,10 +1,12 @@
 #pragma once
 
-// Optimisers over a list of tensors, with torch's arithmetic (docs/semantics.md §8).
+// Optimisers over a list of tensors, and the limit of their gradients, with torch's arithmetic (docs/semantics.md §8).
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,5 +78,46 @@ struct AdamOptions {
   bool decoupled = false;
 };
 std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options);
+
+/// The norm of all gradients together, as torch.nn.utils.clip_grad_norm_ computes it; with a `largest` above zero they
+/// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count. Where the parameters
+/// are parts of those that ranks have together, `total` makes the sum of squares (fp64, no dimension) that of all
+/// ranks, in place. The result has no dimension and lies on the device: nothing here waits for it.
+at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                         const std::function<void(at::Tensor&)>& total = nullptr);
+
+// How the learning rate changes over a training: a rate for each step.
+
+enum class ScheduleKind { Constant, Step, Cosine };
+
+/// With W = warmup steps, T = total steps and t counted from 0 in the first step:
+/// t < W: base (0.01 + 0.99 t / W), a line from a hundredth (torch's LinearLR with torchvision's start_factor);
+/// then, with u = t - W: Constant: base; Step: base 0.98^floor(u / epoch) (StepLR, torchvision's gamma);
+/// Cosine: base (1 + cos(pi u / (T - W))) / 2, which would reach zero in the step after the last (CosineAnnealingLR).
+/// It is what SequentialLR makes of the two.
+struct Schedule {
+  static constexpr double kWarmupStart = 0.01;
+  static constexpr double kDecay = 0.98;
+
+  ScheduleKind kind = ScheduleKind::Constant;
+  double base = 0;
+  int64_t epoch_steps = 1;   // steps of an epoch, at least 1
+  int64_t warmup_steps = 0;  // at most total_steps
+  int64_t total_steps = 1;
+
+  double rate(int64_t step) const;
+  /// Whether all steps have the same rate.
+  bool isConstant() const { return kind == ScheduleKind::Constant && warmup_steps == 0; }
+};
+
+/// Language models (docs/semantics.md §8): t < W: base t / W, so that the first step moves nothing; then
+/// base max(0, (1 + cos(pi (t - W) / (T - W))) / 2).
+struct WarmupCosine {
+  double base = 0;
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 1;
+
+  double rate(int64_t step) const;
+};
 
 }  // namespace expc::optim

@@ -1,6 +1,6 @@
-#include "runtime/worker/optim/schedule.h"
-
 #include <doctest/doctest.h>
+
+#include "runtime/worker/optim/optimizer.h"
 
 using expc::optim::Schedule;
 using expc::optim::ScheduleKind;

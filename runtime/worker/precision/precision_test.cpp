@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/worker/precision/grad_scaler.h"
-
 using namespace expc::precision;
 
 TEST_CASE("autocast computes in its type and ends with its scope") {
@@ -59,21 +57,14 @@ TEST_CASE("a scaler that is off changes nothing") {
   CHECK(scaler.state().scale == 1);
 }
 
-TEST_CASE("tf32 is allowed or not while its scope lasts") {
+TEST_CASE("tf32 is allowed or not, in products of matrices and convolutions alike") {
   const auto now = [] {
     return std::pair(at::globalContext().allowTF32CuDNN(), at::globalContext().allowTF32CuBLAS());
   };
-  const auto before = now();
-  {
-    TensorFloat32 on(true);
-    CHECK((now() == std::pair(true, true)));
-    {
-      TensorFloat32 off(false);
-      CHECK((now() == std::pair(false, false)));
-    }
-    CHECK((now() == std::pair(true, true)));
-  }
-  CHECK((now() == before));
+  allowTensorFloat32(true);
+  CHECK((now() == std::pair(true, true)));
+  allowTensorFloat32(false);
+  CHECK((now() == std::pair(false, false)));
   CHECK((weightType(Precision::Tf32) == at::kFloat));
   CHECK_FALSE(autocastType(Precision::Tf32).has_value());
 }

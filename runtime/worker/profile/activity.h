@@ -1,21 +1,26 @@
 #pragma once
 
-// What a GPU and the host's calls to it did, summed from single records as they come: by call, by family of kernels, by
-// direction of copies. The records are CUPTI's; nothing here knows it.
+// What is measured of a profiled trial besides its phases, by kind of device. What a GPU and the host's calls to it did
+// is summed from single records as they come: by call, by family of kernels, by direction of copies. The records are
+// CUPTI's; nothing here knows it.
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/worker/profile/breakdown.h"
-#include "runtime/worker/profile/busy.h"
 
 namespace expc::profile {
 
 enum class Family : uint8_t { Compute, AllReduce, AllGather, ReduceScatter, Broadcast, OtherNccl };
 inline constexpr size_t kFamilies = 6;
-std::string_view nameOf(Family family);  // "NCCL all-reduce"
 /// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_…, ncclKernel_… before 2.19, and
 /// ncclSymDevKernel_… or ncclSymkDevKernel_… for symmetric memory.
 Family familyOf(std::string_view kernel);
@@ -55,6 +60,20 @@ struct ActivityTotals {
   Amount nccl() const;
 };
 
+/// The time in which something ran, of intervals that overlap and come in any order.
+class BusyTime {
+ public:
+  /// In nanoseconds. An interval that ends before it begins is the caller's mistake.
+  void add(uint64_t begin, uint64_t end);
+  /// Length of the union, within [from, to).
+  uint64_t within(uint64_t from, uint64_t to);
+
+ private:
+  void merge();
+  std::vector<std::pair<uint64_t, uint64_t>> intervals_;
+  size_t merge_at_ = 1 << 16;  // memory grows with the gaps, not with what was added
+};
+
 /// Not thread-safe: the one thread that drains the buffers uses it.
 class ActivitySum {
  public:
@@ -75,5 +94,31 @@ class ActivitySum {
 
 /// Views api, device and kernel of DESIGN's categories; `wall_seconds` less the busy time is the device's idle time.
 void addActivity(Amounts& breakdown, const ActivityTotals& totals, double wall_seconds);
+
+struct Findings {
+  Amounts breakdown;                     // breakdown.h
+  std::optional<Amount> all_reduce;      // c10d's, from the start of each to its end; nothing: not measured
+  std::optional<ActivityTotals> device;  // of a GPU; nothing: no GPU, or no CUPTI
+  std::vector<std::string> notes;        // what a reader of the result must know
+};
+
+class Probe {
+ public:
+  virtual ~Probe() = default;
+  /// What takes time before it can start.
+  virtual void prepare() = 0;
+  /// On an idle device. What happened before is not counted.
+  virtual void start() = 0;
+  /// On an idle device again. `wall_seconds`: between the two.
+  virtual Findings stop(double wall_seconds) = 0;
+};
+
+/// What a record of torch's is counted as: "MmBackward0" for autograd's work around it too, "backward of
+/// expc::kernels::Depthwise" for a function of ours, else its name. `call` says whether it counts as one.
+std::string operatorName(std::string_view record, bool& call);
+
+/// For a CPU: own time of torch's operators and the time of Gloo's all-reduces, from RecordFunction callbacks. One at a
+/// time in a process. About 0.3 us an operator.
+std::unique_ptr<Probe> makeOperatorProbe();
 
 }  // namespace expc::profile

@@ -15,9 +15,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace expc::comm {
+class Communicator;
+}
 
 namespace expc::profile {
 
@@ -50,5 +55,26 @@ Amounts meanOf(const std::vector<Amounts>& ranks);
 
 /// Into a result's series.
 void addSeries(llvm::json::Object& series, const Amounts& breakdown);
+
+// From what each rank measured to what the trial says.
+
+enum class Over { Max, Sum, Mean };
+
+/// A metric as one rank has it; nothing: not on this device. `over`: what the ranks' values make of it.
+struct Measure {
+  std::string name;
+  std::optional<double> value;
+  Over over = Over::Max;
+};
+
+/// Every rank calls it with the same names in the same order. A metric that one rank lacks is null.
+void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics);
+
+/// Every rank's text, by rank, on every rank. A text has no white space at its end.
+std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text);
+
+/// Makes of a rank's breakdown the means over the ranks, and of its notes those of all ranks, each once. Every rank
+/// calls it.
+void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<std::string>& notes);
 
 }  // namespace expc::profile

@@ -8,7 +8,6 @@
 #include <functional>
 #include <thread>
 
-#include "runtime/worker/profile/attention_pairs.h"
 #include "runtime/worker/profile/operator_flops.h"
 
 namespace expc::profile {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "runtime/worker/profile/probe.h"
+#include "runtime/worker/profile/activity.h"
 
 namespace expc::profile {
 namespace {

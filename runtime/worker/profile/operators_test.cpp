@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/worker/profile/probe.h"
+#include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/range.h"
 
 using namespace expc::profile;

@@ -1,32 +1,121 @@
 #include "runtime/worker/profile/range.h"
 
 #include <ATen/record_function.h>
+#include <fcntl.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <unistd.h>
 
-#include "runtime/worker/profile/nvtx.h"
-#include "runtime/worker/profile/phase_clock.h"
-#include "runtime/worker/profile/trace.h"
+#ifdef EXPC_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/descriptor.h"
 
 namespace expc::profile {
 namespace {
 
 thread_local PhaseClock* measuring = nullptr;
 
-constexpr const char* kNames[kPhases] = {"epoch",   "step",     "load",       "copy",
-                                         "forward", "backward", "all_reduce", "optimizer"};
-/// With a prefix, so that they stand out among the operators of a trace.
+/// With a prefix, by which they stand out among the operators of a trace.
 constexpr const char* kTraceNames[kPhases] = {"expc:epoch",   "expc:step",     "expc:load",       "expc:copy",
                                               "expc:forward", "expc:backward", "expc:all_reduce", "expc:optimizer"};
 
+/// NVTX for ranges. A build without CUDA has empty functions: no tool of NVIDIA's looks at it.
+namespace nvtx {
+
+#ifdef EXPC_NVTX
+
+/// The domain "expc" with its names registered, so that a tool gets a pointer for each range and copies no text.
+struct Names {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("expc");
+  std::array<nvtxEventAttributes_t, kPhases> attributes{};
+
+  Names() {
+    for (size_t i = 0; i < kPhases; ++i) {
+      const std::string name(toString(static_cast<Phase>(i)));
+      attributes[i].version = NVTX_VERSION;
+      attributes[i].size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+      attributes[i].messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+      attributes[i].message.registered = nvtxDomainRegisterStringA(domain, name.c_str());
+    }
+  }
+};
+
+const Names& names() {
+  static const Names all;
+  return all;
+}
+
+void push(Phase phase) { nvtxDomainRangePushEx(names().domain, &names().attributes[static_cast<size_t>(phase)]); }
+void pop() { nvtxDomainRangePop(names().domain); }
+uint64_t start(Phase phase) {
+  return nvtxDomainRangeStartEx(names().domain, &names().attributes[static_cast<size_t>(phase)]);
+}
+void end(uint64_t id) { nvtxDomainRangeEnd(names().domain, id); }
+
+#else
+
+void push(Phase) {}
+void pop() {}
+uint64_t start(Phase) { return 0; }
+void end(uint64_t) {}
+
+#endif
+
+}  // namespace nvtx
+
+using Clock = std::chrono::steady_clock;
+
+class HostClock final : public PhaseClock {
+ public:
+  void begin(Phase phase) override { begun_[static_cast<size_t>(phase)] = Clock::now(); }
+  void end(Phase phase) override {
+    const auto now = Clock::now();
+    const auto index = static_cast<size_t>(phase);
+    times_[index].seconds += std::chrono::duration<double>(now - begun_[index]).count();
+    ++times_[index].count;
+  }
+  PhaseTimes take() override { return std::exchange(times_, {}); }
+
+ private:
+  std::array<Clock::time_point, kPhases> begun_{};
+  PhaseTimes times_{};
+};
+
+using torch::profiler::impl::ActivityType;
+
+std::atomic<bool> tracing{false};
+
+/// Kineto says nothing when it cannot write: so the system is asked, where the file still stands half written.
+std::string whyUnwritten(const std::string& file) {
+  const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (descriptor < 0) return std::strerror(errno);
+  const std::vector<char> block(1 << 16);
+  const bool written = write(descriptor, block.data(), block.size()) == static_cast<ssize_t>(block.size());
+  return written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
+}
+
 }  // namespace
 
-std::string_view toString(Phase phase) { return kNames[static_cast<size_t>(phase)]; }
+std::string_view toString(Phase phase) {
+  return std::string_view(kTraceNames[static_cast<size_t>(phase)]).substr(sizeof "expc:" - 1);
+}
 
 Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx_(0) {
   if (phase == Phase::Epoch) {
     nvtx_ = nvtx::start(phase);
   } else {
     nvtx::push(phase);
-    if (isTracing()) {
+    if (tracing.load(std::memory_order_relaxed)) {
       traced_ = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
       traced_->before(kTraceNames[static_cast<size_t>(phase)]);
     }
@@ -47,5 +136,36 @@ Range::~Range() {
 
 Measuring::Measuring(PhaseClock& clock) { measuring = &clock; }
 Measuring::~Measuring() { measuring = nullptr; }
+
+std::unique_ptr<PhaseClock> makeHostClock() { return std::make_unique<HostClock>(); }
+
+void startTrace(bool gpu) {
+  using torch::profiler::impl::ProfilerConfig;
+  using torch::profiler::impl::ProfilerState;
+  std::set<ActivityType> activities{ActivityType::CPU};
+  if (gpu) activities.insert(ActivityType::CUDA);
+  const ProfilerConfig config(ProfilerState::KINETO, /*report_input_shapes=*/true);
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  // All scopes: operators, backward functions and our ranges.
+  torch::autograd::profiler::enableProfiler(config, activities);
+  tracing = true;
+}
+
+llvm::Error finishTrace(const std::string& path) {
+  tracing = false;
+  const auto result = torch::autograd::profiler::disableProfiler();
+  const auto failed = [&](const std::string& what) {
+    return llvm::createStringError("the trace " + path + ": " + what + " (--trace names its folder)");
+  };
+  if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
+  result->save(path);
+  if (access(path.c_str(), R_OK) != 0) {
+    const std::string part = path + ".tmp";  // Kineto's; it is renamed when all is written
+    const std::string why = whyUnwritten(part);
+    unlink(part.c_str());
+    return failed(why);
+  }
+  return llvm::Error::success();
+}
 
 }  // namespace expc::profile

@@ -8,8 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/worker/profile/phase_clock.h"
-
 using namespace expc::profile;
 
 namespace {

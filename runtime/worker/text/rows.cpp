@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/files/csv.h"
-#include "runtime/files/form.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::text {

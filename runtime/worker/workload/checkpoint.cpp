@@ -130,23 +130,18 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
   return Checkpoint{folder, epochs.back(), std::move(*model), std::move(*state), *own};
 }
 
-/// The folder itself is locked, so that nothing more lies in it; the system lets go when the process ends, however it
-/// does.
-llvm::Error CheckpointFolder::lock() {
-  lock_.close();
-  lock_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock_ < 0) return llvm::Error::success();  // save() will say why it cannot be used
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return llvm::Error::success();
-  return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
-                 path_);
-}
-
 llvm::Error CheckpointFolder::prepare() {
   auto code = fs::create_directories(path_);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
     return failure("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message());
-  if (auto error = lock()) return error;
+  // The folder itself is locked, so that nothing more lies in it; the system lets go when the process ends, however it
+  // does. One that cannot be opened save() will explain.
+  lock_.close();
+  lock_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
+                   path_);
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
     if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());

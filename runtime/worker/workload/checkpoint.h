@@ -63,7 +63,6 @@ class CheckpointFolder {
   const std::string& path() const { return path_; }
 
  private:
-  llvm::Error lock();
   std::string epochPath(int64_t epochs) const;
   /// Folders of checkpoints by the number of epochs done, ascending.
   std::vector<int64_t> present() const;

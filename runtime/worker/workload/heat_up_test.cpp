@@ -1,4 +1,3 @@
-#include "runtime/worker/workload/heat_up.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -7,7 +6,7 @@
 #include <chrono>
 
 #include "runtime/plan/trial.h"
-#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/workload/trial.h"
 
 using namespace expc;

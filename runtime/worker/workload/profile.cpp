@@ -1,13 +1,13 @@
-#include "runtime/worker/workload/profile.h"
+// Profile trials, whatever they train.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
-#include "runtime/worker/profile/over_ranks.h"
-#include "runtime/worker/profile/phase_clock.h"
-#include "runtime/worker/profile/probe.h"
-#include "runtime/worker/profile/trace.h"
+#include "runtime/worker/profile/activity.h"
+#include "runtime/worker/profile/breakdown.h"
+#include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {
@@ -71,7 +71,6 @@ std::optional<double> secondsOf(const profile::PhaseTime& time) {
 std::vector<profile::Measure> measuredIn(const Profile& profile) {
   using profile::Direction;
   using profile::Family;
-  using Totals = const profile::ActivityTotals&;
   std::vector<profile::Measure> all;
   const auto seconds = [&](const char* name, std::optional<double> value) { all.push_back({name, value}); };
   seconds("profiled_time", profile.wall);
@@ -85,43 +84,35 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
   seconds("all_reduce_time", all_reduce);
   seconds("optimizer_time", secondsOf(profile.phase(Phase::Optimizer)));
 
-  const std::optional<profile::ActivityTotals>& device = profile.findings.device;
-  const auto ofDevice = [&](auto value) { return device ? std::optional<double>(value(*device)) : std::nullopt; };
-  const auto count = [&](const char* name, auto value) { all.push_back({name, ofDevice(value), Over::Sum}); };
-  const auto calls = [&](const char* name, const char* call) {
-    seconds(name, ofDevice([&](Totals totals) { return totals.callsThatBegin(call).seconds; }));
+  const bool seen = profile.findings.device.has_value();
+  const profile::ActivityTotals device = profile.findings.device.value_or(profile::ActivityTotals());
+  const auto of_device = [&](const char* name, double value, Over over = Over::Max) {
+    all.push_back({name, seen ? std::optional(value) : std::nullopt, over});
   };
-  seconds("api_time", ofDevice([](Totals totals) { return totals.allCalls().seconds; }));
-  calls("launch_time", "cudaLaunchKernel");
-  count("launch_count", [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
-  calls("stream_synchronize_time", "cudaStreamSynchronize");
-  calls("event_synchronize_time", "cudaEventSynchronize");
-  calls("event_destroy_time", "cudaEventDestroy");
-  calls("memcpy_async_time", "cudaMemcpyAsync");
-  const auto copies = [](Direction direction) {
-    return [direction](Totals totals) { return totals.copies[static_cast<size_t>(direction)]; };
-  };
-  const auto to_device = copies(Direction::HostToDevice), from_device = copies(Direction::DeviceToHost),
-             within_device = copies(Direction::DeviceToDevice);
-  seconds("memcpy_htod_time", ofDevice([&](Totals totals) { return to_device(totals).seconds; }));
-  seconds("memcpy_dtoh_time", ofDevice([&](Totals totals) { return from_device(totals).seconds; }));
-  seconds("memcpy_dtod_time", ofDevice([&](Totals totals) { return within_device(totals).seconds; }));
-  count("bytes_htod", [&](Totals totals) { return to_device(totals).bytes; });
-  count("copies_htod", [&](Totals totals) { return to_device(totals).count; });
-  count("bytes_dtoh", [&](Totals totals) { return from_device(totals).bytes; });
-  count("bytes_dtod", [&](Totals totals) { return within_device(totals).bytes; });
-  const auto family = [&](const char* name, Family one) {
-    seconds(name, ofDevice([&](Totals totals) { return totals.families[static_cast<size_t>(one)].seconds; }));
-  };
-  family("kernel_time", Family::Compute);
-  seconds("nccl_time", ofDevice([](Totals totals) { return totals.nccl().seconds; }));
-  family("nccl_all_reduce_time", Family::AllReduce);
-  family("nccl_all_gather_time", Family::AllGather);
-  family("nccl_reduce_scatter_time", Family::ReduceScatter);
-  family("nccl_broadcast_time", Family::Broadcast);
-  all.push_back({"gpu_busy_share",
-                 ofDevice([&](Totals totals) { return std::min(1.0, totals.busy_seconds / profile.wall); }),
-                 Over::Mean});
+  const auto calls = [&](const char* call) { return device.callsThatBegin(call); };
+  of_device("api_time", device.allCalls().seconds);
+  of_device("launch_time", calls("cudaLaunchKernel").seconds);
+  of_device("launch_count", calls("cudaLaunchKernel").count, Over::Sum);
+  of_device("stream_synchronize_time", calls("cudaStreamSynchronize").seconds);
+  of_device("event_synchronize_time", calls("cudaEventSynchronize").seconds);
+  of_device("event_destroy_time", calls("cudaEventDestroy").seconds);
+  of_device("memcpy_async_time", calls("cudaMemcpyAsync").seconds);
+  const auto copies = [&](Direction direction) { return device.copies[static_cast<size_t>(direction)]; };
+  of_device("memcpy_htod_time", copies(Direction::HostToDevice).seconds);
+  of_device("memcpy_dtoh_time", copies(Direction::DeviceToHost).seconds);
+  of_device("memcpy_dtod_time", copies(Direction::DeviceToDevice).seconds);
+  of_device("bytes_htod", copies(Direction::HostToDevice).bytes, Over::Sum);
+  of_device("copies_htod", copies(Direction::HostToDevice).count, Over::Sum);
+  of_device("bytes_dtoh", copies(Direction::DeviceToHost).bytes, Over::Sum);
+  of_device("bytes_dtod", copies(Direction::DeviceToDevice).bytes, Over::Sum);
+  const auto family = [&](Family one) { return device.families[static_cast<size_t>(one)].seconds; };
+  of_device("kernel_time", family(Family::Compute));
+  of_device("nccl_time", device.nccl().seconds);
+  of_device("nccl_all_reduce_time", family(Family::AllReduce));
+  of_device("nccl_all_gather_time", family(Family::AllGather));
+  of_device("nccl_reduce_scatter_time", family(Family::ReduceScatter));
+  of_device("nccl_broadcast_time", family(Family::Broadcast));
+  of_device("gpu_busy_share", std::min(1.0, device.busy_seconds / profile.wall), Over::Mean);
   return all;
 }
 
@@ -158,10 +149,10 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
-  const profile::Gathered gathered =
-      profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);
-  profile::addSeries(result.series, gathered.breakdown);
-  result.notes = gathered.notes;
+  profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  profile::gather(context.communicator, breakdown, notes);
+  profile::addSeries(result.series, breakdown);
+  result.notes = std::move(notes);
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

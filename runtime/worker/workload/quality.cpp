@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/quality.h"
+// Quality trials, whatever they train.
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/comm/alone.h"
 #include "runtime/worker/workload/checkpoint.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {

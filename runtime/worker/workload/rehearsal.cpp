@@ -1,18 +1,21 @@
-#include "runtime/worker/workload/rehearsal.h"
+// A timed trial on null cards whose steps are counted instead of timed.
 
+#include <dlfcn.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FormatVariadic.h>
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
+#include "nullgpu/core/counters_api.h"
 #include "runtime/plan/described.h"
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/launching_threads.h"
-#include "runtime/worker/profile/null_counters.h"
 #include "runtime/worker/profile/operator_work.h"
-#include "runtime/worker/profile/over_ranks.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {
@@ -24,7 +27,16 @@ constexpr int64_t kMadeUp = 4096;
 /// torch's thread that looks after collectives comes round ten times a second.
 constexpr auto kCollectivesSeen = std::chrono::milliseconds(300);
 
-nullgpu_counts counts() { return profile::nullCounters().value_or(nullgpu_counts{}); }
+/// What this process did on null cards so far; nothing where its cards are others.
+std::optional<nullgpu_counts> nullCounters() {
+  static const auto read = reinterpret_cast<decltype(&nullgpu_counters)>(dlsym(RTLD_DEFAULT, "nullgpu_counters"));
+  nullgpu_counts counts{};
+  counts.size = sizeof counts;
+  if (!read || read(&counts) != 0 || counts.size != sizeof counts) return std::nullopt;
+  return counts;
+}
+
+nullgpu_counts counts() { return nullCounters().value_or(nullgpu_counts{}); }
 
 Traffic between(nullgpu_traffic before, nullgpu_traffic after) {
   return {after.calls - before.calls, after.bytes - before.bytes};
@@ -121,7 +133,7 @@ llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
       return llvm::createStringError("a rehearsal runs on null cards, and the trial's slot is " +
                                      llvm::formatv("{0}", slot).str() + ": expc rehearse gives it null cards");
   }
-  if (!profile::nullCounters())
+  if (!nullCounters())
     return llvm::createStringError(
         "a rehearsal counts what null cards do, and this process has not loaded libnullgpu.so: expc rehearse sets "
         "LD_PRELOAD and LD_LIBRARY_PATH for it (docs/null-gpu.md)");

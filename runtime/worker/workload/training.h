@@ -16,8 +16,8 @@
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/grad_scaler.h"
-#include "runtime/worker/profile/over_ranks.h"
+#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/workload.h"
@@ -25,7 +25,20 @@
 namespace expc::workload {
 
 class CheckpointFolder;
-struct Clocked;
+
+/// What the clock of timed trials says (docs/layers/engine.md): `warmup` steps, then the time of `steps` steps between
+/// two barriers on idle devices.
+struct Clocked {
+  /// The largest over the ranks, in seconds: from process start to the clock's start, the very first step, all timed
+  /// steps, the median of one, waiting for batches.
+  double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0;
+  // This rank's. Nothing: not measured.
+  std::vector<double> steps;
+  std::optional<double> energy;  // joules of its device
+  std::optional<double> host_memory;
+  std::optional<device::MemoryPeaks> device_memory;
+  std::vector<std::string> notes;
+};
 
 /// What a quality trial has so far; what a checkpoint keeps beside the training itself.
 struct Course {
@@ -126,8 +139,67 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, s
 /// Makes a training that goes on after so many epochs.
 using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int64_t epochs_done)>;
 
+// Trials of each kind, by every rank.
+
+/// The metrics that timed trials of every training have.
+std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
+
+/// The result has the training's notes first, what every training is asked for, and what is its own. Every rank calls
+/// it.
+llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
+
+/// The metrics of profile trials, of which nothing is measured yet.
+std::vector<profile::Measure> profileMetrics();
+
+/// Steps that are traced, where a trace is asked for.
+inline constexpr int64_t kTracedSteps = 3;
+
+/// `warmup` steps, then `steps` profiled ones; the result has the training's notes first, and the loss of each step.
+/// Where EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing
+/// is measured of these.
+llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
+
+/// `epochs` epochs between barriers, and what the training says of itself then. With a folder of checkpoints it goes on
+/// from the newest of this trial. Workload, point, seed, epochs, ranks, parameters and what these have it read (rows,
+/// images, weights, adapters, tokenizer: the engine's digest of them, in EXPC_DATA_DIGEST) say which trial it is; how
+/// it computes (torch, device, threads, instruction set) must agree as well, since it changes the last bits. Where
+/// checkpoints are kept counts for neither. The newest must be the same one on every rank. Every rank calls it.
+llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                         const MakeTraining& make);
+
+/// Why a rehearsal cannot be had: another kind of trial, metrics that it would have to measure, cards that are none of
+/// ours.
+llvm::Error checkRehearsal(const plan::TrialSpec& spec);
+
+/// In a rehearsal: puts made-up data in the place of a folder or file of the parameter `data` that is not there, so
+/// that the rest of a point is seen all the same.
+/// @returns whether it did, with a note for the result; of any other trial "".
+std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters);
+
+/// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
+/// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
+/// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
+llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
+
 /// A trial of any kind. `checkpoints`: the folder of a quality trial, as written in the study; "": none are kept.
 llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
                                         const MakeTraining& make);
+
+/// runTraining with parameters as the specification has them. `make` gives a MakeTraining for them and the settings,
+/// and is told whether made-up data stands in for what a rehearsal lacks.
+template <typename Parameters, typename Make>
+llvm::Expected<plan::Event> runTraining(TrialContext& context,
+                                        llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
+  llvm::json::Object given = context.spec.parameters;
+  const std::string stand_in = standInForData(context.spec, given);
+  auto parameters = read(given);
+  if (!parameters) return parameters.takeError();
+  auto settings = readSettings(context.spec);
+  if (!settings) return settings.takeError();
+  auto result = runTraining(context, *settings, parameters->checkpoints,
+                            make(*parameters, *settings, /*made_up=*/!stand_in.empty()));
+  if (result && !stand_in.empty()) result->notes.push_back(stand_in);
+  return result;
+}
 
 }  // namespace expc::workload

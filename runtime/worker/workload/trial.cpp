@@ -1,17 +1,20 @@
 #include "runtime/worker/workload/trial.h"
 
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/util/env.h>
 #include <unistd.h>
+
+#include <chrono>
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
-#include "runtime/worker/device/determinism.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
-#include "runtime/worker/workload/heat_up.h"
-#include "runtime/worker/workload/rehearsal.h"
-#include "runtime/worker/workload/too_large.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload {
 namespace {
@@ -52,6 +55,49 @@ llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
     kept[name] = *value;
   }
   event.metrics = std::move(kept);
+  return llvm::Error::success();
+}
+
+/// From here on this process uses only algorithms that give the same bits each time, on every device: cuDNN's and
+/// cuBLAS's deterministic ones, none that is chosen by trying, and an error from an operator that has none. Before any
+/// tensor is on a GPU. On the CPU torch's operators and ours are deterministic for a given number of threads anyway.
+void useDeterministicAlgorithms() {
+  // cuBLAS sums in the same order each time only with a workspace of its own for each handle; torch reads this at the
+  // first one and refuses to multiply without it.
+  if (!c10::utils::has_env("CUBLAS_WORKSPACE_CONFIG"))
+    c10::utils::set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/false);
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  // A debugging aid that costs time: nothing here reads memory that it has not written.
+  context.setDeterministicFillUninitializedMemory(false);
+  context.setDeterministicCuDNN(true);
+  context.setBenchmarkCuDNN(false);
+}
+
+// Large enough to fill a GPU, small enough for one whose memory is mostly taken: 3 x 32 MiB.
+constexpr int64_t kHeatSize = 4096;
+constexpr int64_t kHeatSizeOnCpu = 512;
+// Products that are queued before the host waits: the queue never runs dry, and the end is never far.
+constexpr int kHeatQueued = 16;
+
+/// Keeps `device` busy with products of random matrices for the setting "seconds" of `spec` (runtime/plan/trial.h).
+/// The error says what is wrong with the setting; torch's exceptions leave it.
+llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
+  const std::optional<double> seconds = spec.settings.getNumber("seconds");
+  if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
+  at::NoGradGuard no_grad;
+  const c10::Device place = device.torchDevice();
+  const int64_t size = place.is_cpu() ? kHeatSizeOnCpu : kHeatSize;
+  const auto options = at::TensorOptions(at::kBFloat16).device(place);
+  // Random ones: constant operands flip few bits, which takes less power and leaves the clocks higher.
+  const at::Tensor a = at::randn({size, size}, options), b = at::randn({size, size}, options);
+  at::Tensor c = at::empty({size, size}, options);
+  device.synchronize();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(*seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < kHeatQueued; ++i) at::mm_out(c, a, b);
+    device.synchronize();
+  }
   return llvm::Error::success();
 }
 
@@ -141,7 +187,7 @@ struct Rank {
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
     if (auto error = checkAsked(spec, *workload)) return error;
-    if (workload->deterministic && workload->deterministic(spec.parameters)) device::useDeterministicAlgorithms();
+    if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
     const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
     const auto slots = one_process ? all : all.slice(rendezvous->rank, 1);
     if (auto error = connect(*rendezvous, slots)) return error;

@@ -7,17 +7,46 @@
 #include <llvm/Support/JSON.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/workload/declared/declared.h"
-#include "runtime/worker/workload/progress.h"
+#include "runtime/worker/serve/serve.h"
+#include "runtime/worker/workload/declared/parameter_table.h"
 
 namespace expc::workload {
+
+/// What a trial is about to hold cannot fit. The trial boundary makes the point infeasible, as where memory runs out.
+class TooLarge : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Tells the engine how far a trial is: from rank 0 only, and at most five times a second, so that it costs the clock
+/// nothing.
+class Progress {
+ public:
+  Progress(serve::EventWriter& writer, bool speaks) : writer_(writer), speaks_(speaks) {}
+
+  void report(uint64_t done, uint64_t total, std::string_view phase) {
+    if (!speaks_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(200) && done != total) return;
+    last_ = now;
+    writer_.progress(done, total, phase);
+  }
+
+ private:
+  serve::EventWriter& writer_;
+  bool speaks_;
+  std::chrono::steady_clock::time_point last_{};
+};
 
 /// What one rank has when its trial begins. `communicator` is connected and knows the device.
 struct TrialContext {

@@ -15,7 +15,7 @@
 
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/sampler.h"
-#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/feed/feed.h"
 #include "tests/bench/program.h"

@@ -1,9 +1,12 @@
-#include "runtime/worker/device/cuda/cuda_device.h"
-
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CachingHostAllocator.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/env.h>
 #include <cuda_runtime_api.h>
@@ -13,18 +16,141 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/worker/comm/cuda/nccl.h"
-#include "runtime/worker/device/cuda/allocator_peaks.h"
-#include "runtime/worker/device/cuda/copy_queue.h"
 #include "runtime/worker/device/cuda/cuda_graph.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/cuda/cupti_probe.h"
-#include "runtime/worker/profile/cuda/event_clock.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::device {
 namespace {
+
+using at::cuda::CUDAEvent;
+using profile::Phase;
+
+/// `beside`: on a stream of its own; else on the one that computes.
+class CudaCopyQueue final : public CopyQueue {
+ public:
+  CudaCopyQueue(c10::DeviceIndex index, bool beside)
+      : index_(index), beside_(beside), stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)) {}
+
+  /// By hand and not with copy_, which looks a pinned block up by the pointer that its allocator gave out: that of a
+  /// batch may lie in the middle of one. cudaMemcpyAsync is asynchronous for pinned memory and waits for other.
+  at::Tensor copy(const at::Tensor& host) override {
+    const c10::cuda::CUDAStreamGuard guard(own());
+    at::Tensor result = at::empty_strided(host.sizes(), host.strides(), host.options().device(c10::kCUDA, index_));
+    C10_CUDA_CHECK(cudaMemcpyAsync(result.data_ptr(), host.const_data_ptr(), result.nbytes(), cudaMemcpyHostToDevice,
+                                   own().stream()));
+    return result;
+  }
+  void within(const std::function<void()>& body) override {
+    const c10::cuda::CUDAStreamGuard guard(own());
+    body();
+  }
+  Mark mark() override {
+    auto event = std::make_shared<CUDAEvent>(cudaEventDisableTiming);
+    event->record(own());
+    return event;
+  }
+  void handOver(const Mark& mark, const std::vector<at::Tensor>& tensors) override {
+    if (!beside_) return;
+    const auto computing = c10::cuda::getCurrentCUDAStream(index_);
+    eventOf(mark).block(computing);
+    // Their memory came from the other stream: it must not be given to a later copy while a kernel reads it.
+    for (const at::Tensor& tensor : tensors) tensor.record_stream(computing);
+  }
+  bool reached(const Mark& mark) override { return eventOf(mark).query(); }
+  void wait(const Mark& mark) override { eventOf(mark).synchronize(); }
+
+ private:
+  static CUDAEvent& eventOf(const Mark& mark) { return *static_cast<CUDAEvent*>(mark.get()); }
+  c10::cuda::CUDAStream own() const { return beside_ ? stream_ : c10::cuda::getCurrentCUDAStream(index_); }
+
+  c10::DeviceIndex index_;
+  bool beside_;
+  c10::cuda::CUDAStream stream_;
+};
+
+/// HostMemory, from torch's caching allocator of pinned memory.
+std::shared_ptr<void> cudaPinnedMemory(size_t bytes) {
+  // An allocation that fails is the loader's to explain.
+  try {
+    auto block = std::make_shared<at::DataPtr>(at::getHostAllocator(at::kCUDA)->allocate(bytes));
+    return {block, block->get()};  // page-aligned
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+/// More than what a device has queued at any time: the oldest pair is long done when the ring comes round.
+constexpr size_t kPairs = 4096;
+
+struct Pair {
+  CUDAEvent begin{cudaEventDefault}, end{cudaEventDefault};  // with timing
+  Phase phase = Phase::Step;
+  bool open = false;  // its end is not recorded yet
+  bool used = false;
+};
+
+/// Phases of the device by events on the thread's current stream, so that no phase waits for the host; Load, which is
+/// the host's own, by the steady clock.
+class EventClock final : public profile::PhaseClock {
+ public:
+  explicit EventClock(c10::Device device) : device_(device), host_(profile::makeHostClock()), ring_(kPairs) {}
+
+  void begin(Phase phase) override {
+    if (phase == Phase::Load) return host_->begin(phase);
+    Pair& pair = ring_[next_];
+    if (pair.used && !pair.open) take(pair);
+    pair.phase = phase;
+    pair.used = pair.open = true;
+    pair.begin.record(c10::cuda::getCurrentCUDAStream(device_.index()));
+    open_[static_cast<size_t>(phase)] = next_;
+    next_ = (next_ + 1) % ring_.size();
+  }
+
+  void end(Phase phase) override {
+    if (phase == Phase::Load) return host_->end(phase);
+    Pair& pair = ring_[open_[static_cast<size_t>(phase)]];
+    if (!pair.open || pair.phase != phase) return;  // a ring's length ago: an epoch
+    pair.end.record(c10::cuda::getCurrentCUDAStream(device_.index()));
+    pair.open = false;
+  }
+
+  profile::PhaseTimes take() override {
+    for (Pair& pair : ring_)
+      if (pair.used && !pair.open) take(pair);
+    profile::PhaseTimes times = std::exchange(times_, {});
+    const auto load = static_cast<size_t>(Phase::Load);
+    times[load] = host_->take()[load];
+    return times;
+  }
+
+ private:
+  void take(Pair& pair) {
+    pair.end.synchronize();
+    auto& time = times_[static_cast<size_t>(pair.phase)];
+    time.seconds += static_cast<double>(pair.begin.elapsed_time(pair.end)) * 1e-3;
+    ++time.count;
+    pair.used = false;
+  }
+
+  c10::Device device_;
+  std::unique_ptr<profile::PhaseClock> host_;
+  std::vector<Pair> ring_;
+  std::array<size_t, profile::kPhases> open_{};
+  size_t next_ = 0;
+  profile::PhaseTimes times_{};
+};
 
 class CudaDevice final : public Device {
  public:
@@ -72,9 +198,11 @@ class CudaDevice final : public Device {
     return static_cast<size_t>(properties.l2CacheSize);
   }
   HostMemory pinnedMemory() override { return cudaPinnedMemory; }
-  std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
+  std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return std::make_unique<CudaCopyQueue>(index_, beside); }
   std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
-  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override {
+    return std::make_unique<EventClock>(torchDevice());
+  }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
     double sum = 0;
@@ -112,12 +240,8 @@ class CudaDevice final : public Device {
 
 /// "01234567-89ab-…", as NVML writes it behind "GPU-", and behind "MIG-" for a part of a GPU.
 std::string uuidText(const cudaUUID_t& uuid) {
-  std::string text;
-  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += llvm::hexdigit((static_cast<uint8_t>(uuid.bytes[i]) >> 4) & 15, /*LowerCase=*/true);
-    text += llvm::hexdigit(static_cast<uint8_t>(uuid.bytes[i]) & 15, /*LowerCase=*/true);
-  }
+  std::string text = llvm::toHex(llvm::StringRef(uuid.bytes, sizeof uuid.bytes), /*LowerCase=*/true);
+  for (const size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
   return text;
 }
 

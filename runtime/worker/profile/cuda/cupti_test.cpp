@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/worker/profile/cuda/cupti_probe.h"
-#include "runtime/worker/profile/cuda/cupti_records.h"
 
 using namespace expc::profile;
 

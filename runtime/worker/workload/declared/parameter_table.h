@@ -1,7 +1,7 @@
 #pragma once
 
-// What crosses in a trial's specification, by name: parameters, declared and read by one table of a workload, and
-// settings.
+// What a worker says that it runs: workloads, what they take, and what they measure; and what crosses in a trial's
+// specification, by name: parameters, declared and read by one table of a workload, and settings.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -18,9 +18,33 @@
 #include <vector>
 
 #include "runtime/plan/trial.h"
-#include "runtime/worker/workload/declared/declared.h"
 
 namespace expc::workload {
+
+/// As declared in stdlib/*.exp; a test compares the two.
+struct Param {
+  std::string name;
+  std::string type;         // "Pixels", "int", "precision"
+  llvm::json::Value value;  // default, in base units; null: none
+  /// Levels with which one process drives all devices of the trial: it gets all slots, and there is no other rank.
+  std::vector<std::string> one_process = {};
+};
+
+/// What it is, a time or a share, and which way is better, stdlib/*.exp alone says.
+struct Metric {
+  std::string name;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+};
+
+struct Declared {
+  std::string name;  // "image.mobilenet_v2"
+  int version = 1;   // raised when results would change or a default changes
+  std::vector<Param> params;
+  std::vector<Metric> metrics;
+};
+
+/// An entry of "workloads" in what `--describe` prints.
+llvm::json::Value toJson(const Declared& workload);
 
 /// Goes through parameters one by one, in the order of stdlib/*.exp. Each is read into a value that holds its default,
 /// and stays so where the trial says nothing, and is declared with that default. The first that makes no sense is kept,

@@ -1,18 +1,39 @@
 #pragma once
 
-// How the devices of a trial share a step: parameter `strategy`.
+// How the devices of a trial share data and a step: parameter `strategy` (docs/semantics.md §9).
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/thread_pool.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/workload/image/parameters.h"
 
 namespace expc::workload::image {
+
+/// The part of every global batch that a process loads. Whatever the strategy, device d of W trains on the same images
+/// of a whole batch, those that torch's DistributedSampler gives rank d: levels of `strategy` differ in how they do the
+/// work, not in the draw.
+struct Portion {
+  /// `gpus` devices, `batch` images for each in a step, `count` training images; `process` of those that the strategy
+  /// starts.
+  static Portion of(Strategy strategy, int64_t gpus, int64_t batch, int64_t process, int64_t count, uint64_t seed);
+
+  std::function<std::vector<int64_t>(int64_t epoch)> order;
+  int64_t images = 0;  // of an epoch, loaded by this process
+  int64_t batch = 0;   // loaded by this process for a step
+  int64_t slice = 0;   // of a loaded batch, this slice of `slices` is trained on by this process
+  int64_t slices = 1;
+  /// The epoch's short last batch would leave a device a single image, whose batch norm has no variance.
+  bool tail_is_single = false;
+};
 
 /// Forward and backward passes over this process's share of the devices. Weights, running statistics and gradients are
 /// those of the model that it was made with, the first replica.
@@ -42,6 +63,18 @@ struct ReplicaPlace {
   c10::Device device = c10::Device(c10::kCPU);
   std::vector<int> cores;  // its thread is bound to them; none: where the system puts it
   int threads = 1;         // for operators on the CPU
+};
+
+/// A thread for each replica of dp, kept between steps, bound to its device's cores.
+class ReplicaThreads {
+ public:
+  explicit ReplicaThreads(const std::vector<ReplicaPlace>& places);
+  /// Calls task(i) in thread i for the first `count` threads and returns when all have returned. The first replica's
+  /// exception, in their order, is thrown again here.
+  void run(size_t count, const std::function<void(size_t)>& task);
+
+ private:
+  std::vector<std::unique_ptr<c10::ThreadPool>> threads_;  // of one thread each
 };
 
 /// DataParallel: this process drives all devices (dp). In every forward pass parameters and buffers go from the first

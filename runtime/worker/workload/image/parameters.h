@@ -12,7 +12,7 @@
 #include "runtime/plan/trial.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/feed/feed.h"
-#include "runtime/worker/optim/schedule.h"
+#include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/workload/workload.h"
 

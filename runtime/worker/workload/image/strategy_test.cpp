@@ -12,8 +12,6 @@
 
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/workload/image/parallel.h"
-#include "runtime/worker/workload/image/portion.h"
-#include "runtime/worker/workload/image/replica_threads.h"
 
 using namespace expc;
 using namespace expc::workload::image;

@@ -2,21 +2,26 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/record_function.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/preloaded.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
-#include "runtime/worker/workload/image/portion.h"
+#include "runtime/worker/workload/image/parallel.h"
 
 namespace expc::workload::image {
 
+using base::failure;
 using precision::Precision;
 
 namespace {
@@ -25,15 +30,13 @@ namespace {
 llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
   const bool one_process = parameters.strategy == Strategy::Dp;
   if (one_process && (context.spec.world_size != 1 || static_cast<size_t>(parameters.gpus) != context.slots.size())) {
-    return llvm::createStringError("strategy dp drives all devices from one process: gpus is " +
-                                   llvm::Twine(parameters.gpus) + ", the launcher started " +
-                                   llvm::Twine(context.spec.world_size) + " ranks and gave the first one " +
-                                   llvm::Twine(context.slots.size()) + " slots");
+    return failure(
+        "strategy dp drives all devices from one process: gpus is {}, the launcher started {} ranks and gave the first "
+        "one {} slots",
+        parameters.gpus, context.spec.world_size, context.slots.size());
   }
-  if (!one_process && parameters.gpus != context.spec.world_size) {
-    return llvm::createStringError("parameter gpus is " + llvm::Twine(parameters.gpus) + ", the launcher started " +
-                                   llvm::Twine(context.spec.world_size) + " ranks");
-  }
+  if (!one_process && parameters.gpus != context.spec.world_size)
+    return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   const bool cpu = context.device.torchDevice().is_cpu();
   if (parameters.precision == Precision::Tf32 && cpu) {
     return llvm::createStringError("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
@@ -54,6 +57,42 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
 
 }  // namespace
 
+bool StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,
+                       const Work& work) {
+  images_ = at::empty_like(images);
+  labels_ = at::empty_like(labels);
+  try {
+    graph_->record([&] { loss_ = work(images_, labels_); });
+  } catch (const device::NotRecorded& error) {
+    refusal_ = error.what();
+  }
+  if (communicator_.allReduce(refusal_.empty() ? 0.0 : 1.0, comm::Reduction::Max) > 0) {
+    if (refusal_.empty()) refusal_ = "another rank could not record its own";
+    for (const at::Tensor& weight : weights) weight.mutable_grad().reset();
+    drop();
+    return false;
+  }
+  weights_ = std::move(weights);
+  for (const at::Tensor& weight : weights_) gradients_.push_back(weight.grad());
+  return true;
+}
+
+void StepGraph::drop() {
+  images_ = labels_ = loss_ = at::Tensor();
+  gradients_.clear();
+  graph_->drop();
+}
+
+at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels) {
+  at::NoGradGuard no_grad;
+  images_.copy_(images, /*non_blocking=*/true);
+  labels_.copy_(labels, /*non_blocking=*/true);
+  graph_->launch();
+  if (communicator_.worldSize() > 1) communicator_.watchQueued(graph_->ended());
+  for (size_t i = 0; i < weights_.size(); ++i) weights_[i].mutable_grad() = gradients_[i];
+  return loss_.clone();
+}
+
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            int64_t epochs, int64_t first_epoch) {
   if (auto error = checkSupport(context, parameters)) return error;
@@ -62,6 +101,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (parameters.cudnn_benchmark && context.device.torchDevice().is_cpu())
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
+  precision::allowTensorFloat32(parameters.precision == Precision::Tf32);
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
   auto sets = data::open(place);
@@ -122,10 +162,10 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
   steps_per_epoch_ = data::batchesPerEpoch(portion.images, portion.batch, options.batches.drop_last);
   if (steps_per_epoch_ == 0) {
-    return llvm::createStringError(
-        "batch is " + llvm::Twine(parameters_.batch) + ", but each of " + llvm::Twine(parameters_.gpus) +
-        " devices has only " + llvm::Twine((count + parameters_.gpus - 1) / parameters_.gpus) + " of the " +
-        llvm::Twine(count) + " training images in " + sets_.train->origin() + ": lower batch or gpus");
+    return failure(
+        "batch is {}, but each of {} devices has only {} of the {} training images in {}: lower batch or gpus",
+        parameters_.batch, parameters_.gpus, (count + parameters_.gpus - 1) / parameters_.gpus, count,
+        sets_.train->origin());
   }
   auto feed = feed::makeFeed(*sets_.train, std::move(options), context_.device);
   if (!feed) return feed.takeError();
@@ -268,14 +308,15 @@ llvm::Expected<bool> Training::step() {
   return true;
 }
 
-llvm::Expected<double> Training::accuracy(const data::Images& images) {
+llvm::Expected<double> Training::accuracy(const data::Images& images, Course& course) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
   const int64_t count = images.count();
   feed::FeedOptions options = feedOptions();
   options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
   options.batches.epochs = 1;
   if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
-  const auto begin = std::chrono::steady_clock::now();
   auto feed = feed::makeFeed(images, std::move(options), context_.device);
   if (!feed) return feed.takeError();
 
@@ -286,9 +327,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
     auto batch = (*feed)->next();
     if (!batch) return batch.takeError();
     if (!*batch) break;
-    if ((*batch)->number == 0)
-      evaluation_pause_ = std::max(evaluation_pause_.value_or(0),
-                                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if ((*batch)->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), seconds());
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
@@ -296,11 +335,12 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
       std::vector<double>{correct.item<double>(), static_cast<double>((*feed)->skipped())}, comm::Reduction::Sum);
   const auto left_out = static_cast<int64_t>(of_all[1]);
   if (left_out == count)
-    return llvm::createStringError(llvm::Twine("none of the ") + llvm::Twine(count) + " images of " + images.origin() +
-                                   " could be decoded, so there is no accuracy");
-  const std::string note = std::to_string(left_out) + " of " + std::to_string(count) + " images of " + images.origin() +
-                           " could not be decoded and are left out of the accuracy";
+    return failure("none of the {} images of {} could be decoded, so there is no accuracy", count, images.origin());
+  const std::string note = fmt::format("{} of {} images of {} could not be decoded and are left out of the accuracy",
+                                       left_out, count, images.origin());
   if (left_out > 0 && std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  context_.device.synchronize();
+  course.evaluation_s += seconds();
   return of_all[0] / static_cast<double>(count - left_out);
 }
 

@@ -8,25 +8,62 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/data/images.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/optim/schedule.h"
-#include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
-#include "runtime/worker/workload/image/step_graph.h"
 #include "runtime/worker/workload/training.h"
 
 namespace expc::workload::image {
+
+/// The step of a training as one graph of its device (`kernels = fused` on a GPU): a part of it that begins with a
+/// batch, for batches of one shape. Recorded, it reads the batch from a place of its own and leaves loss and gradients
+/// in places of its own.
+class StepGraph {
+ public:
+  /// What is recorded: from images and labels to the loss.
+  using Work = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
+
+  /// The communicator must live longer.
+  StepGraph(std::unique_ptr<device::Graph> graph, comm::Communicator& communicator)
+      : graph_(std::move(graph)), communicator_(communicator) {}
+
+  bool recorded() const { return loss_.defined(); }
+  /// What record() met that cannot be recorded, on some rank; "": nothing, so far.
+  const std::string& refusal() const { return refusal_; }
+  /// Records `work`, which leaves gradients in the weights, for batches like this one, on which it has run. Every rank
+  /// calls it in the same step. Where one cannot record it none does, so that all queue their steps alike: false, and
+  /// what the work was built on may have been left half-way.
+  bool record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights, const Work& work);
+  /// Queues a copy of the batch and the work. Returns the loss, which the next launch leaves alone; the weights have
+  /// their gradients until then.
+  at::Tensor launch(const at::Tensor& images, const at::Tensor& labels);
+  /// Gives up what was recorded, and its memory; another batch may be recorded then.
+  void drop();
+  /// Kernels, copies and the like in a launch.
+  size_t nodes() const { return graph_->nodes(); }
+
+ private:
+  std::unique_ptr<device::Graph> graph_;
+  comm::Communicator& communicator_;
+  std::vector<at::Tensor> weights_, gradients_;
+  at::Tensor images_, labels_, loss_;
+  std::string refusal_;
+};
 
 class Training : public workload::Training {
  public:
@@ -55,9 +92,7 @@ class Training : public workload::Training {
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
-      : workload::Training(context),
-        parameters_(parameters),
-        tensor_float_32_(parameters.precision == precision::Precision::Tf32) {}
+      : workload::Training(context), parameters_(parameters) {}
   double partsOfLoss() const override { return context_.communicator.worldSize(); }
   void openGraph();
   llvm::Error buildModel(bool resumed);
@@ -75,13 +110,11 @@ class Training : public workload::Training {
   /// All of that, by the graph where there is one.
   at::Tensor train(const feed::DeviceBatch& batch);
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks; with
-  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can.
-  llvm::Expected<double> accuracy(const data::Images& images);
-  /// The same, and the time that it takes on this rank.
-  llvm::Expected<double> evaluate(const data::Images& images, Course& course);
+  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can. The
+  /// course has the time that it takes on this rank.
+  llvm::Expected<double> accuracy(const data::Images& images, Course& course);
 
   Parameters parameters_;
-  precision::TensorFloat32 tensor_float_32_;
   std::unique_ptr<StepGraph> graph_;  // before the others, which are made on its stream; null: none
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;
@@ -97,5 +130,8 @@ class Training : public workload::Training {
   std::optional<double> evaluation_pause_;  // the longest from an evaluation's beginning to its first batch
   int64_t steps_per_epoch_ = 0;
 };
+
+/// image.mobilenet_v2 of stdlib/image.exp.
+Workload mobilenetV2();
 
 }  // namespace expc::workload::image

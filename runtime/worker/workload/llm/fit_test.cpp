@@ -1,6 +1,6 @@
-#include "runtime/worker/workload/llm/fit.h"
-
 #include <doctest/doctest.h>
+
+#include "runtime/worker/workload/llm/model.h"
 
 namespace expc::workload::llm {
 namespace {

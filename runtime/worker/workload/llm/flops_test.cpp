@@ -1,5 +1,3 @@
-#include "runtime/worker/workload/llm/flops.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -8,6 +6,7 @@
 
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/profile/operator_work.h"
+#include "runtime/worker/workload/llm/model.h"
 
 namespace expc::workload::llm {
 namespace {

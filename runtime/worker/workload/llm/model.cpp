@@ -1,37 +1,68 @@
 #include "runtime/worker/workload/llm/model.h"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/sysinfo.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {
+namespace {
+
+/// Bytes of a weight where its block's product is in NF4: a code and its share of a scale and a factor.
+constexpr double kNf4 = 0.5 + 1.0 / 64 + 4.0 / 16384;
+
+/// Gradients and the optimiser's state of a trained weight, in bytes.
+double ofTrained(const Parameters& parameters) {
+  const auto element = static_cast<double>(c10::elementSize(parameters.precision));
+  if (parameters.optimizer == OptimizerKind::Sgd) return element;
+  const bool copied = parameters.precision == c10::ScalarType::Half;  // in fp32, with moments in fp32
+  return element + (copied ? 12 : 2 * element);
+}
+
+/// Memory and swap; endless if the system does not say.
+double hostMemory() {
+  struct sysinfo info{};
+  if (sysinfo(&info) != 0) return 1e30;
+  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
+}
+
+/// Those of this host, as launchers say; otherwise all of them may be elsewhere.
+unsigned localRanks() {
+  unsigned count = 1;
+  const char* text = std::getenv("LOCAL_WORLD_SIZE");
+  if (text == nullptr || llvm::StringRef(text).getAsInteger(10, count) || count == 0) return 1;
+  return count;
+}
+
+}  // namespace
 
 llvm::Expected<Model> Model::open(const Parameters& parameters, const std::string& root) {
   Model model;
   const ModelChoice& choice = parameters.model;
   if (choice.folder.empty()) {
-    model.config_ = llama::namedConfig(choice.name).value();
+    model.config = llama::namedConfig(choice.name).value();
   } else {
-    model.path_ = std::filesystem::path(root) / choice.folder;
-    auto folder = llama::Folder::open(model.path_);
-    if (!folder) return llvm::createStringError("model: " + llvm::toString(folder.takeError()));
-    model.config_ = folder->config();
-    model.folder_ = std::move(*folder);
+    model.path = std::filesystem::path(root) / choice.folder;
+    auto opened = llama::Folder::open(model.path);
+    if (!opened) return llvm::createStringError("model: " + llvm::toString(opened.takeError()));
+    model.config = opened->config();
+    model.folder = std::move(*opened);
   }
-  if (auto error = llama::checkOptions(model.config_, decoderOptions(parameters, c10::kCPU)))
-    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path_) + ": " +
+  if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
+    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path) + ": " +
                                    llvm::toString(std::move(error)));
   return model;
-}
-
-llama::WeightSource Model::weights(const Parameters& parameters, uint64_t seed, bool without_values) const {
-  if (without_values)
-    return [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
-      return at::empty({count}, at::TensorOptions().dtype(folder_ ? folder_->type(spec) : type).device(at::kMeta));
-    };
-  return folder_ ? folder_->weights() : llama::randomWeights(seed, parameters.precision);
 }
 
 std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
@@ -40,7 +71,79 @@ std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10
   options.rank = communicator.rank();
   if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
     options.sharding = llama::Sharding{&communicator};
-  return std::make_unique<llama::Decoder>(config_, options, seed, weights(parameters, seed, without_values));
+  llama::WeightSource source = folder ? folder->weights() : llama::randomWeights(seed, parameters.precision);
+  if (without_values)
+    source = [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
+      return at::empty({count}, at::TensorOptions().dtype(folder ? folder->type(spec) : type).device(at::kMeta));
+    };
+  return std::make_unique<llama::Decoder>(config, options, seed, source);
+}
+
+double leastBytes(const llama::Config& config, const Parameters& parameters, unsigned ranks) {
+  double weights = 0, count = 0;
+  for (const llama::TensorSpec& spec : llama::weightSpecs(config)) {
+    const bool packed = parameters.method == Method::Qlora && llama::isBlockProduct(spec.role);
+    const auto element = static_cast<double>(c10::elementSize(parameters.precision));
+    count += static_cast<double>(spec.elements());
+    weights += static_cast<double>(spec.elements()) * (packed ? kNf4 : element);
+  }
+  const double trained = parameters.hasAdapters() ? 0 : count * ofTrained(parameters);
+  return (weights + trained) / (parameters.sharding == Sharding::Fsdp ? ranks : 1);
+}
+
+std::string whyTooLarge(const llama::Config& config, const Parameters& parameters, unsigned ranks, unsigned local_ranks,
+                        double memory) {
+  const double each = leastBytes(config, parameters, ranks);
+  if (each * local_ranks <= memory) return "";
+  const char* held = parameters.hasAdapters() ? "weights" : "weights, gradients and the optimiser's state";
+  return fmt::format(
+      "the model does not fit: {} alone take {:.1f} GB on each of {} ranks, the host has {:.1f} GB for {} of them: "
+      "take a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
+      held, each / 1e9, ranks, memory / 1e9, local_ranks);
+}
+
+void requireFit(const llama::Config& config, const Parameters& parameters, unsigned ranks) {
+  const std::string why = whyTooLarge(config, parameters, ranks, localRanks(), hostMemory());
+  if (!why.empty()) throw TooLarge(why);
+}
+
+NeededFlops::NeededFlops(const llama::Decoder& decoder) {
+  const llama::Config& config = decoder.config();
+  double weights = 0, adapters = 0;
+  for (const llama::TensorSpec& spec : llama::weightSpecs(config))
+    if (spec.role != llama::Role::Embedding && spec.role != llama::Role::Norm)
+      weights += static_cast<double>(spec.elements());
+  if (config.tied) weights += static_cast<double>(config.vocabulary * config.width);
+  for (const auto& adapter : decoder.adapters()) adapters += static_cast<double>(adapter.tensor.numel());
+  per_token_ = 2 * weights * (decoder.options().lora ? 2 : 3) + 2 * adapters * 3;
+  // Queries with keys, and weights with values.
+  per_seen_ = 4.0 * static_cast<double>(config.queryWidth() * config.layers) * 3;
+}
+
+at::Tensor matrixOperand(int64_t size, const at::TensorOptions& options) { return at::randn({size, size}, options); }
+
+double matrixRate(at::ScalarType dtype, at::Device device, const std::function<void()>& synchronize) {
+  using Clock = std::chrono::steady_clock;
+  at::NoGradGuard no_grad;
+  const int64_t size = device.is_cpu() ? 1024 : 8192;
+  const double work = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+  try {
+    const auto options = at::TensorOptions(dtype).device(device);
+    const at::Tensor a = matrixOperand(size, options), b = matrixOperand(size, options);
+    at::Tensor c = at::mm(a, b);  // what a first product sets up is not counted
+    synchronize();
+    double best = 0;
+    const auto begin = Clock::now();
+    for (int i = 0; i < 50 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
+      const auto start = Clock::now();
+      at::mm_out(c, a, b);
+      synchronize();
+      best = std::max(best, work / std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    return best;
+  } catch (const c10::OutOfMemoryError&) {
+    return 0;
+  }
 }
 
 }  // namespace expc::workload::llm

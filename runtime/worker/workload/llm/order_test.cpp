@@ -1,11 +1,10 @@
-#include "runtime/worker/workload/llm/order.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "runtime/worker/data/sampler.h"
+#include "runtime/worker/workload/llm/rows.h"
 
 using expc::workload::llm::Order;
 

@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/llm/token_feed.h"
+// From a batch of tokens to tensors on the rank's device.
 
 #include <ATen/ATen.h>
 
@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/llm/training.h"
 
 namespace expc::workload::llm {
 namespace {

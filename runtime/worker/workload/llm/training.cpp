@@ -12,9 +12,8 @@
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
-#include "runtime/worker/workload/llm/fit.h"
 #include "runtime/worker/workload/llm/model.h"
-#include "runtime/worker/workload/profile.h"
+#include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -40,24 +39,30 @@ llvm::Error Training::build(const Settings& settings) {
   const plan::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
-  if (context_.device.torchDevice().is_cpu()) requireFit(model->config(), parameters_, spec.world_size);
+  if (context_.device.torchDevice().is_cpu()) requireFit(model->config, parameters_, spec.world_size);
   comm::Communicator& communicator = context_.communicator;
   ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
               return communicator.allReduce(std::move(own), comm::Reduction::Max);
             }};
-  auto rows = openRows(parameters_, spec.root, model->config().vocabulary, model->folder(), spec.seed,
+  auto rows = openRows(parameters_, spec.root, model->config.vocabulary, model->path, spec.seed,
                        /*hold_out=*/settings.epochs > 0, ranks_);
   if (!rows) return rows.takeError();
   rows_.emplace(std::move(*rows));
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
-  if (auto error = checkLengths()) return error;
+  if (order_->stepsPerEpoch() == 0)
+    return failure(
+        "a step takes {} {} (batch {} x accumulation {} x {} ranks), and there are only {} to learn from in {}: lower "
+        "batch, accumulation or gpus, or take more rows",
+        order_->itemsPerStep(), parameters_.packing ? "packs of rows" : "rows", parameters_.batch,
+        parameters_.accumulation, spec.world_size, rows_->train.count(), rows_->origin);
   if (settings.epochs > 0) prepared_at_once_ = stepsPerEpoch();
   const int64_t steps = settings.warmup + settings.over(stepsPerEpoch()).steps + kTracedSteps;
   if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
   const int64_t held_out = rows_->held_out.count();
   if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
-  origin_ = {model->folder(), model->naming(), tokenizerPath(parameters_, spec.root)};
+  origin_ = {model->path, model->folder ? model->folder->naming() : llama::Naming::HuggingFace,
+             tokenizerPath(parameters_, spec.root)};
   feed_.emplace(context_.device, parameters_.pin_memory);
   decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
                             /*without_values=*/spec.rehearsal);
@@ -78,16 +83,6 @@ llvm::Error Training::build(const Settings& settings) {
                       decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
   if (!parameters_.dpo_full) return llvm::Error::success();
   return prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch() : steps);
-}
-
-llvm::Error Training::checkLengths() const {
-  if (order_->stepsPerEpoch() > 0) return llvm::Error::success();
-  const char* what = parameters_.packing ? "packs of rows" : "rows";
-  return failure(
-      "a step takes {} {} (batch {} x accumulation {} x {} ranks), and there are only {} to learn from in {}: lower "
-      "batch, accumulation or gpus, or take more rows",
-      order_->itemsPerStep(), what, parameters_.batch, parameters_.accumulation, context_.spec.world_size,
-      rows_->train.count(), rows_->origin);
 }
 
 void Training::buildOptimizer(const Settings& settings) {
@@ -200,7 +195,7 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
 at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight) {
   if (!references_) return decoder_->lossSum(pass.input, pass.labelled) / weight;
   const at::Tensor before = reference(pass, items, /*held_out=*/false);
-  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta}).losses.sum() / weight;
+  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta).losses.sum() / weight;
 }
 
 llvm::Expected<bool> Training::step() {
@@ -263,7 +258,7 @@ llvm::Expected<Evaluation> Training::evaluate() {
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);
-      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta});
+      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta);
       pass_loss = result.losses.sum().item<double>();
       pass_weight = static_cast<double>(left);
       margin += result.margin() * pass_weight;

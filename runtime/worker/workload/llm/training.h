@@ -13,19 +13,55 @@
 #include <vector>
 
 #include "runtime/worker/comm/data_parallel.h"
+#include "runtime/worker/device/device.h"
 #include "runtime/worker/io/safetensors.h"
+#include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/workload/llm/artefacts.h"
-#include "runtime/worker/workload/llm/flops.h"
-#include "runtime/worker/workload/llm/order.h"
+#include "runtime/worker/text/batches.h"
+#include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/rows.h"
-#include "runtime/worker/workload/llm/token_feed.h"
 #include "runtime/worker/workload/training.h"
 
 namespace expc::workload::llm {
+
+/// Where what was tuned came from.
+struct Origin {
+  std::string model_folder;                           // "": a named model
+  llama::Naming naming = llama::Naming::HuggingFace;  // of the tensors in it, and in a model that is written
+  std::string tokenizer;                              // the file that the study names; "": the model folder's own
+};
+
+/// What a pass of the decoder takes.
+struct TokenPass {
+  llama::Sequences input;
+  llama::Labelled labelled;
+  at::Tensor beside;  // what was sent with the batch, if anything
+};
+
+/// From a batch of tokens to tensors on the rank's device.
+class TokenFeed {
+ public:
+  /// `pinned`: what crosses lies in page-locked memory, where there is a device that reads it. The device must live
+  /// longer.
+  TokenFeed(device::Device& device, bool pinned);
+  TokenFeed(const TokenFeed&) = delete;
+  TokenFeed& operator=(const TokenFeed&) = delete;
+
+  /// `beside`: a tensor of the host that the pass needs as well.
+  TokenPass send(text::TokenBatch batch, const at::Tensor& beside = {});
+
+ private:
+  at::Tensor toDevice(at::Tensor host, std::vector<at::Tensor>& kept);
+
+  device::Device& device_;
+  std::unique_ptr<device::CopyQueue> queue_;  // null: the device's memory is the host's
+  device::HostMemory pinned_;
+  std::optional<device::InFlight> in_flight_;  // where there is a queue
+};
 
 /// What this rank computed in timed steps.
 struct Work {
@@ -71,7 +107,6 @@ class Training : public workload::Training {
       : workload::Training(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
   llvm::Error rehearse();
-  llvm::Error checkLengths() const;
   void buildOptimizer(const Settings& settings);
   /// Asks for the reference of all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(int64_t steps);
@@ -108,5 +143,8 @@ class Training : public workload::Training {
   Ranks ranks_;
   int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps
 };
+
+/// llm.finetune (stdlib/llm.exp, docs/semantics.md §2 to §8).
+Workload finetune();
 
 }  // namespace expc::workload::llm

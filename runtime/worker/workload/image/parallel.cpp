@@ -1,19 +1,94 @@
+#include "runtime/worker/workload/image/parallel.h"
+
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <mutex>
 #include <utility>
 
+#include "runtime/worker/comm/data_parallel.h"
+#include "runtime/worker/data/sampler.h"
 #include "runtime/worker/precision/precision.h"
+#include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/workload/image/parallel.h"
-#include "runtime/worker/workload/image/replica_threads.h"
+#include "runtime/worker/serve/memory_policy.h"
 
 namespace expc::workload::image {
 namespace {
+
+/// The global batches one after the other, each with the images of device 0, then of device 1, …; a tail that is no
+/// whole batch is divided the same way if all devices get as much of it.
+std::vector<int64_t> byDevice(const std::vector<int64_t>& drawn, int64_t devices, int64_t batch) {
+  std::vector<int64_t> result;
+  result.reserve(drawn.size());
+  const auto count = static_cast<int64_t>(drawn.size());
+  for (int64_t begin = 0; begin < count; begin += batch * devices) {
+    const int64_t end = std::min(count, begin + batch * devices);
+    if ((end - begin) % devices != 0) {
+      result.insert(result.end(), drawn.begin() + begin, drawn.begin() + end);
+      continue;
+    }
+    for (int64_t device = 0; device < devices; ++device) {
+      for (int64_t i = begin + device; i < end; i += devices) result.push_back(drawn[static_cast<size_t>(i)]);
+    }
+  }
+  return result;
+}
+
+/// Whether torch.chunk leaves some device exactly one of `tail` images.
+bool leavesSingle(int64_t tail, int64_t devices) {
+  if (tail == 0) return false;
+  const int64_t each = (tail + devices - 1) / devices;
+  return each == 1 || tail % each == 1;
+}
+
+class Ranks final : public Parallel {
+ public:
+  Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
+    if (communicator.worldSize() > 1)
+      parallel_.emplace(communicator, model.parameterTensors(), model::tensorsOf(model.buffers()));
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    if (parallel_) parallel_->beforeForward();
+    return model_.forward(images);
+  }
+  void backward(const at::Tensor& loss) override {
+    if (parallel_) parallel_->beforeBackward();
+    loss.backward();
+  }
+  void settle() override {
+    if (parallel_) parallel_->settle();
+  }
+  void beginEvaluation() override {
+    if (parallel_) parallel_->shareBuffers();
+  }
+  at::Tensor evaluate(const at::Tensor& images) override {
+    at::NoGradGuard no_grad;
+    model_.setTraining(false);
+    auto logits = model_.forward(images);
+    model_.setTraining(true);
+    return logits;
+  }
+  std::vector<at::Generator> generators() const override {
+    std::vector<at::Generator> result = {at::detail::getDefaultCPUGenerator()};
+    const c10::Device device = model_.parameterTensors().front().device();
+    if (!device.is_cpu()) result.push_back(at::globalContext().defaultGenerator(device));
+    return result;
+  }
+
+ private:
+  model::MobileNetV2& model_;
+  std::optional<comm::DataParallel> parallel_;  // a single rank has nobody to share with
+};
 
 /// Many tensors of one type that travel between devices as one.
 struct Flat {
@@ -172,6 +247,72 @@ class Replicas final : public Parallel {
 };
 
 }  // namespace
+
+Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t process, int64_t count, uint64_t seed) {
+  data::DistributedSampler sampler;
+  sampler.count = count;
+  sampler.seed = seed;
+  Portion result;
+  if (strategy == Strategy::DdpDs) {
+    sampler.world = gpus;
+    sampler.rank = process;
+    result.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
+    result.images = sampler.perRank();
+    result.batch = batch;
+    result.tail_is_single = batch > 1 && result.images % batch == 1;
+    return result;
+  }
+  // One process loads everything; ddp's ranks must have equally much of a last batch, so its draw is filled up as
+  // DistributedSampler does it.
+  result.images = strategy == Strategy::Ddp ? (count + gpus - 1) / gpus * gpus : count;
+  result.order = [sampler, gpus, batch, images = result.images](int64_t epoch) {
+    std::vector<int64_t> drawn = sampler.indices(epoch);
+    const size_t all = drawn.size();
+    for (size_t i = 0; drawn.size() < static_cast<size_t>(images); ++i) drawn.push_back(drawn[i % all]);
+    return byDevice(drawn, gpus, batch);
+  };
+  result.batch = batch * gpus;
+  if (strategy == Strategy::Ddp) {
+    result.slice = process;
+    result.slices = gpus;
+  }
+  result.tail_is_single = batch > 1 && leavesSingle(result.images % result.batch, gpus);
+  return result;
+}
+
+ReplicaThreads::ReplicaThreads(const std::vector<ReplicaPlace>& places) {
+  for (const ReplicaPlace& place : places) {
+    threads_.push_back(std::make_unique<c10::ThreadPool>(1));
+    threads_.back()->run([&] {
+      profile::markLaunchingThread();
+      // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
+      serve::bindCores(place.cores);
+      // One thread after the other: it writes a default for threads to come. OpenMP's teams belong to the thread that
+      // starts them and inherit its cores.
+      at::set_num_threads(place.threads);
+    });
+    threads_.back()->waitWorkComplete();
+  }
+}
+
+void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) {
+  std::vector<std::exception_ptr> failures(count);
+  for (size_t i = 0; i < count; ++i)
+    threads_[i]->run([&, i] {
+      try {
+        task(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    });
+  for (size_t i = 0; i < count; ++i) threads_[i]->waitWorkComplete();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+std::unique_ptr<Parallel> makeRanks(comm::Communicator& communicator, model::MobileNetV2& model) {
+  return std::make_unique<Ranks>(communicator, model);
+}
 
 std::unique_ptr<Parallel> makeReplicas(model::MobileNetV2& first, const model::MobileNetV2Options& options,
                                        std::vector<ReplicaPlace> places, std::optional<c10::ScalarType> autocast,
