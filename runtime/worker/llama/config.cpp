@@ -10,7 +10,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/files/form.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::llama {
