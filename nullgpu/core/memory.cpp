@@ -183,8 +183,6 @@ Allocation allocationOf(const void* address) {
   return arena ? arena->around(address) : Allocation{};
 }
 
-bool isCardAddress(const void* address, unsigned* card) { return arenaAround(address, card) != nullptr; }
-
 std::optional<unsigned> cardOf(const void* address) {
   unsigned card = 0;
   return arenaAround(address, &card) ? std::optional(card) : std::nullopt;

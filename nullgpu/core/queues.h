@@ -69,8 +69,6 @@ class Queues {
   /// Ends the device's thread.
   void shutDown();
 
-  size_t pending() const { return pending_; }
-
  private:
   struct Waiter {
     const std::function<bool()>& satisfied;

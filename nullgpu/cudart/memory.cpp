@@ -23,7 +23,7 @@ cudaError_t safely(auto body) {
 
 cudaError_t take(void** address, size_t bytes) {
   if (!address) return cudaErrorInvalidValue;
-  return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(); }); });
+  return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(currentCard()); }); });
 }
 
 cudaError_t takeHost(void** address, size_t bytes, unsigned flags) {
