@@ -1,6 +1,6 @@
 #pragma once
 
-// The queues of all streams of the process, under one lock. For the core's own sources.
+// The queues of all streams of the process, under one lock, and the thread that does what is queued.
 
 #include <condition_variable>
 #include <deque>
@@ -101,5 +101,19 @@ class Queues {
 };
 
 Queues& queues();
+
+/// Where the operation stands that the device's thread is at.
+struct Place {
+  unsigned card = 0;
+  uint32_t stream = 0, correlation = 0;
+};
+
+/// One step of an operation, on the device's thread. `begin`: when it was first tried, 0 before that. What it did is
+/// told once it is done.
+/// @returns whether it is done.
+bool perform(Operation& operation, const Place& place, uint64_t& begin);
+
+/// Where the operation stands that calls this.
+const Place& currentPlace();
 
 }  // namespace nullgpu

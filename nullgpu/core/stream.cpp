@@ -63,7 +63,7 @@ cudaError_t launch(cudaStream_t stream, std::string_view name) {
   if (const cudaError_t error = health()) return error;
   if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
-  return queue(stream, std::make_shared<Kernel>(name)).error;
+  return enqueue(stream, std::make_shared<Kernel>(name));
 }
 
 bool isCaptured(cudaStream_t handle) {

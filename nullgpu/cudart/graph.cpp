@@ -11,7 +11,6 @@
 
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/device_thread.h"
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/queues.h"
 #include "nullgpu/core/stream.h"
