@@ -56,8 +56,7 @@ std::shared_ptr<Stream> Queues::find(cudaStream_t handle) {
     if (!stream) stream = create(Stream::Kind::Blocking, 0);
     handle = stream;
   }
-  const auto found = streams_.find(handle);
-  return found == streams_.end() ? nullptr : found->second;
+  return streams_.find(handle);
 }
 
 cudaStream_t Queues::create(Stream::Kind kind, int priority) {
@@ -66,12 +65,8 @@ cudaStream_t Queues::create(Stream::Kind kind, int priority) {
   stream->number = ++numbers_;
   stream->kind = kind;
   stream->priority = priority;
-  const auto handle = reinterpret_cast<cudaStream_t>(stream.get());
-  streams_.emplace(handle, std::move(stream));
-  return handle;
+  return streams_.add(std::move(stream));
 }
-
-bool Queues::destroy(cudaStream_t handle) { return streams_.erase(handle) > 0; }
 
 void Queues::push(const std::shared_ptr<Stream>& stream, std::shared_ptr<Operation> operation) {
   queued_at_ = now();
