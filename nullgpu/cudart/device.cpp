@@ -1,8 +1,12 @@
-// Cards: how many there are, what they are, which one a thread uses.
+// Cards: how many there are, what they are, which one a thread uses; and the way to their driver.
+
+#include <dlfcn.h>
 
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/stream.h"
@@ -84,6 +88,16 @@ std::set<std::pair<int, int>>& peers() {
 }
 std::mutex peers_mutex;
 
+/// A function that has changed keeps its old name for the old meaning; a program that is built today means the
+/// youngest.
+void* driverFunction(const std::string& name) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!driver) return nullptr;
+  for (const char* version : {"_v4", "_v3", "_v2", ""})
+    if (void* function = dlsym(driver, (name + version).c_str())) return function;
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace nullgpu
 
@@ -96,26 +110,16 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return ask("cudaGetDeviceCount", [&] { return give(count, int(visibleCards().size())); });
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  return ask("cudaGetDevice", [&] { return give(device, int(currentCard())); });
-}
-
+NULLGPU_ASK(cudaGetDevice, (int* device), give(device, int(currentCard())))
 NULLGPU_CALL(cudaSetDevice, (int device), selectCard(device))
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return ask("cudaGetDeviceProperties", [&] {
-    if (properties && !isCard(device)) return cudaErrorInvalidDevice;
-    return properties ? give(properties, propertiesOf(unsigned(device))) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return ask("cudaDeviceGetAttribute", [&] {
-    if (!value || attribute <= 0 || attribute >= cudaDevAttrMax) return cudaErrorInvalidValue;
-    return isCard(device) ? give(value, attributeOf(propertiesOf(unsigned(device)), attribute))
-                          : cudaErrorInvalidDevice;
-  });
-}
+NULLGPU_ASK(cudaGetDeviceProperties, (cudaDeviceProp * properties, int device),
+            properties && !isCard(device) ? cudaErrorInvalidDevice
+            : properties                  ? give(properties, propertiesOf(unsigned(device)))
+                                          : cudaErrorInvalidValue)
+NULLGPU_ASK(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int device),
+            !value || attribute <= 0 || attribute >= cudaDevAttrMax ? cudaErrorInvalidValue
+            : isCard(device) ? give(value, attributeOf(propertiesOf(unsigned(device)), attribute))
+                             : cudaErrorInvalidDevice)
 
 cudaError_t cudaDeviceGetPCIBusId(char* bus, int length, int device) {
   return ask("cudaDeviceGetPCIBusId", [&] {
@@ -134,13 +138,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return ask("cudaDeviceCanAccessPeer", [&] {
-    if (can && (!isCard(device) || !isCard(peer))) return cudaErrorInvalidDevice;
-    return give(can, device != peer);
-  });
-}
-
+NULLGPU_ASK(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
+            can && (!isCard(device) || !isCard(peer)) ? cudaErrorInvalidDevice : give(can, device != peer))
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return call("cudaDeviceEnablePeerAccess", [&] {
     if (flags != 0) return cudaErrorInvalidValue;
@@ -152,6 +151,17 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 
 cudaError_t cudaDriverGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 cudaError_t cudaRuntimeGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
+
+/// The driver's functions, by their names.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  return ask("cudaGetDriverEntryPointByVersion", [&] {
+    if (!symbol || !function) return cudaErrorInvalidValue;
+    *function = driverFunction(symbol);
+    if (result) *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+  });
+}
 
 /// Who profiles listens already, or does not.
 NULLGPU_CALL(cudaProfilerStart, (), cudaSuccess)
