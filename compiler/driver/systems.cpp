@@ -45,7 +45,7 @@ std::optional<check::System> measuredSystem(const std::string& folder) {
     return std::nullopt;
   }
   std::vector<const store::Session*> sessions;
-  for (const auto& [id, session] : store->contents().sessions()) sessions.push_back(&session);
+  for (const auto& [id, session] : store->contents().sessions) sessions.push_back(&session);
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
     auto environment = plan::parseJson(session->environment_json);

@@ -65,7 +65,7 @@ class Excerpt {
   }
 
   llvm::Error add(const store::Block& block) {
-    store::BlockPlan plan = from_.contents().blocks().at(block.id);
+    store::BlockPlan plan = from_.contents().blocks.at(block.id);
     plan.block.session = sessions_[block.session];
     auto number = into_.addBlock(std::move(plan));
     if (!number) return number.takeError();

@@ -22,10 +22,10 @@ llvm::Expected<Verified> verify(const std::string& folder) {
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
                       "another process had taken the folder over",
                       journal.name, journal.ignored));
-  found.sessions = contents->sessions().size();
-  found.runs = contents->runs().size();
-  found.blocks = contents->blocks().size();
-  found.trials = contents->trials().size();
+  found.sessions = contents->sessions.size();
+  found.runs = contents->runs.size();
+  found.blocks = contents->blocks.size();
+  found.trials = contents->trials.size();
   return found;
 }
 

@@ -20,21 +20,21 @@ namespace {
 class Merger {
  public:
   Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
-    for (const Adopted& entry : into.contents().adopted())
+    for (const Adopted& entry : into.contents().adopted)
       known_[{entry.what, {entry.store, entry.theirs}}] = entry.ours;
-    for (const Adopted& entry : from.adopted()) origins_[{entry.what, entry.ours}] = {entry.store, entry.theirs};
-    for (const auto& [id, trial] : into.contents().trials())
+    for (const Adopted& entry : from.adopted) origins_[{entry.what, entry.ours}] = {entry.store, entry.theirs};
+    for (const auto& [id, trial] : into.contents().trials)
       here_[{trial.block, trial.position, trial.attempt}] = {id, trial.started, trial.status};
   }
 
   llvm::Expected<Merged> run() {
-    for (const auto& [id, session] : from_.sessions())
+    for (const auto& [id, session] : from_.sessions)
       if (auto error = add(session)) return error;
-    for (const auto& [id, run] : from_.runs())
+    for (const auto& [id, run] : from_.runs)
       if (auto error = add(run)) return error;
-    for (const auto& [id, block] : from_.blocks())
+    for (const auto& [id, block] : from_.blocks)
       if (auto error = add(block)) return error;
-    for (const auto& [id, trial] : from_.trials())
+    for (const auto& [id, trial] : from_.trials)
       if (auto error = add(trial)) return error;
     return done_;
   }
@@ -51,7 +51,7 @@ class Merger {
   /// Where a record came into being: in the other store, or where that has it from.
   Origin originOf(const std::string& what, int64_t theirs) const {
     const auto found = origins_.find({what, theirs});
-    return found == origins_.end() ? Origin{from_.name(), theirs} : found->second;
+    return found == origins_.end() ? Origin{from_.name, theirs} : found->second;
   }
 
   /// Our number of a record of theirs that is here already; 0: it is not.
@@ -78,7 +78,7 @@ class Merger {
   llvm::Error add(Run run) {
     if (run.outcome.empty() || ours("run", run.id)) return llvm::Error::success();
     const int64_t theirs = run.id;
-    run.plan_json = from_.plans().at(run.plan_json);
+    run.plan_json = from_.plans.at(run.plan_json);
     run.session = ours("session", run.session);
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
@@ -143,7 +143,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
     messages.push_back(fmt::format("{}: {} lines are left out: {}", other, damaged.size(), damaged[0].why));
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
-  if (theirs->name() == into->name()) {
+  if (theirs->name == into->name()) {
     return llvm::createStringError(
         fmt::format("'{}' is a copy of '{}', or this is a copy of it: what one of them measured since cannot be told "
                     "from what the other did",

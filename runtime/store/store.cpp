@@ -94,16 +94,16 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   if (!contents) return contents.takeError();
   contents_ = std::move(*contents);
   tellDamaged(damaged, messages);
-  name_ = contents_.name().empty() ? newStoreName() : contents_.name();
+  name_ = contents_.name.empty() ? newStoreName() : contents_.name;
   const auto largest = [](const auto& records) {
     return records.empty() ? 0 : std::max<int64_t>(0, records.rbegin()->first);
   };
-  sessions_ = largest(contents_.sessions());
-  runs_ = largest(contents_.runs());
-  blocks_ = largest(contents_.blocks());
-  trials_ = largest(contents_.trials());
-  last_key_ = largest(contents_.keys());
-  for (const auto& [number, key] : contents_.keys()) keys_[*key] = number;
+  sessions_ = largest(contents_.sessions);
+  runs_ = largest(contents_.runs);
+  blocks_ = largest(contents_.blocks);
+  trials_ = largest(contents_.trials);
+  last_key_ = largest(contents_.keys);
+  for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
   return llvm::Error::success();
 }
 
@@ -113,8 +113,8 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   if (entries.empty()) return llvm::Error::success();
   std::erase_if(entries, [&](const Entry& entry) {  // one that was killed may have taken it, and not come to drop it
     const auto* end = std::get_if<TrialEnded>(&entry);
-    const auto trial = end ? contents_.trials().find(end->trial.id) : contents_.trials().end();
-    return trial == contents_.trials().end() || trial->second.status != TrialStatus::Running;
+    const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
+    return trial == contents_.trials.end() || trial->second.status != TrialStatus::Running;
   });
   for (const Entry& entry : entries)
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
@@ -134,10 +134,10 @@ llvm::Error Store::closeDead() {
     end.trial.session = trial.session;
     end.trial.status = TrialStatus::Interrupted;
     end.trial.reason = "expc died while it ran";
-    end.at = contents_.sessions().at(trial.session).last_seen;
+    end.at = contents_.sessions.at(trial.session).last_seen;
     ends.emplace_back(std::move(end));
   }
-  for (const auto& [id, run] : contents_.runs())
+  for (const auto& [id, run] : contents_.runs)
     if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
