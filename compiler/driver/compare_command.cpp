@@ -18,7 +18,6 @@
 #include "runtime/export/markdown.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/history.h"
 #include "runtime/store/part.h"
 
 namespace expc::driver {

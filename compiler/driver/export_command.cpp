@@ -13,7 +13,7 @@
 #include "runtime/export/parquet.h"
 #include "runtime/export/tables.h"
 #include "runtime/files/files.h"
-#include "runtime/store/history.h"
+#include "runtime/store/part.h"
 
 namespace expc::driver {
 namespace {

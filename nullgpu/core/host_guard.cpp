@@ -253,7 +253,7 @@ void fault(int signal, siginfo_t* info, void* context) {
 
 void catchHostTouches() {
   Backtrace::here();  // loads what unwinds, which a handler must not
-  guards();  // which a handler must not make, either
+  guards();           // which a handler must not make, either
   struct sigaction own = {};
   own.sa_sigaction = fault;
   own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

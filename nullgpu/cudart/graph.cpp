@@ -36,7 +36,7 @@ cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, un
   const bool implicit = stream && implicitlyOrdered(*stream);
   Capture* const capture = stream && !implicit ? stream->capture.get() : nullptr;
   if (capture && !capture->handle) capture->handle = graphs().add(capture->graph);
-  put(status, !capture            ? cudaStreamCaptureStatusNone
+  put(status, !capture           ? cudaStreamCaptureStatusNone
               : capture->invalid ? cudaStreamCaptureStatusInvalidated
                                  : cudaStreamCaptureStatusActive);
   put(id, capture ? capture->id : 0);
@@ -217,8 +217,7 @@ extern "C" {
 
 NULLGPU_CALL(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode mode), beginCapture(stream, mode))
 NULLGPU_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph), endCapture(stream, graph))
-NULLGPU_CALL(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status),
-             captureInfo(stream, status))
+NULLGPU_CALL(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status), captureInfo(stream, status))
 NULLGPU_CALL(cudaStreamGetCaptureInfo,
              (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
               const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* count),

@@ -88,9 +88,8 @@ cudaError_t cudaDeviceSynchronize() {
 
 NULLGPU_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
              function ? callHost(stream, [=] { function(data); }) : cudaErrorInvalidValue)
-NULLGPU_CALL(cudaStreamAddCallback,
-             (cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags),
-             function && flags == 0 ? callHost(stream, [=] { function(stream, cudaSuccess, data); })
-                                    : cudaErrorInvalidValue)
+NULLGPU_CALL(cudaStreamAddCallback, (cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags),
+             function&& flags == 0 ? callHost(stream, [=] { function(stream, cudaSuccess, data); })
+                                   : cudaErrorInvalidValue)
 
 }  // extern "C"

@@ -259,8 +259,8 @@ Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, v
   return answer(kReserve, size);
 }
 
-// In the backend interface every graph has one engine, which needs no workspace. What is built of descriptors is a tree,
-// of which only the descriptors under a descriptor are kept.
+// In the backend interface every graph has one engine, which needs no workspace. What is built of descriptors is a
+// tree, of which only the descriptors under a descriptor are kept.
 
 Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor) {
   if (descriptor == nullptr) return Status::NullPointer;

@@ -41,7 +41,7 @@ struct Contents {
   std::map<int64_t, Run> runs;               // of each, `plan_json` is the hash
   std::map<int64_t, BlockPlan> blocks;
   std::map<int64_t, Key> keys;
-  std::map<int64_t, Trial> trials;                                           // their keys, blocks and sessions are there
+  std::map<int64_t, Trial> trials;  // their keys, blocks and sessions are there
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
   std::vector<Adopted> adopted;
   std::set<std::tuple<std::string, std::string, int64_t>> origins;  // of `adopted`

@@ -13,8 +13,10 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/store/entry_json.h"
+#include "runtime/plan/json_record.h"
+#include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 
@@ -177,8 +179,7 @@ void write(const Contents& contents, Tables& to) {
 }  // namespace
 
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (files::isThere(file))
-    return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
+  if (files::isThere(file)) return base::failure("{}: is there already; name a file that is not", file);
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
   return files::writeBy(file, [&](const std::string& temporary) -> llvm::Error {
@@ -186,7 +187,7 @@ llvm::Error exportSql(const std::string& folder, const std::string& file, std::v
     write(store->contents(), tables);
     tables.execute("COMMIT");
     if (tables.code() == SQLITE_OK) return llvm::Error::success();
-    return llvm::createStringError(fmt::format("{}: cannot be written: {}", file, sqlite3_errstr(tables.code())));
+    return base::failure("{}: cannot be written: {}", file, sqlite3_errstr(tables.code()));
   });
 }
 

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
-#include "runtime/store/history.h"
 #include "runtime/store/part.h"
 #include "runtime/store/store.h"
 
