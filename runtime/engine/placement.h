@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/engine/launcher.h"
-#include "runtime/machine/place.h"
+#include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
