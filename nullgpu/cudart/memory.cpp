@@ -28,8 +28,8 @@ cudaError_t take(void** address, size_t bytes) {
   return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(currentCard()); }); });
 }
 
-cudaError_t takeHost(void** address, size_t bytes, unsigned flags) {
-  return address ? safely([&] { return allocateHost(bytes, flags, address); }) : cudaErrorInvalidValue;
+cudaError_t takeHost(void** address, size_t bytes) {
+  return address ? safely([&] { return allocateHost(bytes, address); }) : cudaErrorInvalidValue;
 }
 
 /// Waits for all that its card does, as CUDA's does.
@@ -153,11 +153,11 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
 NULLGPU_CALL(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* address),
              give(attributes, attributesOf(address)))
 
-NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned flags), takeHost(address, bytes, flags))
-NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes, cudaHostAllocDefault))
+NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned), takeHost(address, bytes))
+NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes))
 NULLGPU_CALL(cudaFreeHost, (void* address), safely([&] { return freeHost(address); }))
-NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned flags),
-             safely([&] { return registerHost(address, bytes, flags); }))
+NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned),
+             safely([&] { return registerHost(address, bytes); }))
 NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
 
 // Memory and events of other processes: the null GPU has none to share.

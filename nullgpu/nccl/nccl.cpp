@@ -13,7 +13,6 @@
 
 #include "nullgpu/core/stream.h"
 #include "nullgpu/nccl/communicator.h"
-#include "nullgpu/nccl/failure.h"
 
 using namespace nullgpu::nccl;
 
