@@ -1,7 +1,6 @@
 #include "nullgpu/cudart/properties.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -30,21 +29,6 @@ constexpr Generation kGenerations[] = {
 const Generation& generation() {
   const auto* after = std::ranges::upper_bound(kGenerations, configuration().capability, {}, &Generation::capability);
   return *std::prev(after);
-}
-
-/// The bytes of "GPU-6e756c6c-...".
-void setUuid(cudaDeviceProp& properties, const std::string& uuid) {
-  size_t byte = 0;
-  for (size_t at = uuid.find('-'); at + 1 < uuid.size() && byte < sizeof properties.uuid.bytes;) {
-    if (uuid[at] == '-') {
-      ++at;
-      continue;
-    }
-    unsigned value = 0;
-    std::from_chars(uuid.data() + at, uuid.data() + at + 2, value, 16);
-    properties.uuid.bytes[byte++] = char(value);
-    at += 2;
-  }
 }
 
 void setBus(cudaDeviceProp& properties, const std::string& bus) {
@@ -87,7 +71,8 @@ cudaDeviceProp propertiesOf(unsigned card) {
   const unsigned number = visibleCards().at(card);
   const Generation& own = generation();
   std::snprintf(properties.name, sizeof properties.name, "%s", cardName().c_str());
-  setUuid(properties, cardUuid(number));
+  std::ranges::copy(kUuidMark, properties.uuid.bytes);
+  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] = char(number + 1);  // cardUuid() writes these bytes
   setBus(properties, cardBus(number));
   setLimits(properties);
   setFeatures(properties);
