@@ -61,11 +61,9 @@ cudaPointerAttributes attributesOf(const void* address) {
   return result;
 }
 
-/// Each card has its own pool, and no other can be made. What is given back goes to the card at once, so a pool never
-/// holds anything in reserve.
-struct Pool {
-  std::map<cudaMemPoolAttr, uint64_t> wishes;
-};
+/// What is wished of a pool. Each card has its own one, and no other can be made. What is given back goes to the card
+/// at once, so a pool never holds anything in reserve.
+using Pool = std::map<cudaMemPoolAttr, uint64_t>;
 std::mutex pools_mutex;
 std::array<Pool, kMostCards> pools;
 
@@ -82,8 +80,8 @@ bool isFlag(cudaMemPoolAttr attribute) {
 }
 
 cudaError_t read(const Pool& pool, cudaMemPoolAttr attribute, void* value) {
-  const auto wish = pool.wishes.find(attribute);
-  const uint64_t known = wish != pool.wishes.end() ? wish->second : isFlag(attribute) ? 1 : 0;
+  const auto wish = pool.find(attribute);
+  const uint64_t known = wish != pool.end() ? wish->second : isFlag(attribute) ? 1 : 0;
   if (isFlag(attribute)) {
     *static_cast<int*>(value) = int(known);
   } else {
@@ -93,7 +91,7 @@ cudaError_t read(const Pool& pool, cudaMemPoolAttr attribute, void* value) {
 }
 
 cudaError_t write(Pool& pool, cudaMemPoolAttr attribute, const void* value) {
-  pool.wishes[attribute] =
+  pool[attribute] =
       isFlag(attribute) ? uint64_t(*static_cast<const int*>(value)) : *static_cast<const uint64_t*>(value);
   return cudaSuccess;
 }
