@@ -16,7 +16,6 @@
 #include "runtime/analysis/course.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/history.h"
 #include "runtime/store/part.h"
 
 namespace expc::driver {

@@ -43,7 +43,7 @@ std::optional<check::System> measuredSystem(const std::string& folder) {
   const auto store = llvm::expectedToOptional(openStore(folder));
   if (!store) return std::nullopt;
   std::vector<const store::Session*> sessions;
-  for (const auto& [id, session] : store->contents().sessions()) sessions.push_back(&session);
+  for (const auto& [id, session] : store->contents().sessions) sessions.push_back(&session);
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
     const auto environment = llvm::expectedToOptional(plan::parseJson(session->environment_json));

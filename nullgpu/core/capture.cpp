@@ -1,7 +1,6 @@
 #include "nullgpu/core/capture.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -14,11 +13,6 @@ thread_local cudaStreamCaptureMode own_mode = cudaStreamCaptureModeGlobal;
 
 std::vector<std::shared_ptr<Capture>>& ongoing() {
   static auto* all = new std::vector<std::shared_ptr<Capture>>;
-  return *all;
-}
-
-auto& graphs() {
-  static auto* all = new std::unordered_map<cudaGraph_t, std::shared_ptr<Graph>>;
   return *all;
 }
 
@@ -59,17 +53,9 @@ bool isJoined(const Capture& capture) {
 
 }  // namespace
 
-cudaGraph_t addGraph(std::shared_ptr<Graph> graph) {
-  const auto handle = reinterpret_cast<cudaGraph_t>(graph.get());
-  graphs().emplace(handle, std::move(graph));
-  return handle;
-}
-
-bool removeGraph(cudaGraph_t graph) { return graphs().erase(graph) > 0; }
-
-std::shared_ptr<Graph> findGraph(cudaGraph_t handle) {
-  const auto found = graphs().find(handle);
-  return found == graphs().end() ? nullptr : found->second;
+Handles<cudaGraph_t, Graph>& graphs() {
+  static Handles<cudaGraph_t, Graph> all;
+  return all;
 }
 
 cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
@@ -106,28 +92,11 @@ cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
                                                   : cudaSuccess;
   end(capture);
   if (error) {
-    removeGraph(capture->handle);
+    graphs().remove(capture->handle);
   } else {
-    *graph = capture->handle ? capture->handle : addGraph(capture->graph);
+    *graph = capture->handle ? capture->handle : graphs().add(capture->graph);
   }
   return error;
-}
-
-cudaError_t captureInfo(cudaStream_t handle, CaptureInfo& info) {
-  const std::lock_guard lock(queues().mutex);
-  const auto stream = queues().find(handle);
-  if (!stream) return cudaErrorInvalidResourceHandle;
-  if (implicitlyOrdered(*stream)) return cudaErrorStreamCaptureImplicit;
-  info = {};
-  Capture* capture = stream->capture.get();
-  if (!capture) return cudaSuccess;
-  info.status = capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
-  info.id = capture->id;
-  if (!capture->handle) capture->handle = addGraph(capture->graph);
-  info.graph = capture->handle;
-  info.dependencies = reinterpret_cast<const cudaGraphNode_t*>(stream->tips.data());
-  info.count = stream->tips.size();
-  return cudaSuccess;
 }
 
 void exchangeCaptureMode(cudaStreamCaptureMode& mode) { std::swap(own_mode, mode); }

@@ -35,15 +35,6 @@ struct Capture {
 cudaError_t beginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t endCapture(cudaStream_t stream, cudaGraph_t* graph);
 
-struct CaptureInfo {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  cudaGraph_t graph = nullptr;
-  const cudaGraphNode_t* dependencies = nullptr;  // valid until the stream's next call
-  size_t count = 0;
-};
-cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info);
-
 /// The mode of this thread becomes `mode`, which becomes what it was before.
 void exchangeCaptureMode(cudaStreamCaptureMode& mode);
 
@@ -52,10 +43,7 @@ cudaError_t refuseUnsafeCall();
 
 // With the queues' lock held:
 
-/// The handle of a graph, and the graph of a handle; null, false: it stands for none.
-cudaGraph_t addGraph(std::shared_ptr<Graph> graph);
-std::shared_ptr<Graph> findGraph(cudaGraph_t handle);
-bool removeGraph(cudaGraph_t handle);
+Handles<cudaGraph_t, Graph>& graphs();
 
 cudaError_t refuseUnsafe();
 /// Puts an operation into the graph of the capture that the stream is in.

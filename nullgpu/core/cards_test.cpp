@@ -12,9 +12,9 @@
 #include <functional>
 #include <set>
 
+#include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/process.h"
-#include "nullgpu/core/throttle.h"
 
 using namespace nullgpu;
 
@@ -132,8 +132,8 @@ TEST_CASE("a process that is killed while it holds the lock stops nobody") {
   const FileName file;
   Machine machine(file(), kTwo);
   Neighbour other([&] {
-    const auto* held = new MachineFile(file(), kTwo);
-    return new MachineFile::Lock(*held) != nullptr;
+    const auto* held = new Machine(file(), kTwo);
+    return new Machine::Lock(*held) != nullptr;
   });
   other.kill();
   CHECK(machine.reserve(0, 1));
@@ -144,7 +144,7 @@ TEST_CASE("an entry belongs to a process and not to whoever has its number later
   Machine machine(file(), kTwo);
   CHECK(machine.reserve(0, 10));
   {
-    MachineFile same(file(), kTwo);
+    Machine same(file(), kTwo);
     for (SharedProcess& process : same.shared().processes) {
       if (process.pid == getpid()) ++process.started;
     }
@@ -219,9 +219,9 @@ TEST_CASE("a file that is none, is damaged or describes other cards ends the pro
             " has 2 cards of 1000 bytes and capability 9.0, and this process is told 2 cards of 2000 bytes and "
             "capability 7.5; set NULLGPU_CARDS, NULLGPU_MEMORY and NULLGPU_CAPABILITY alike for all, or remove the "
             "file\n");
-  MachineFile(file(), kTwo).shared().processes[3] = {.pid = 1, .started = 1, .opened = 1, .bytes = {1001}};
+  Machine(file(), kTwo).shared().processes[3] = {.pid = 1, .started = 1, .opened = 1, .bytes = {1001}};
   CHECK(opened() == name + " is no file of null cards, or is damaged; name another, or remove it\n");
-  MachineFile(file() + "2", kTwo).shared().mark[0] = 'N';
+  Machine(file() + "2", kTwo).shared().mark[0] = 'N';
   CHECK(endOf([&] { const Machine machine(file() + "2", kTwo); }).find("is damaged") != std::string::npos);
   CHECK(endOf([&] { const Machine machine(file() + "/x", kTwo); }).find("Not a directory; name a file") !=
         std::string::npos);
@@ -231,7 +231,7 @@ TEST_CASE("a file that is none, is damaged or describes other cards ends the pro
 
 TEST_CASE("a file whose maker was killed at it is made anew") {
   const FileName file;
-  MachineFile(file(), kTwo).shared().mark = {};
+  Machine(file(), kTwo).shared().mark = {};
   Machine machine(file(), {.memory = 5, .cards = 1, .capability = 75});
   CHECK(machine.reserve(0, 5));
 }
@@ -249,7 +249,7 @@ TEST_CASE("a card draws, heats and clocks as it works, for all to see, and never
     for (int i = 0; i < 3; ++i) busy.worked(0, 400'000'000);  // the same time: it counts once
     return true;
   });
-  CHECK(MachineFile(file(), kTwo).shared().cards[0].busy <= 400'000'000 + (sharedClock() - begin));
+  CHECK(Machine(file(), kTwo).shared().cards[0].busy <= 400'000'000 + (sharedClock() - begin));
   CHECK(machine.state(0).millijoules - idle.millijoules >= 176'000);  // 0.4 s of 440 W
   CardState working;
   // A machine that is itself stopped for a while finds the card idle again.

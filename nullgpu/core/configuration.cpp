@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -34,20 +37,13 @@ struct Variable {
   }
 };
 
+/// "", "B", "KB" to "TB", and "KiB" to "TiB".
 std::optional<double> unitOf(std::string_view text) {
-  static constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
-                                                                   {"B", 1},
-                                                                   {"KB", 1e3},
-                                                                   {"MB", 1e6},
-                                                                   {"GB", 1e9},
-                                                                   {"TB", 1e12},
-                                                                   {"KiB", 1024.},
-                                                                   {"MiB", double(1 << 20)},
-                                                                   {"GiB", double(1 << 30)},
-                                                                   {"TiB", 1099511627776.}};
-  for (const auto& [name, factor] : kUnits)
-    if (name == text) return factor;
-  return std::nullopt;
+  if (text.empty() || text == "B") return 1;
+  const size_t power = std::string_view("KMGT").find(text.front());
+  const bool decimal = text.substr(1) == "B";
+  if (power == std::string_view::npos || (!decimal && text.substr(1) != "iB")) return std::nullopt;
+  return std::pow(decimal ? 1000 : 1024, power + 1);
 }
 
 std::optional<uint64_t> size(std::string_view text) {
@@ -154,6 +150,15 @@ Configuration fromEnvironment() {
 
 std::atomic<const Configuration*> current{nullptr};
 
+/// The whole of `part` as a number, decimal or with 0x.
+std::optional<uint64_t> bitsOf(std::string_view part) {
+  const std::string text(trimmed(part));
+  if (text.empty() || !std::isdigit(static_cast<unsigned char>(text.front()))) return std::nullopt;
+  char* end = nullptr;
+  const uint64_t value = std::strtoull(text.c_str(), &end, 0);
+  return *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 /// A forked process reads its environment again: its RANK is another one. What its parent read stays where it is, since
@@ -169,6 +174,30 @@ const Configuration& configuration() {
     return *expected;
   }
   return *read;
+}
+
+uint64_t throttleIn(std::string_view list, unsigned card) {
+  uint64_t bits = 0;
+  for (const std::string_view entry : entriesOf(list)) {
+    const size_t sign = entry.find('=');
+    const bool for_all = sign == std::string_view::npos;
+    const auto of = for_all ? std::optional<uint64_t>(card) : bitsOf(entry.substr(0, sign));
+    const auto value = bitsOf(for_all ? entry : entry.substr(sign + 1));
+    if (!of || !value)
+      refuse("NULLGPU_THROTTLE=" + std::string(list) + ": '" + std::string(entry) +
+             "' is neither CARD=BITS nor BITS, such as 0=0x8");
+    if (*of == card) bits |= *value;
+  }
+  return bits;
+}
+
+uint64_t throttleAsked(unsigned card) {
+  const char* list = std::getenv("NULLGPU_THROTTLE");
+  if (!list || list[0] != '@') return list ? throttleIn(list, card) : 0;
+  std::ifstream file(list + 1);
+  std::string line;
+  std::getline(file, line);
+  return throttleIn(line, card);
 }
 
 }  // namespace nullgpu

@@ -1,10 +1,12 @@
 #pragma once
 
-// What the null cards are and how they fail: read once from the environment, before the first call of any library.
+// What the null cards are and how they fail: read once from the environment, before the first call of any library; why
+// their clocks are held down: read whenever somebody asks.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace nullgpu {
 
@@ -37,5 +39,14 @@ struct Configuration {
 
 /// A variable that cannot be read ends the process: one line that names it, exit code 2.
 const Configuration& configuration();
+
+/// The reasons why a card's clocks are held down (NVML's bits, nvmlClocksEventReason*) in a list such as
+/// "0=0x8, 2=0x40": card 0 slows down for its hardware's sake and card 2 for its heat's. "0x20" is for all cards. What
+/// cannot be read ends the process: refuse().
+uint64_t throttleIn(std::string_view list, unsigned card);
+
+/// The same of NULLGPU_THROTTLE, as whoever asks has it set at that moment: a list, or "@FILE", whose first line is one
+/// and which may change at any time. No file, no reasons.
+uint64_t throttleAsked(unsigned card);
 
 }  // namespace nullgpu

@@ -1,6 +1,6 @@
 #include "nullgpu/core/configuration.h"
 
-#include "nullgpu/testing/child.h"
+#include "nullgpu/tests/child.h"
 
 using namespace nullgpu;
 using nullgpu::testing::inChild;

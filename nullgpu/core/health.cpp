@@ -37,12 +37,11 @@ void begin() {
 
 bool forked() { return child.load(std::memory_order_relaxed); }
 void unload() { ending = true; }
-bool unloading() { return ending.load(std::memory_order_relaxed); }
 
 cudaError_t presence() {
   if (forked()) return cudaErrorInitializationError;
   if (!begun.load(std::memory_order_acquire)) begin();
-  if (unloading()) return cudaErrorCudartUnloading;
+  if (ending.load(std::memory_order_relaxed)) return cudaErrorCudartUnloading;
   if (in_host_function) return cudaErrorNotPermitted;
   if (visibleCards().empty()) return cudaErrorNoDevice;
   return cudaSuccess;
@@ -91,7 +90,6 @@ void noticeLoss() {
   if (machine().state(visibleCards()[currentCard()]).lost) stick(cudaErrorUnknown);
 }
 
-HostFunctionScope::HostFunctionScope() { in_host_function = true; }
-HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
+void setHostFunctionRuns(bool runs) { in_host_function = runs; }
 
 }  // namespace nullgpu

@@ -14,7 +14,6 @@ namespace nullgpu {
 bool forked();
 /// The process ends: every later call answers cudaErrorCudartUnloading.
 void unload();
-bool unloading();
 
 /// What stuck; cudaSuccess while nothing did. Begins nothing.
 cudaError_t stuckError();
@@ -33,13 +32,7 @@ cudaError_t countLaunches(uint64_t launches);
 /// the queues' lock held.
 void noticeLoss();
 
-/// While a function of the host runs in a stream: no call of the runtime is permitted to it.
-class HostFunctionScope {
- public:
-  HostFunctionScope();
-  ~HostFunctionScope();
-  HostFunctionScope(const HostFunctionScope&) = delete;
-  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
-};
+/// While a function of the host runs in a stream, no call of the runtime is permitted to it.
+void setHostFunctionRuns(bool runs);
 
 }  // namespace nullgpu

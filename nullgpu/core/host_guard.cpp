@@ -1,17 +1,24 @@
 #include "nullgpu/core/host_guard.h"
 
+#include <execinfo.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "nullgpu/core/host_memory.h"
+#include "nullgpu/core/memory.h"
 #include "nullgpu/core/process.h"
 
 namespace nullgpu {
@@ -20,6 +27,16 @@ namespace {
 constexpr size_t kSmall = size_t{64} << 10;  // below, the checksum costs less than the pages' protection
 
 std::atomic<int> host_functions{0};
+
+/// On stderr without what allocates: also from a signal's handler.
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, std::clamp(length, 0, int(sizeof line) - 1));
+}
 
 uint64_t mixed(const char* bytes, size_t count, uint64_t sum) {
   for (; count >= 8; bytes += 8, count -= 8) {
@@ -90,6 +107,14 @@ Guards& guards() {
 
 }  // namespace
 
+Backtrace Backtrace::here() {
+  Backtrace result;
+  result.count = backtrace(result.frames, kMost);
+  return result;
+}
+
+void Backtrace::print() const { backtrace_symbols_fd(frames, count, STDERR_FILENO); }
+
 /// What another copy is going to write first, or a function of the host may, changes rightly: its content is not
 /// compared.
 HostGuard::HostGuard(const void* host, size_t bytes, Side side, unsigned card)
@@ -158,31 +183,87 @@ void HostGuard::check() {
   std::abort();
 }
 
-void refuseWaiting(const char* begin, size_t bytes, const char* deed) {
-  Guards& known = guards();
-  const std::lock_guard lock(known.mutex);
-  const HostGuard* waiting = known.anyOverlapping(begin, bytes);
-  if (!waiting) return;
-  waiting->tell(deed);
+/// For what is done at this moment.
+[[noreturn]] static void blame(const HostGuard& waiting, const char* deed) {
+  waiting.tell(deed);
   say("it was %s here:\n", deed);
   Backtrace::here().print();
   std::abort();
 }
 
-void prepareGuards() { guards(); }
+void refuseWaiting(const char* begin, size_t bytes, const char* deed) {
+  Guards& known = guards();
+  const std::lock_guard lock(known.mutex);
+  if (const HostGuard* waiting = known.anyOverlapping(begin, bytes)) blame(*waiting, deed);
+}
 
+namespace {
+
+/// If `address` lies in a page that a copy waits for, tells so and does not return.
 void refuseChange(const void* address) {
   Guards& known = guards();
   const std::lock_guard lock(known.mutex);
-  const HostGuard* waiting = known.protecting(static_cast<const char*>(address));
-  if (!waiting) return;
-  waiting->tell("changed");
-  say("it was changed here:\n");
-  Backtrace::here().print();
-  std::abort();
+  if (const HostGuard* waiting = known.protecting(static_cast<const char*>(address))) blame(*waiting, "changed");
 }
 
-HostFunctionWaits::HostFunctionWaits() { ++host_functions; }
-HostFunctionWaits::~HostFunctionWaits() { --host_functions; }
+struct sigaction before;
+
+/// The instruction is tried again, and what the system does of itself ends the process.
+void leaveToSystem(int signal) {
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+}
+
+void passOn(int signal, siginfo_t* info, void* context) {
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+    leaveToSystem(signal);
+  } else {
+    before.sa_handler(signal);
+  }
+}
+
+/// The copy that forbade the access may have ended since: the access is tried again, though not for ever.
+bool mayTryAgain(const void* address) {
+  static std::atomic<const void*> last{nullptr};
+  static std::atomic<int> times{0};
+  if (last.exchange(address) != address) times = 0;
+  const auto range = hostRange(address);
+  return range && range->writable && ++times < 100;
+}
+
+void fault(int signal, siginfo_t* info, void* context) {
+  const bool of_access = info->si_code == SEGV_ACCERR;
+  if (const auto card = of_access ? cardOf(info->si_addr) : std::nullopt) {
+    say("nullgpu: the host touched memory of card %u at %p\n", *card, info->si_addr);
+    Backtrace::here().print();
+    leaveToSystem(signal);
+    return;
+  }
+  if (of_access) {
+    refuseChange(info->si_addr);
+    if (mayTryAgain(info->si_addr)) return;
+  }
+  passOn(signal, info, context);
+}
+
+}  // namespace
+
+void catchHostTouches() {
+  Backtrace::here();  // loads what unwinds, which a handler must not
+  guards();           // which a handler must not make, either
+  struct sigaction own = {};
+  own.sa_sigaction = fault;
+  own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&own.sa_mask);
+  sigaction(SIGSEGV, &own, &before);
+}
+
+std::shared_ptr<void> hostFunctionWaits() {
+  ++host_functions;
+  return {nullptr, [](void*) { --host_functions; }};
+}
 
 }  // namespace nullgpu

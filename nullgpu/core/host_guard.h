@@ -5,10 +5,20 @@
 
 #include <cstddef>
 #include <cstdint>
-
-#include "nullgpu/core/backtrace.h"
+#include <memory>
 
 namespace nullgpu {
+
+/// The calls that lead to a place.
+struct Backtrace {
+  static constexpr int kMost = 48;
+  void* frames[kMost];
+  int count = 0;
+
+  static Backtrace here();
+  /// On stderr, also from a signal's handler.
+  void print() const;
+};
 
 /// Watches the host's side of one copy, for as long as the copy waits.
 class HostGuard {
@@ -47,23 +57,11 @@ class HostGuard {
 /// Ends the process if a copy waits for a part of a range: "freed", "unregistered".
 void refuseWaiting(const char* begin, size_t bytes, const char* deed);
 
-/// Before the first refuseChange(), which may make nothing itself.
-void prepareGuards();
-
-/// From a signal's handler: if `address` lies in a page that a copy waits for, tells so and does not return.
-void refuseChange(const void* address);
-
 /// From here on an access of the host to a card's memory, or to a host buffer that a copy waits for, ends the process
 /// with a message. Other faults go where they went before.
 void catchHostTouches();
 
-/// A function of the host waits in a stream, and may write what a copy behind it reads.
-class HostFunctionWaits {
- public:
-  HostFunctionWaits();
-  ~HostFunctionWaits();
-  HostFunctionWaits(const HostFunctionWaits&) = delete;
-  HostFunctionWaits& operator=(const HostFunctionWaits&) = delete;
-};
+/// As long as the result lives, a function of the host waits in a stream, and may write what a copy behind it reads.
+std::shared_ptr<void> hostFunctionWaits();
 
 }  // namespace nullgpu

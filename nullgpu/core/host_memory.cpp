@@ -61,7 +61,7 @@ std::optional<HostRange> remove(void* address, bool registered, const char* deed
 
 }  // namespace
 
-cudaError_t allocateHost(size_t bytes, unsigned flags, void** address) {
+cudaError_t allocateHost(size_t bytes, void** address) {
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;
   void* memory = mmap(nullptr, inPages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -69,7 +69,7 @@ cudaError_t allocateHost(size_t bytes, unsigned flags, void** address) {
   *address = memory;
   const std::unique_lock lock(mutex);
   auto* begin = static_cast<char*>(memory);
-  ranges[begin + inPages(bytes)] = {begin, inPages(bytes), flags, false, true};
+  ranges[begin + inPages(bytes)] = {begin, inPages(bytes), false, true};
   return cudaSuccess;
 }
 
@@ -81,7 +81,7 @@ cudaError_t freeHost(void* address) {
   return cudaSuccess;
 }
 
-cudaError_t registerHost(void* address, size_t bytes, unsigned flags) {
+cudaError_t registerHost(void* address, size_t bytes) {
   auto* begin = static_cast<char*>(address);
   if (!begin || bytes == 0) return cudaErrorInvalidValue;
   const Mapping mapping = mappingOf(begin, bytes);
@@ -89,7 +89,7 @@ cudaError_t registerHost(void* address, size_t bytes, unsigned flags) {
   const std::unique_lock lock(mutex);
   const auto next = after(begin);
   if (next != ranges.end() && next->second.begin < begin + bytes) return cudaErrorHostMemoryAlreadyRegistered;
-  ranges[begin + bytes] = {begin, bytes, flags, true, mapping.writable};
+  ranges[begin + bytes] = {begin, bytes, true, mapping.writable};
   return cudaSuccess;
 }
 

@@ -12,7 +12,6 @@ namespace nullgpu {
 struct HostRange {
   char* begin = nullptr;
   size_t bytes = 0;
-  unsigned flags = 0;
   bool registered = false;  // memory of the caller's
   bool writable = true;     // as a whole, by what this process may do
 
@@ -23,12 +22,12 @@ struct HostRange {
 };
 
 /// Whole pages that nothing else lies in.
-cudaError_t allocateHost(size_t bytes, unsigned flags, void** address);
+cudaError_t allocateHost(size_t bytes, void** address);
 /// What a copy still waits for ends the process.
 cudaError_t freeHost(void* address);
 /// @returns cudaErrorHostMemoryAlreadyRegistered where a part of it is page-locked, cudaErrorInvalidValue where a part
 /// of it is not mapped.
-cudaError_t registerHost(void* address, size_t bytes, unsigned flags);
+cudaError_t registerHost(void* address, size_t bytes);
 cudaError_t unregisterHost(void* address);
 
 /// The page-locked range around `bytes` from `address`; nothing where they are not all in one.

@@ -7,18 +7,18 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "nullgpu/core/activity.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/process.h"
+#include "nullgpu/core/words.h"
 
 namespace nullgpu {
 namespace {
@@ -81,10 +81,8 @@ class Arena {
 
  private:
   [[noreturn]] void fail() const {
-    std::fprintf(stderr,
-                 "nullgpu: card %u: no %zu bytes of addresses can be had for its memory: %s; lower NULLGPU_MEMORY\n",
-                 card_, span_, std::strerror(errno));
-    std::_Exit(2);
+    refuse("card " + std::to_string(card_) + ": no " + std::to_string(span_) +
+           " bytes of addresses can be had for its memory: " + std::strerror(errno) + "; lower NULLGPU_MEMORY");
   }
   char* map(int protection) const {
     void* address = mmap(nullptr, span_, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);
@@ -182,8 +180,6 @@ Allocation allocationOf(const void* address) {
   Arena* arena = arenaAround(address, nullptr);
   return arena ? arena->around(address) : Allocation{};
 }
-
-bool isCardAddress(const void* address, unsigned* card) { return arenaAround(address, card) != nullptr; }
 
 std::optional<unsigned> cardOf(const void* address) {
   unsigned card = 0;

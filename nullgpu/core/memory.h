@@ -12,7 +12,8 @@
 
 namespace nullgpu {
 
-/// The card whose memory holds `address`; nothing for memory of the host.
+/// The card in whose range of addresses `address` lies; nothing for memory of the host. May be called by a signal's
+/// handler.
 std::optional<unsigned> cardOf(const void* address);
 /// Where a library may read and write what `address` means: the second mapping for a card's memory, itself for the
 /// host's.
@@ -35,9 +36,6 @@ struct Allocation {
   size_t bytes = 0;
 };
 Allocation allocationOf(const void* address);
-
-/// Whether `address` lies in the range that a card's addresses come from. May be called by a signal's handler.
-bool isCardAddress(const void* address, unsigned* card);
 
 /// The content of `bytes` from a card's memory; pages that were never written stay absent.
 void readCard(void* host, const void* address, size_t bytes);

@@ -1,15 +1,37 @@
 #include "nullgpu/core/queues.h"
 
 #include <driver_types.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
+#include "nullgpu/core/health.h"
+#include "nullgpu/core/machine.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
+namespace {
+
+constexpr uint64_t kIdle = 2'000'000;     // nanoseconds without a call after which the cards move by themselves
+constexpr uint64_t kLatest = 20'000'000;  // no operation waits longer than that for the host
+constexpr size_t kMany = 4096;            // operations, at which the cards move as well
+
+thread_local bool on_device_thread = false;
+thread_local Place place_of_operation;
+std::vector<uint64_t> busy;  // nanoseconds of each card that worked() was not told yet; the device's thread only
+
+void tellBusy() {
+  for (unsigned card = 0; card < busy.size(); ++card)
+    if (const uint64_t nanoseconds = std::exchange(busy[card], 0)) machine().worked(visibleCards()[card], nanoseconds);
+}
+
+}  // namespace
 
 /// Never destroyed: streams are used until the process is gone.
 Queues& queues() {
@@ -34,8 +56,7 @@ std::shared_ptr<Stream> Queues::find(cudaStream_t handle) {
     if (!stream) stream = create(Stream::Kind::Blocking, 0);
     handle = stream;
   }
-  const auto found = streams_.find(handle);
-  return found == streams_.end() ? nullptr : found->second;
+  return streams_.find(handle);
 }
 
 cudaStream_t Queues::create(Stream::Kind kind, int priority) {
@@ -44,12 +65,8 @@ cudaStream_t Queues::create(Stream::Kind kind, int priority) {
   stream->number = ++numbers_;
   stream->kind = kind;
   stream->priority = priority;
-  const auto handle = reinterpret_cast<cudaStream_t>(stream.get());
-  streams_.emplace(handle, std::move(stream));
-  return handle;
+  return streams_.add(std::move(stream));
 }
-
-bool Queues::destroy(cudaStream_t handle) { return streams_.erase(handle) > 0; }
 
 void Queues::push(const std::shared_ptr<Stream>& stream, std::shared_ptr<Operation> operation) {
   queued_at_ = now();
@@ -117,6 +134,151 @@ void Queues::abandon() {
   std::vector<Entry> dropped;  // outlives the lock: an operation may do what it likes when it ends
   const std::unique_lock lock(mutex);
   dropped = takeAll();
+}
+
+// The thread:
+
+const Place& currentPlace() { return place_of_operation; }
+
+bool perform(Operation& operation, const Place& place, uint64_t& begin) {
+  const Place outer = std::exchange(place_of_operation, place);
+  if (begin == 0) begin = now();
+  const bool done = operation.advance();
+  place_of_operation = outer;
+  if (!done) return false;
+  if (Activity* activity = operation.activity()) {
+    activity->card = place.card;
+    activity->stream = place.stream;
+    activity->correlation = place.correlation;
+    activity->begin = begin;
+    activity->end = std::max(now(), begin + 1);
+    busy[place.card] += activity->end - begin;
+    tell(*activity);
+  }
+  return true;
+}
+
+void Queues::startThread() {
+  if (started_) return;
+  started_ = true;
+  random_.seed(configuration().seed);
+  busy.resize(visibleCards().size());
+  nullgpu::startThread([this] { serve(); });
+}
+
+void Queues::serve() {
+  pthread_setname_np(pthread_self(), "nullgpu");
+  on_device_thread = true;
+  std::unique_lock lock(mutex);
+  while (!stopping_) {
+    if (pending_ == 0) {
+      nudges_ = 0;
+      tellBusy();
+      work_.wait(lock, [this] { return pending_ > 0 || stopping_; });
+      continue;
+    }
+    const uint64_t time = now();
+    if (waiters_.empty() && nudges_ == 0 && pending_ < kMany && time < queued_at_ + kIdle &&
+        time < waiting_since_ + kLatest) {
+      work_.wait_for(lock, std::chrono::nanoseconds(kIdle));
+      continue;
+    }
+    if (!move(lock)) rest(lock);
+  }
+  is_parked_ = true;
+  parked_.notify_all();
+}
+
+/// An operation of some stream is tried; false where none can be in this round.
+bool Queues::move(std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<Stream> stream = draw();
+  if (!stream) return false;
+  if (nudges_ > 0) --nudges_;
+  Entry entry = std::move(stream->queue.front());  // its place in the queue stays until it is done
+  stream->queue.front().sequence = entry.sequence;
+  const Place place{stream->card, stream->number, entry.correlation};
+  lock.unlock();
+  const bool done = perform(*entry.operation, place, entry.begin);
+  if (done) entry.operation.reset();
+  lock.lock();
+  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {  // abandoned meanwhile
+    lock.unlock();
+    entry.operation.reset();
+    lock.lock();
+    return true;
+  }
+  if (!done) {
+    stream->queue.front() = std::move(entry);
+    stream->held_in = round_;
+    return true;
+  }
+  stream->queue.pop_front();
+  --pending_;
+  ++round_;
+  pause_ = 0;
+  if (stream->queue.empty()) std::erase(active_, stream);
+  tellWaiters();
+  return true;
+}
+
+/// A stream keeps its turn for one to 256 operations, so that streams run far ahead of each other as well as in step.
+std::shared_ptr<Stream> Queues::draw() {
+  if (run_ > 0 && favourite_ && mayMove(*favourite_)) {
+    --run_;
+    return favourite_;
+  }
+  std::vector<std::shared_ptr<Stream>> candidates;
+  std::ranges::copy_if(active_, std::back_inserter(candidates), [this](const auto& each) { return mayMove(*each); });
+  if (candidates.empty()) return nullptr;
+  favourite_ = candidates[random_() % candidates.size()];
+  run_ = (1u << (random_() % 9)) - 1;
+  return favourite_;
+}
+
+/// The legacy default stream moves when the blocking streams of its card have done what was queued before, and they
+/// when it has.
+bool Queues::mayMove(const Stream& stream) const {
+  if (stream.queue.empty() || stream.held_in == round_) return false;
+  if (stream.kind == Stream::Kind::NonBlocking) return true;
+  const uint64_t sequence = stream.queue.front().sequence;
+  return std::ranges::none_of(active_, [&](const auto& other) {
+    const bool orders = stream.kind == Stream::Kind::Legacy ? other->kind == Stream::Kind::Blocking
+                                                            : other->kind == Stream::Kind::Legacy;
+    return orders && other->card == stream.card && other->queue.front().sequence < sequence;
+  });
+}
+
+/// All that can be tried waits for something outside, such as another rank.
+void Queues::rest(std::unique_lock<std::mutex>& lock) {
+  nudges_ = 0;
+  tellBusy();
+  pause_ = std::clamp<unsigned>(pause_ * 2, 20, 1000);
+  work_.wait_for(lock, std::chrono::microseconds(pause_));
+  ++round_;
+}
+
+void Queues::tellWaiters() {
+  bool told = false;
+  for (Waiter* waiter : waiters_) {
+    if (waiter->done || !waiter->satisfied()) continue;
+    if (!std::exchange(told, true)) tellBusy();
+    waiter->done = true;
+    waiter->wake.notify_one();
+  }
+}
+
+/// What the host still waits for, or never will, is dropped, as CUDA does when a process ends.
+void Queues::shutDown() {
+  if (forked()) return;
+  unload();
+  std::vector<Entry> dropped;
+  std::unique_lock lock(mutex);
+  stopping_ = true;
+  work_.notify_all();
+  if (started_ && !on_device_thread) parked_.wait_for(lock, std::chrono::seconds(5), [this] { return is_parked_; });
+  dropped = takeAll();
+  lock.unlock();
+  reportIfAsked();
 }
 
 }  // namespace nullgpu

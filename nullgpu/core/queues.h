@@ -1,6 +1,6 @@
 #pragma once
 
-// The queues of all streams of the process, under one lock. For the core's own sources.
+// The queues of all streams of the process, under one lock, and the thread that does what is queued.
 
 #include <condition_variable>
 #include <deque>
@@ -37,6 +37,29 @@ struct Stream {
   std::vector<Node*> tips;           // of the capture: what the next operation comes after
 };
 
+/// Objects by the handles that stand for them, which are their addresses. Used with the queues' lock held, and never
+/// destroyed: a program uses its handles until the process is gone.
+template <typename Handle, typename Object>
+class Handles {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const auto handle = reinterpret_cast<Handle>(object.get());
+    all_.emplace(handle, std::move(object));
+    return handle;
+  }
+  /// Null where the handle stands for none.
+  std::shared_ptr<Object> find(Handle handle) const {
+    const auto found = all_.find(handle);
+    return found == all_.end() ? nullptr : found->second;
+  }
+  /// False where the handle stands for none.
+  bool remove(Handle handle) { return all_.erase(handle) > 0; }
+
+ private:
+  using All = std::unordered_map<Handle, std::shared_ptr<Object>>;
+  All& all_ = *new All;
+};
+
 /// Begun by the first operation, a thread takes operations from the streams. It moves when a host waits, when nothing
 /// was queued for a moment, or when too much is queued; in between all stays where it is, so that what a program
 /// forgets to wait for is seen to be missing.
@@ -48,7 +71,7 @@ class Queues {
   std::shared_ptr<Stream> find(cudaStream_t handle);
   cudaStream_t create(Stream::Kind kind, int priority);
   /// The stream ends once its operations are done. False where there is none.
-  bool destroy(cudaStream_t handle);
+  bool destroy(cudaStream_t handle) { return streams_.remove(handle); }
 
   /// Behind what the stream holds, with the lock held.
   void push(const std::shared_ptr<Stream>& stream, std::shared_ptr<Operation> operation);
@@ -69,8 +92,6 @@ class Queues {
   /// Ends the device's thread.
   void shutDown();
 
-  size_t pending() const { return pending_; }
-
  private:
   struct Waiter {
     const std::function<bool()>& satisfied;
@@ -87,7 +108,7 @@ class Queues {
   void tellWaiters();
   std::vector<Entry> takeAll();
 
-  std::unordered_map<cudaStream_t, std::shared_ptr<Stream>> streams_;
+  Handles<cudaStream_t, Stream> streams_;
   std::vector<std::shared_ptr<Stream>> legacy_;  // of each visible card
   std::vector<std::shared_ptr<Stream>> active_;  // that hold operations
   std::vector<Waiter*> waiters_;
@@ -103,5 +124,19 @@ class Queues {
 };
 
 Queues& queues();
+
+/// Where the operation stands that the device's thread is at.
+struct Place {
+  unsigned card = 0;
+  uint32_t stream = 0, correlation = 0;
+};
+
+/// One step of an operation, on the device's thread. `begin`: when it was first tried, 0 before that. What it did is
+/// told once it is done.
+/// @returns whether it is done.
+bool perform(Operation& operation, const Place& place, uint64_t& begin);
+
+/// Where the operation stands that calls this.
+const Place& currentPlace();
 
 }  // namespace nullgpu

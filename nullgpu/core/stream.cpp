@@ -2,7 +2,6 @@
 
 #include <driver_types.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "nullgpu/core/capture.h"
@@ -64,17 +63,7 @@ cudaError_t launch(cudaStream_t stream, std::string_view name) {
   if (const cudaError_t error = health()) return error;
   if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
-  return queue(stream, std::make_shared<Kernel>(name)).error;
-}
-
-cudaError_t callHost(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  if (!function) return cudaErrorInvalidValue;
-  auto step = [function, data, waits = std::make_shared<HostFunctionWaits>()] {
-    const HostFunctionScope scope;
-    function(data);
-    return true;
-  };
-  return queue(stream, std::make_shared<FunctionOperation>(std::move(step))).error;
+  return enqueue(stream, std::make_shared<Kernel>(name));
 }
 
 bool isCaptured(cudaStream_t handle) {
@@ -89,31 +78,6 @@ unsigned cardOfStream(cudaStream_t handle) {
   return stream ? stream->card : currentCard();
 }
 
-cudaError_t priorityOf(cudaStream_t handle, int* priority) {
-  const std::lock_guard lock(queues().mutex);
-  const auto stream = queues().find(handle);
-  if (!stream) return cudaErrorInvalidResourceHandle;
-  *priority = stream->priority;
-  return cudaSuccess;
-}
-
-cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream) {
-  if (!stream || (flags & ~unsigned(cudaStreamNonBlocking))) return cudaErrorInvalidValue;
-  const std::lock_guard lock(queues().mutex);
-  *stream = queues().create(flags & cudaStreamNonBlocking ? Stream::Kind::NonBlocking : Stream::Kind::Blocking,
-                            std::clamp(priority, kGreatestPriority, kLeastPriority));
-  return cudaSuccess;
-}
-
-cudaError_t destroyStream(cudaStream_t handle) {
-  const std::lock_guard lock(queues().mutex);
-  const auto stream = queues().find(handle);
-  if (!stream || stream->kind == Stream::Kind::Legacy || !queues().destroy(handle))
-    return cudaErrorInvalidResourceHandle;
-  if (stream->capture) abandonCapture(*stream);
-  return cudaSuccess;
-}
-
 cudaError_t synchronize(cudaStream_t handle) {
   startWaiting();
   Queues& all = queues();
@@ -125,17 +89,6 @@ cudaError_t synchronize(cudaStream_t handle) {
   return all.wait(lock, [&] { return all.passed(*stream, sequence); });
 }
 
-cudaError_t query(cudaStream_t handle) {
-  Queues& all = queues();
-  const std::lock_guard lock(all.mutex);
-  const auto stream = all.find(handle);
-  if (!stream) return cudaErrorInvalidResourceHandle;
-  if (const cudaError_t error = refuseWaiting(*stream)) return error;
-  if (all.passed(*stream, all.sequence())) return cudaSuccess;
-  all.nudge();
-  return cudaErrorNotReady;
-}
-
 cudaError_t synchronizeCard(unsigned card) {
   startWaiting();
   Queues& all = queues();
@@ -143,7 +96,5 @@ cudaError_t synchronizeCard(unsigned card) {
   const uint64_t sequence = all.sequence();
   return all.wait(lock, [&] { return all.passedOnCard(card, sequence); });
 }
-
-cudaError_t synchronizeCard() { return synchronizeCard(currentCard()); }
 
 }  // namespace nullgpu

@@ -76,20 +76,11 @@ bool isCaptured(cudaStream_t stream);
 /// The card of a stream; the current one for null and for what is none.
 unsigned cardOfStream(cudaStream_t stream);
 
-cudaError_t priorityOf(cudaStream_t stream, int* priority);
+/// Of streams.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
-/// @param flags cudaStreamDefault or cudaStreamNonBlocking. @param priority is brought into its range.
-cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream);
-cudaError_t destroyStream(cudaStream_t stream);
 cudaError_t synchronize(cudaStream_t stream);
-cudaError_t query(cudaStream_t stream);
-/// Waits for all streams of the current card.
-cudaError_t synchronizeCard();
 /// Waits for all streams of `card`.
 cudaError_t synchronizeCard(unsigned card);
-
-/// Calls `function(data)` in the stream's order, on another thread.
-cudaError_t callHost(cudaStream_t stream, cudaHostFn_t function, void* data);
 
 }  // namespace nullgpu

@@ -40,8 +40,12 @@ cudaError_t give(Value* place, const std::type_identity_t<Value>& value) {
 
 }  // namespace nullgpu
 
-/// A function of the runtime that is one such call: its name, its parameters and its answer.
+/// Functions of the runtime that are one such call: its name, its parameters and its answer.
 #define NULLGPU_CALL(name, parameters, ...)                                      \
   cudaError_t name parameters {                                                  \
     return ::nullgpu::call(#name, [&]() -> cudaError_t { return __VA_ARGS__; }); \
+  }
+#define NULLGPU_ASK(name, parameters, ...)                                      \
+  cudaError_t name parameters {                                                 \
+    return ::nullgpu::ask(#name, [&]() -> cudaError_t { return __VA_ARGS__; }); \
   }

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

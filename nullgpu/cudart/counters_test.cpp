@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "nullgpu/core/counters_api.h"
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "nullgpu/core/cards.h"
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

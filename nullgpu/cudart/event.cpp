@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <memory>
-#include <unordered_map>
+#include <mutex>
 #include <utility>
 
 #include "nullgpu/core/capture.h"
@@ -29,17 +29,9 @@ struct Event {
   bool captured = false;  // it was recorded last in a capture
 };
 
-using Events = std::unordered_map<cudaEvent_t, std::shared_ptr<Event>>;
-
-/// Under the queues' lock.
-Events& events() {
-  static auto* all = new Events;
-  return *all;
-}
-
-std::shared_ptr<Event> find(cudaEvent_t handle) {
-  const auto found = events().find(handle);
-  return found == events().end() ? nullptr : found->second;
+Handles<cudaEvent_t, Event>& events() {
+  static Handles<cudaEvent_t, Event> all;
+  return all;
 }
 
 void reach(Mark& mark) {
@@ -79,22 +71,21 @@ cudaError_t createEvent(unsigned flags, cudaEvent_t* event) {
   auto made = std::make_shared<Event>();
   made->flags = flags;
   made->card = currentCard();
-  *event = reinterpret_cast<cudaEvent_t>(made.get());
   const std::lock_guard lock(queues().mutex);
-  events().emplace(*event, std::move(made));
+  *event = events().add(std::move(made));
   return cudaSuccess;
 }
 
 cudaError_t destroyEvent(cudaEvent_t event) {
   const std::lock_guard lock(queues().mutex);
-  return events().erase(event) > 0 ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  return events().remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 /// The event is the point behind all that the stream holds at this moment.
 cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
-  const auto event = find(handle);
+  const auto event = events().find(handle);
   const auto stream = all.find(stream_handle);
   if (!event || !stream || event->card != stream->card) return cudaErrorInvalidResourceHandle;
   if (stream->capture) {
@@ -119,7 +110,7 @@ cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned
 cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
-  const auto event = find(handle);
+  const auto event = events().find(handle);
   const auto stream = all.find(stream_handle);
   if (!event || !stream) return cudaErrorInvalidResourceHandle;
   if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
@@ -133,7 +124,7 @@ cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigne
 
 cudaError_t queryEvent(cudaEvent_t handle) {
   const std::lock_guard lock(queues().mutex);
-  const auto event = find(handle);
+  const auto event = events().find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuseEvent(*event)) return error;
   if (!event->mark || event->mark->reached) return cudaSuccess;
@@ -144,7 +135,7 @@ cudaError_t queryEvent(cudaEvent_t handle) {
 cudaError_t synchronizeEvent(cudaEvent_t handle) {
   startWaiting();
   std::unique_lock lock(queues().mutex);
-  const auto event = find(handle);
+  const auto event = events().find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuseEvent(*event)) return error;
   const auto mark = event->mark;
@@ -155,7 +146,7 @@ cudaError_t synchronizeEvent(cudaEvent_t handle) {
 cudaError_t elapsed(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
   if (!milliseconds) return cudaErrorInvalidValue;
   const std::lock_guard lock(queues().mutex);
-  const auto begin = find(begin_handle), end = find(end_handle);
+  const auto begin = events().find(begin_handle), end = events().find(end_handle);
   if (!begin || !end || begin->card != end->card) return cudaErrorInvalidResourceHandle;
   for (const auto& event : {begin, end}) {
     if (event->captured) return cudaErrorCapturedEvent;

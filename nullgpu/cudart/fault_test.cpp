@@ -2,7 +2,7 @@
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/machine.h"
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

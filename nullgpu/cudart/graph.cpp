@@ -4,14 +4,15 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/device_thread.h"
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/queues.h"
 #include "nullgpu/core/stream.h"
@@ -19,6 +20,32 @@
 
 namespace nullgpu {
 namespace {
+
+template <typename Value>
+void put(Value* place, std::type_identity_t<Value> value) {
+  if (place) *place = value;
+}
+
+/// Of the capture that a stream takes part in, what the caller names a place for; the dependencies stay valid until the
+/// stream's next call.
+cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id = nullptr,
+                        cudaGraph_t* graph = nullptr, const cudaGraphNode_t** dependencies = nullptr,
+                        const cudaGraphEdgeData** edges = nullptr, size_t* count = nullptr) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  const bool implicit = stream && implicitlyOrdered(*stream);
+  Capture* const capture = stream && !implicit ? stream->capture.get() : nullptr;
+  if (capture && !capture->handle) capture->handle = graphs().add(capture->graph);
+  put(status, !capture           ? cudaStreamCaptureStatusNone
+              : capture->invalid ? cudaStreamCaptureStatusInvalidated
+                                 : cudaStreamCaptureStatusActive);
+  put(id, capture ? capture->id : 0);
+  put(graph, capture ? capture->handle : nullptr);
+  put(dependencies, capture ? reinterpret_cast<const cudaGraphNode_t*>(stream->tips.data()) : nullptr);
+  put(edges, nullptr);
+  put(count, capture ? stream->tips.size() : 0);
+  return !stream ? cudaErrorInvalidResourceHandle : implicit ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+}
 
 struct Step {
   std::shared_ptr<Operation> operation;
@@ -79,9 +106,9 @@ class GraphLaunch final : public Operation {
   std::vector<uint64_t> begins_;
 };
 
-auto& executables() {
-  static auto* all = new std::unordered_map<cudaGraphExec_t, std::shared_ptr<Executable>>;
-  return *all;
+Handles<cudaGraphExec_t, Executable>& executables() {
+  static Handles<cudaGraphExec_t, Executable> all;
+  return all;
 }
 
 std::shared_ptr<Executable> executableOf(const Graph& graph) {
@@ -117,22 +144,20 @@ std::string nameOf(const Node& node) {
 
 cudaError_t destroyGraph(cudaGraph_t graph) {
   const std::lock_guard lock(queues().mutex);
-  return removeGraph(graph) ? cudaSuccess : cudaErrorInvalidValue;
+  return graphs().remove(graph) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = findGraph(handle);
+  const auto graph = graphs().find(handle);
   if (!graph || !executable) return cudaErrorInvalidValue;
-  auto made = executableOf(*graph);
-  *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
-  executables().emplace(*executable, std::move(made));
+  *executable = executables().add(executableOf(*graph));
   return cudaSuccess;
 }
 
 cudaError_t destroyExecutable(cudaGraphExec_t executable) {
   const std::lock_guard lock(queues().mutex);
-  return executables().erase(executable) > 0 ? cudaSuccess : cudaErrorInvalidValue;
+  return executables().remove(executable) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /// Queues all of a graph's operations anew, in an order that its dependencies allow.
@@ -140,10 +165,9 @@ cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
   std::shared_ptr<Executable> executable;
   {
     const std::lock_guard lock(queues().mutex);
-    const auto found = executables().find(handle);
-    if (found == executables().end()) return cudaErrorInvalidValue;
-    executable = found->second;
+    executable = executables().find(handle);
   }
+  if (!executable) return cudaErrorInvalidValue;
   if (isCaptured(stream)) return cudaErrorNotSupported;  // a graph within a graph
   if (const cudaError_t error = countLaunches(executable->kernels)) return error;
   auto operation = std::make_shared<GraphLaunch>(executable, executable->launched.load());
@@ -154,7 +178,7 @@ cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
 
 cudaError_t nodesOf(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = findGraph(handle);
+  const auto graph = graphs().find(handle);
   if (!graph) return cudaErrorInvalidValue;
   std::vector<Node*> all;
   for (const auto& node : graph->nodes) all.push_back(node.get());
@@ -170,7 +194,7 @@ cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t*
 /// In the language of Graphviz.
 cudaError_t drawGraph(cudaGraph_t handle, const char* file) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = findGraph(handle);
+  const auto graph = graphs().find(handle);
   std::FILE* out = graph && file ? std::fopen(file, "w") : nullptr;
   if (!out) return graph && file ? cudaErrorOperatingSystem : cudaErrorInvalidValue;
   std::fputs("digraph graph_of_the_null_gpu {\n", out);
@@ -193,29 +217,11 @@ extern "C" {
 
 NULLGPU_CALL(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode mode), beginCapture(stream, mode))
 NULLGPU_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph), endCapture(stream, graph))
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return call("cudaStreamIsCapturing", [&] {
-    CaptureInfo info;
-    const cudaError_t error = captureInfo(stream, info);
-    if (status) *status = info.status;
-    return error;
-  });
-}
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
-                                     const cudaGraphEdgeData** edges, size_t* count) {
-  return call("cudaStreamGetCaptureInfo", [&] {
-    CaptureInfo info;
-    const cudaError_t error = captureInfo(stream, info);
-    if (status) *status = info.status;
-    if (id) *id = info.id;
-    if (graph) *graph = info.graph;
-    if (dependencies) *dependencies = info.dependencies;
-    if (edges) *edges = nullptr;
-    if (count) *count = info.count;
-    return error;
-  });
-}
+NULLGPU_CALL(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status), captureInfo(stream, status))
+NULLGPU_CALL(cudaStreamGetCaptureInfo,
+             (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+              const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* count),
+             captureInfo(stream, status, id, graph, dependencies, edges, count))
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return call("cudaThreadExchangeStreamCaptureMode", [&] {
     if (mode) exchangeCaptureMode(*mode);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -1,8 +1,10 @@
-// Memory of the cards and of the host.
+// Memory of the cards, their pools, and memory of the host.
 
 #include "nullgpu/core/memory.h"
 
-#include <atomic>
+#include <array>
+#include <map>
+#include <mutex>
 
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/cards.h"
@@ -23,11 +25,11 @@ cudaError_t safely(auto body) {
 
 cudaError_t take(void** address, size_t bytes) {
   if (!address) return cudaErrorInvalidValue;
-  return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(); }); });
+  return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(currentCard()); }); });
 }
 
-cudaError_t takeHost(void** address, size_t bytes, unsigned flags) {
-  return address ? safely([&] { return allocateHost(bytes, flags, address); }) : cudaErrorInvalidValue;
+cudaError_t takeHost(void** address, size_t bytes) {
+  return address ? safely([&] { return allocateHost(bytes, address); }) : cudaErrorInvalidValue;
 }
 
 /// Waits for all that its card does, as CUDA's does.
@@ -57,6 +59,49 @@ cudaPointerAttributes attributesOf(const void* address) {
     result.hostPointer = same;
   }
   return result;
+}
+
+/// What is wished of a pool. Each card has its own one, and no other can be made. What is given back goes to the card
+/// at once, so a pool never holds anything in reserve.
+using Pool = std::map<cudaMemPoolAttr, uint64_t>;
+std::mutex pools_mutex;
+std::array<Pool, kMostCards> pools;
+
+Pool* poolOf(cudaMemPool_t handle) {
+  for (size_t card = 0; card < visibleCards().size(); ++card)
+    if (reinterpret_cast<cudaMemPool_t>(&pools[card]) == handle) return &pools[card];
+  return nullptr;
+}
+
+/// The kinds of reuse are int, sizes 64 bits.
+bool isFlag(cudaMemPoolAttr attribute) {
+  return attribute == cudaMemPoolReuseFollowEventDependencies || attribute == cudaMemPoolReuseAllowOpportunistic ||
+         attribute == cudaMemPoolReuseAllowInternalDependencies;
+}
+
+cudaError_t read(const Pool& pool, cudaMemPoolAttr attribute, void* value) {
+  const auto wish = pool.find(attribute);
+  const uint64_t known = wish != pool.end() ? wish->second : isFlag(attribute) ? 1 : 0;
+  if (isFlag(attribute)) {
+    *static_cast<int*>(value) = int(known);
+  } else {
+    *static_cast<uint64_t*>(value) = known;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t write(Pool& pool, cudaMemPoolAttr attribute, const void* value) {
+  pool[attribute] =
+      isFlag(attribute) ? uint64_t(*static_cast<const int*>(value)) : *static_cast<const uint64_t*>(value);
+  return cudaSuccess;
+}
+
+cudaError_t with(const char* name, cudaMemPool_t handle, auto body) {
+  return call(name, [&] {
+    const std::lock_guard lock(pools_mutex);
+    Pool* pool = poolOf(handle);
+    return pool ? body(*pool) : cudaErrorInvalidValue;
+  });
 }
 
 }  // namespace
@@ -106,11 +151,11 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
 NULLGPU_CALL(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* address),
              give(attributes, attributesOf(address)))
 
-NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned flags), takeHost(address, bytes, flags))
-NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes, cudaHostAllocDefault))
+NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned), takeHost(address, bytes))
+NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes))
 NULLGPU_CALL(cudaFreeHost, (void* address), safely([&] { return freeHost(address); }))
-NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned flags),
-             safely([&] { return registerHost(address, bytes, flags); }))
+NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned),
+             safely([&] { return registerHost(address, bytes); }))
 NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
 
 // Memory and events of other processes: the null GPU has none to share.
@@ -119,5 +164,27 @@ NULLGPU_CALL(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t), cudaE
 NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupported)
 NULLGPU_CALL(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned), cudaErrorNotSupported)
 NULLGPU_CALL(cudaIpcCloseMemHandle, (void*), cudaErrorNotSupported)
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  return call("cudaDeviceGetDefaultMemPool", [&] {
+    if (!pool) return cudaErrorInvalidValue;
+    if (device < 0 || size_t(device) >= visibleCards().size()) return cudaErrorInvalidDevice;
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools[size_t(device)]);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  return with("cudaMemPoolGetAttribute", pool, [&](const Pool& own) { return read(own, attribute, value); });
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  return with("cudaMemPoolSetAttribute", pool, [&](Pool& own) { return write(own, attribute, value); });
+}
+/// Every card reaches every other's memory.
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) {
+  return with("cudaMemPoolSetAccess", pool, [](const Pool&) { return cudaSuccess; });
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return with("cudaMemPoolTrimTo", pool, [](const Pool&) { return cudaSuccess; });
+}
 
 }  // extern "C"

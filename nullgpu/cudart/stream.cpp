@@ -2,23 +2,65 @@
 
 #include "nullgpu/core/stream.h"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "nullgpu/core/capture.h"
+#include "nullgpu/core/queues.h"
 #include "nullgpu/cudart/call.h"
 
 namespace nullgpu {
 namespace {
 
-struct Callback {
-  cudaStreamCallback_t function;
-  cudaStream_t stream;
-  void* data;
-};
+/// @param flags cudaStreamDefault or cudaStreamNonBlocking. @param priority is brought into its range.
+cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream) {
+  if (!stream || (flags & ~unsigned(cudaStreamNonBlocking))) return cudaErrorInvalidValue;
+  const std::lock_guard lock(queues().mutex);
+  *stream = queues().create(flags & cudaStreamNonBlocking ? Stream::Kind::NonBlocking : Stream::Kind::Blocking,
+                            std::clamp(priority, kGreatestPriority, kLeastPriority));
+  return cudaSuccess;
+}
 
-void callBack(void* data) {
-  const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
-  callback->function(callback->stream, cudaSuccess, callback->data);
+cudaError_t destroyStream(cudaStream_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream || stream->kind == Stream::Kind::Legacy || !queues().destroy(handle))
+    return cudaErrorInvalidResourceHandle;
+  if (stream->capture) abandonCapture(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t priorityOf(cudaStream_t handle, int* priority) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  *priority = stream->priority;
+  return cudaSuccess;
+}
+
+cudaError_t query(cudaStream_t handle) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto stream = all.find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseWaiting(*stream)) return error;
+  if (all.passed(*stream, all.sequence())) return cudaSuccess;
+  all.nudge();
+  return cudaErrorNotReady;
+}
+
+/// Calls `function` in the stream's order, on another thread.
+cudaError_t callHost(cudaStream_t stream, std::function<void()> function) {
+  auto step = [function = std::move(function), waits = hostFunctionWaits()] {
+    setHostFunctionRuns(true);
+    function();
+    setHostFunctionRuns(false);
+    return true;
+  };
+  return enqueue(stream, std::make_shared<FunctionOperation>(std::move(step)));
 }
 
 }  // namespace
@@ -40,20 +82,14 @@ NULLGPU_CALL(cudaStreamQuery, (cudaStream_t stream), query(stream))
 cudaError_t cudaDeviceSynchronize() {
   return call("cudaDeviceSynchronize", [] {
     const cudaError_t error = refuseUnsafeCall();
-    return error ? error : synchronizeCard();
+    return error ? error : synchronizeCard(currentCard());
   });
 }
 
 NULLGPU_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
-             callHost(stream, function, data))
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags) {
-  return call("cudaStreamAddCallback", [&] {
-    if (!function || flags != 0) return cudaErrorInvalidValue;
-    auto callback = std::make_unique<Callback>(Callback{function, stream, data});
-    const cudaError_t error = callHost(stream, callBack, callback.get());
-    if (!error) callback.release();
-    return error;
-  });
-}
+             function ? callHost(stream, [=] { function(data); }) : cudaErrorInvalidValue)
+NULLGPU_CALL(cudaStreamAddCallback, (cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags),
+             function&& flags == 0 ? callHost(stream, [=] { function(stream, cudaSuccess, data); })
+                                   : cudaErrorInvalidValue)
 
 }  // extern "C"

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "nullgpu/testing/cuda.h"
+#include "nullgpu/tests/cuda.h"
 
 using namespace nullgpu::testing;
 

@@ -41,4 +41,7 @@ class Recorder final : public Listener {
 /// The process's. Never destroyed.
 Recorder& recorder();
 
+/// The clock of records is nullgpu::now(), or a caller's own. Kineto brings one that counts cycles.
+void setClock(CUpti_TimestampCallbackFunc clock);
+
 }  // namespace nullgpu::cupti

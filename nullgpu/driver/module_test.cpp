@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/testing/child.h"
+#include "nullgpu/tests/child.h"
 
 using nullgpu::testing::inChild;
 

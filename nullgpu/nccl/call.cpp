@@ -1,5 +1,6 @@
 #include "nullgpu/nccl/call.h"
 
+#include <mutex>
 #include <vector>
 
 namespace nullgpu::nccl {
@@ -34,6 +35,12 @@ std::string kernelOf(Kind kind, size_t type) {
   const std::string name = prefix + kKinds[static_cast<size_t>(kind)];
   if (!reduces(kind)) return mangled(name + "_RING_LL");
   return mangled(name + "_Sum_" + kTypes[type].kernel + "_RING_LL");
+}
+
+std::mutex mutex;
+std::string& kept() {
+  static std::string text;
+  return text;
 }
 
 }  // namespace
@@ -71,6 +78,23 @@ std::string_view kernelName(const Description& what) {
 uint64_t bytesOf(const Description& what, unsigned ranks) {
   const bool parts = what.kind == Kind::ReduceScatter || what.kind == Kind::AllGather || what.kind == Kind::AllToAll;
   return what.count * sizeOf(what.type) * (parts ? ranks : 1);
+}
+
+void expect(cudaError_t error) {
+  if (error != cudaSuccess)
+    throw Failure(ncclUnhandledCudaError, std::string("Cuda failure '") + cudaGetErrorString(error) + "'");
+}
+
+void rememberError(const std::string& text) {
+  const std::lock_guard lock(mutex);
+  kept() = text;
+}
+
+const char* lastError() {
+  thread_local std::string copy;
+  const std::lock_guard lock(mutex);
+  copy = kept();
+  return copy.c_str();
 }
 
 }  // namespace nullgpu::nccl

@@ -1,12 +1,14 @@
 #pragma once
 
-// What a rank asks of a communicator, and what it tells the others of that.
+// What a rank asks of a communicator, what it tells the others of that, and why it cannot be done.
 
+#include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -62,5 +64,20 @@ std::string_view kernelName(const Description& what);
 
 /// Of the larger of a rank's two buffers.
 uint64_t bytesOf(const Description& what, unsigned ranks);
+
+/// A call that cannot be done: what it answers, and what ncclGetLastError says then.
+class Failure : public std::runtime_error {
+ public:
+  Failure(ncclResult_t answer, const std::string& text) : std::runtime_error(text), answer(answer) {}
+  const ncclResult_t answer;
+};
+
+/// Throws the Failure with which NCCL answers an error of the runtime, unless there is none.
+void expect(cudaError_t error);
+
+/// Keeps `text` for ncclGetLastError.
+void rememberError(const std::string& text);
+/// The text kept last, in any thread; valid until this thread asks again.
+const char* lastError();
 
 }  // namespace nullgpu::nccl

@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "nullgpu/core/process.h"
-#include "nullgpu/nccl/failure.h"
 
 namespace nullgpu::nccl {
 

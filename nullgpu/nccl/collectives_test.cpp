@@ -8,7 +8,7 @@
 #include <iterator>
 #include <memory>
 
-#include "nullgpu/testing/ranks.h"
+#include "nullgpu/tests/ranks.h"
 
 using namespace nullgpu::nccl;
 

@@ -9,7 +9,6 @@
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
-#include "nullgpu/nccl/failure.h"
 #include "nullgpu/nccl/transfer.h"
 
 namespace nullgpu::nccl {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "nullgpu/core/stream.h"
-#include "nullgpu/testing/ranks.h"
+#include "nullgpu/tests/ranks.h"
 
 using namespace nullgpu::nccl;
 using namespace std::chrono_literals;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "nullgpu/testing/ranks.h"
+#include "nullgpu/tests/ranks.h"
 
 using namespace nullgpu::nccl;
 

@@ -13,7 +13,6 @@
 
 #include "nullgpu/core/stream.h"
 #include "nullgpu/nccl/communicator.h"
-#include "nullgpu/nccl/failure.h"
 
 using namespace nullgpu::nccl;
 
@@ -131,6 +130,22 @@ Communicator& the(ncclComm_t handle) {
   return *handle->self;
 }
 
+/// Where the caller wants an answer.
+template <typename Value>
+Value& place(Value* where, const char* what) {
+  if (!where) throw Failure(ncclInvalidArgument, std::string("no place for ") + what);
+  return *where;
+}
+
+/// The handle is gone; where it `waits`, what was issued is done before.
+void end(ncclComm_t comm, bool waits) {
+  if (!comm) return;
+  if (waits) the(comm).drain();
+  the(comm).abort();
+  delete comm;
+  if (waits) expect(nullgpu::health());
+}
+
 ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int rank, const ncclConfig_t* config) {
   expect(nullgpu::health());
   if (!out || ranks < 1 || rank < 0 || rank >= ranks)
@@ -197,13 +212,7 @@ const char* ncclGetErrorString(ncclResult_t code) {
 
 const char* ncclGetLastError(ncclComm_t) { return lastError(); }
 
-ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  return answered([&] {
-    if (!id) throw Failure(ncclInvalidArgument, "no place for the unique id");
-    *id = newId();
-  });
-}
-
+NULLGPU_ANSWER(ncclGetUniqueId, (ncclUniqueId * id), static_cast<void>(place(id, "the unique id") = newId()))
 NULLGPU_ANSWER(ncclCommInitRankConfig, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config),
                initialize(comm, ranks, id, rank, config))
 NULLGPU_ANSWER(ncclCommInitRank, (ncclComm_t * comm, int ranks, ncclUniqueId id, int rank),
@@ -244,31 +253,10 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   });
 }
 
-ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  return answered([&] {
-    if (!comm) return;
-    the(comm).drain();
-    the(comm).abort();
-    delete comm;
-    expect(nullgpu::health());
-  });
-}
-
-ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  return answered([&] {
-    if (!comm) return;
-    the(comm).abort();
-    delete comm;
-  });
-}
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
-  return answered([&] {
-    if (!error) throw Failure(ncclInvalidArgument, "no place for the error");
-    *error = the(comm).state();
-  });
-}
-
+NULLGPU_ANSWER(ncclCommDestroy, (ncclComm_t comm), end(comm, true))
+NULLGPU_ANSWER(ncclCommAbort, (ncclComm_t comm), end(comm, false))
+NULLGPU_ANSWER(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t* error),
+               static_cast<void>(place(error, "the error") = the(comm).state()))
 NULLGPU_ANSWER(ncclCommCount, (const ncclComm_t comm, int* count), give(count, the(comm).ranks()))
 NULLGPU_ANSWER(ncclCommCuDevice, (const ncclComm_t comm, int* device), give(device, the(comm).card()))
 NULLGPU_ANSWER(ncclCommUserRank, (const ncclComm_t comm, int* rank), give(rank, the(comm).rank()))

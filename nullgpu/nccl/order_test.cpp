@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/testing/ranks.h"
+#include "nullgpu/tests/ranks.h"
 
 using namespace nullgpu::nccl;
 

@@ -28,35 +28,20 @@ struct Rounded {
 template <typename T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
-struct Add {
-  template <typename T>
-  static T combine(T a, T b) {
-    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
-  }
+constexpr auto kAdd = []<typename T>(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
 };
-struct Times {
-  template <typename T>
-  static T combine(T a, T b) {
-    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
-  }
+constexpr auto kTimes = []<typename T>(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
 };
-struct Most {
-  template <typename T>
-  static T combine(T a, T b) {
-    return a < b ? b : a;
-  }
-};
-struct Least {
-  template <typename T>
-  static T combine(T a, T b) {
-    return b < a ? b : a;
-  }
-};
+constexpr auto kMost = [](auto a, auto b) { return a < b ? b : a; };
+constexpr auto kLeast = [](auto a, auto b) { return b < a ? b : a; };
 
 constexpr size_t kBlock = 512;
 
-template <typename Format, typename Operator>
-void reduceAs(const std::vector<const std::byte*>& inputs, std::byte* out, size_t count, unsigned divisor) {
+template <typename Format>
+void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count,
+              unsigned divisor = 1) {
   using Stored = typename Format::Stored;
   using Sum = typename Format::Sum;
   std::array<Sum, kBlock> sums;
@@ -66,7 +51,7 @@ void reduceAs(const std::vector<const std::byte*>& inputs, std::byte* out, size_
     for (size_t i = 0; i < block; ++i) sums[i] = static_cast<Sum>(values[i]);
     for (size_t rank = 1; rank < inputs.size(); ++rank) {
       values = reinterpret_cast<const Stored*>(inputs[rank]) + first;
-      for (size_t i = 0; i < block; ++i) sums[i] = Operator::combine(sums[i], static_cast<Sum>(values[i]));
+      for (size_t i = 0; i < block; ++i) sums[i] = combine(sums[i], static_cast<Sum>(values[i]));
     }
     auto* results = reinterpret_cast<Stored*>(out) + first;
     if (divisor != 1)
@@ -79,15 +64,15 @@ template <typename Format>
 void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
   switch (reduction) {
     case ncclProd:
-      return reduceAs<Format, Times>(inputs, out, count, 1);
+      return reduceBy<Format>(kTimes, inputs, out, count);
     case ncclMax:
-      return reduceAs<Format, Most>(inputs, out, count, 1);
+      return reduceBy<Format>(kMost, inputs, out, count);
     case ncclMin:
-      return reduceAs<Format, Least>(inputs, out, count, 1);
+      return reduceBy<Format>(kLeast, inputs, out, count);
     case ncclAvg:
-      return reduceAs<Format, Add>(inputs, out, count, static_cast<unsigned>(inputs.size()));
+      return reduceBy<Format>(kAdd, inputs, out, count, static_cast<unsigned>(inputs.size()));
     default:
-      return reduceAs<Format, Add>(inputs, out, count, 1);
+      return reduceBy<Format>(kAdd, inputs, out, count);
   }
 }
 
@@ -137,7 +122,7 @@ void multiply(uint8_t type, const std::byte* factor, std::byte* values, size_t c
     memcpy(&by, factor, sizeof(by));
     auto* each = reinterpret_cast<Stored*>(values);
     for (size_t i = 0; i < count; ++i)
-      each[i] = static_cast<Stored>(Times::combine(static_cast<Sum>(each[i]), static_cast<Sum>(by)));
+      each[i] = static_cast<Stored>(kTimes(static_cast<Sum>(each[i]), static_cast<Sum>(by)));
   });
 }
 

@@ -1,5 +1,7 @@
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <nvml.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +11,6 @@
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
-#include "nullgpu/nvml/query.h"
 
 using namespace nullgpu;
 

@@ -38,11 +38,7 @@ std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvml
   return text;
 }
 
-std::string driverVersion(nvmlDevice_t) {
-  char text[kTextSize];
-  check(nvmlSystemGetDriverVersion(text, kTextSize), "driver_version");
-  return text;
-}
+nvmlReturn_t driverVersion(nvmlDevice_t, char* text, unsigned size) { return nvmlSystemGetDriverVersion(text, size); }
 
 std::string memoryTotal(nvmlDevice_t device) {
   nvmlMemory_t memory{};
@@ -55,7 +51,7 @@ struct Field {
   const char* unit = "";
 };
 const std::map<std::string, Field, std::less<>> kFields = {
-    {"driver_version", {driverVersion}},
+    {"driver_version", {[](nvmlDevice_t device) { return textOf(driverVersion, device, "driver_version"); }}},
     {"name", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetName, device, "name"); }}},
     {"uuid", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetUUID, device, "uuid"); }}},
     {"memory.total", {memoryTotal, " MiB"}},

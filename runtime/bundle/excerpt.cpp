@@ -55,7 +55,7 @@ llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Pla
     std::erase_if(run.match.data_digests, [](const auto& entry) { return store::isPartKey(entry.first); });
   if (auto error = addRuns(into, plan, std::move(run), results, runs)) return error;
   for (const store::Block& block : results.blocks) {
-    store::BlockPlan planned = from.contents().blocks().at(block.id);
+    store::BlockPlan planned = from.contents().blocks.at(block.id);
     planned.block.session = sessions[block.session];
     if (auto error = keep(into.addBlock(std::move(planned)), blocks[block.id])) return error;
   }

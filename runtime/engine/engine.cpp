@@ -146,7 +146,7 @@ llvm::Error recordRun(const Env& env, std::string_view outcome) {
   std::set<std::vector<std::string>> own;
   for (unsigned lane = 0; lane < env.setup.lanes.size(); ++lane)
     own.insert(sessionPlace(env.setup, lane, {"", 1}).nodes);
-  const auto& sessions = env.store.contents().sessions();
+  const auto& sessions = env.store.contents().sessions;
   const auto newest = std::find_if(sessions.rbegin(), sessions.rend(),
                                    [&](const auto& session) { return own.count(session.second.where.nodes) != 0; });
   if (newest == sessions.rend()) return llvm::Error::success();

@@ -84,7 +84,7 @@ struct Slot {
   std::string name, uuid;             // of the GPU
   bool null = false;                  // it computes nothing
   std::vector<int> cores;             // CPU numbers that the rank is bound to
-  std::vector<int> memory_nodes;      // that its memory comes from; none: wherever the system takes it (place.h)
+  std::vector<int> memory_nodes;      // that its memory comes from; none: wherever the system takes it (placed)
   unsigned threads = 0;               // for operators on the CPU; 0: one for each core
   llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
@@ -95,6 +95,21 @@ struct Slot {
 /// parts; what is left over belongs to none. The error says what is possible, or that null cards were asked for and
 /// there are none.
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
+
+/// Share number `index` of `parts` equal contiguous parts of `cores`. What is left over where it does not divide is in
+/// none, so that no part is better than another. With more parts than cores, cores are shared.
+std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts);
+
+/// Where a rank's cores and memory are, seen from its device: parameter `numa`.
+enum class Place {
+  Near,  // the slot's own cores, and the memory next to them
+  Any,   // wherever the system puts it
+  Far    // as many cores of the next socket, and its memory
+};
+
+/// The slot with cores, threads and memory nodes set for `place`. Nothing where Far is asked for and there is no other
+/// socket, or the slot's cores are on several already.
+std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place);
 
 /// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots and how GPUs among
 /// them are joined, driver, CPU model and the worker's libraries (as `expc-worker --describe` gives them). Host names

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "runtime/machine/nvml.h"
-#include "runtime/machine/topology.h"
 
 using namespace expc::machine;
 
@@ -148,7 +147,8 @@ TEST_CASE("the environment class changes with what changes a measurement and wit
 
 TEST_CASE("an NVML that is not there is no error") {
   setenv("EXPC_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1", 1);
-  NvmlAnswer answer = askNvml();
+  Machine answer;
+  askNvml(answer);
   unsetenv("EXPC_NVML_LIBRARY");
   CHECK(answer.gpus.empty());
   CHECK(answer.notes.empty());
@@ -156,10 +156,11 @@ TEST_CASE("an NVML that is not there is no error") {
 
 TEST_CASE("what NVML says becomes GPUs with cores, and slots") {
   setenv("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML, 1);
-  NvmlAnswer answer = askNvml();
-  CHECK(answer.driver == "580.00");
+  Machine answer;
+  askNvml(answer);
+  CHECK(answer.gpu_driver == "580.00");
   CHECK(answer.cuda_driver == 13000);
-  CHECK(answer.library == EXPC_FAKE_NVML);
+  CHECK(answer.nvml_library == EXPC_FAKE_NVML);
   REQUIRE(answer.gpus.size() == 2);
   CHECK(answer.gpus[1].name == "Fake GPU");
   CHECK(answer.gpus[1].uuid == "GPU-fake-1");

@@ -106,33 +106,31 @@ bool isDivided(const Nvml& nvml, unsigned index) {
 
 }  // namespace
 
-NvmlAnswer askNvml(const std::string& library) {
-  NvmlAnswer answer;
+void askNvml(Machine& machine, const std::string& library) {
   const Nvml nvml(library.empty() ? Nvml::usual() : library);
-  if (!nvml.isThere()) return answer;  // no NVIDIA driver: nothing to tell
+  if (!nvml.isThere()) return;  // no NVIDIA driver: nothing to tell
   if (!nvml.works()) {
-    answer.notes = {
-        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used"};
-    return answer;
+    machine.notes.emplace_back(
+        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used");
+    return;
   }
-  answer.library = std::filesystem::absolute(nvml.path()).string();
+  machine.nvml_library = std::filesystem::absolute(nvml.path()).string();
   char text[kTextSize] = {};
-  if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) answer.driver = text;
-  nvml.call("nvmlSystemGetCudaDriverVersion_v2", &answer.cuda_driver);
+  if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) machine.gpu_driver = text;
+  nvml.call("nvmlSystemGetCudaDriverVersion_v2", &machine.cuda_driver);
   unsigned count = 0;
   if (!nvml.call("nvmlDeviceGetCount_v2", &count))
-    answer.notes.push_back("NVML does not say how many GPUs there are: GPUs are not used");
+    machine.notes.emplace_back("NVML does not say how many GPUs there are: GPUs are not used");
   for (unsigned i = 0; i < count; ++i) {
     if (isDivided(nvml, i))
-      answer.notes.push_back(
+      machine.notes.push_back(
           fmt::format("GPU {} is divided (MIG), and expc measures on whole GPUs: it is not used; as the administrator "
                       "`nvidia-smi -i {} -mig 0` makes it whole",
                       i, i));
     else
-      answer.gpus.push_back(describe(nvml, i));
+      machine.gpus.push_back(describe(nvml, i));
   }
-  joinGpus(nvml, answer.gpus);
-  return answer;
+  joinGpus(nvml, machine.gpus);
 }
 
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::string& note) {

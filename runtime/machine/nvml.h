@@ -9,16 +9,9 @@
 
 namespace expc::machine {
 
-struct NvmlAnswer {
-  std::string driver;
-  int cuda_driver = 0;             // Machine::cuda_driver
-  std::string library;             // its path
-  std::vector<Gpu> gpus;           // without cores and memory nodes
-  std::vector<std::string> notes;  // why there is nothing, or less than nvidia-smi shows, when that is worth telling
-};
-
-/// Asks `library`; without one the usual library (base/nvml.h).
-NvmlAnswer askNvml(const std::string& library = "");
+/// Asks `library` for the machine's driver and GPUs, which have no cores and memory nodes yet; without one the usual
+/// library (base/nvml.h). Notes why there is nothing, or less than nvidia-smi shows, when that is worth telling.
+void askNvml(Machine& machine, const std::string& library = "");
 
 /// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the
 /// first entry that names nothing, which is then noted. Parts of a GPU ("MIG-...") are not measured on.

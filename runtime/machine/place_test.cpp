@@ -1,9 +1,9 @@
-#include "runtime/machine/place.h"
-
 #include <doctest/doctest.h>
 #include <llvm/Support/Error.h>
 
 #include <utility>
+
+#include "runtime/machine/machine.h"
 
 using namespace expc::machine;
 

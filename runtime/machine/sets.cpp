@@ -171,14 +171,9 @@ const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
   return kinds;
 }
 
-const AlikeSets::Kind* AlikeSets::chosen(unsigned wanted) const {
-  return kinds(wanted).empty() ? nullptr : &kinds(wanted).front();
-}
-
 const std::vector<AlikeSets::Set>& AlikeSets::of(unsigned wanted) const {
   static const std::vector<Set> none;
-  const Kind* kind = chosen(wanted);
-  return kind ? kind->sets : none;
+  return kinds(wanted).empty() ? none : kinds(wanted).front().sets;
 }
 
 const AlikeSets::Set& AlikeSets::of(unsigned wanted, uint64_t block_number) const {
@@ -203,16 +198,16 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
 }
 
 std::string AlikeSets::choiceText(unsigned wanted) const {
-  const Kind* kind = chosen(wanted);
-  if (!kind || kinds(wanted).size() < 2) return "";
+  if (kinds(wanted).size() < 2) return "";
+  const Kind& kind = kinds(wanted).front();
   std::vector<std::string> sets;
-  for (const Set& set : kind->sets) {
+  for (const Set& set : kind.sets) {
     std::vector<unsigned> numbers;
     for (const unsigned slot : set) numbers.push_back(indices_[slot]);
     sets.push_back(fmt::format("{}", fmt::join(numbers, "+")));
   }
   return fmt::format("trials on {} of the {} devices run on {}, which are alike (other sets are not of this kind: {})",
-                     wanted, devices_.size(), fmt::join(sets, ", "), kind->name);
+                     wanted, devices_.size(), fmt::join(sets, ", "), kind.name);
 }
 
 }  // namespace expc::machine

@@ -52,7 +52,6 @@ class AlikeSets {
     int distance = 0;
     std::vector<Set> sets;
   };
-  const Kind* chosen(unsigned wanted) const;
   Kind kindOf(const Set& set) const;
   const std::vector<Kind>& kinds(unsigned wanted) const;
 

@@ -17,7 +17,106 @@ bool saysTwice(const TrialValues& trial) {
          std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return trial.metrics.count(name); });
 }
 
+/// Whether another trial of the same place in its block is valid.
+bool isValidElsewhere(const Contents& in, const Trial& trial) {
+  for (auto at = in.attempts.lower_bound({trial.block, trial.position, 0}); at != in.attempts.end(); ++at) {
+    const Trial& other = *at->second;
+    if (other.block != trial.block || other.position != trial.position) return false;
+    if (other.status == TrialStatus::Valid && other.id != trial.id) return true;
+  }
+  return false;
+}
+
+bool add(Contents& in, Opened&& entry) {
+  if (in.name.empty()) in.name = std::move(entry.store);
+  return true;
+}
+
+bool add(Contents& in, Session&& entry) { return in.sessions.try_emplace(entry.id, std::move(entry)).second; }
+
+bool add(Contents& in, Seen&& entry) {
+  const auto session = in.sessions.find(entry.session);
+  if (session == in.sessions.end()) return false;
+  session->second.last_seen = entry.at;
+  return true;
+}
+
+bool add(Contents& in, PlanText&& entry) {
+  in.plans.try_emplace(std::move(entry.hash), std::move(entry.text));
+  return true;
+}
+
+bool add(Contents& in, RunBegan&& entry) {
+  if (!in.plans.contains(entry.plan) || !in.sessions.contains(entry.run.session)) return false;
+  entry.run.plan_json = std::move(entry.plan);
+  return in.runs.try_emplace(entry.run.id, std::move(entry.run)).second;
+}
+
+bool add(Contents& in, RunEnded&& entry) {
+  const auto run = in.runs.find(entry.run);
+  if (run == in.runs.end()) return false;
+  run->second.ended = entry.at;
+  run->second.outcome = std::move(entry.outcome);
+  run->second.judged = std::move(entry.judged);
+  return true;
+}
+
+bool add(Contents& in, BlockPlan&& entry) {
+  if (!in.sessions.contains(entry.block.session)) return false;
+  return in.blocks.try_emplace(entry.block.id, std::move(entry)).second;
+}
+
+bool add(Contents& in, KeyAdded&& entry) {
+  return in.keys.try_emplace(entry.id, std::make_shared<const TrialKey>(std::move(entry.key))).second;
+}
+
+bool add(Contents& in, TrialBegan&& entry) {
+  const auto key = in.keys.find(entry.key);
+  TrialStart& from = entry.trial;
+  if (key == in.keys.end() || !in.blocks.contains(from.block) || !in.sessions.contains(from.session)) return false;
+  Trial trial{std::move(from), {}, key->second};
+  if (in.attempts.contains({trial.block, trial.position, trial.attempt})) return false;
+  const auto [at, fresh] = in.trials.try_emplace(trial.id, std::move(trial));
+  if (fresh) in.attempts[{at->second.block, at->second.position, at->second.attempt}] = &at->second;
+  return fresh;
+}
+
+bool add(Contents& in, TrialEnded&& entry) {
+  const auto found = in.trials.find(entry.trial.id);
+  if (found == in.trials.end() || found->second.status != TrialStatus::Running) return false;
+  Trial &trial = found->second, &end = entry.trial;
+  if (saysTwice(end) || (end.status == TrialStatus::Valid && isValidElsewhere(in, trial)) ||
+      !add(in, Seen{end.session, entry.at}))
+    return false;
+  static_cast<TrialResult&>(trial) = std::move(end);
+  return true;
+}
+
+bool add(Contents& in, Reread&& entry) {
+  const auto found = in.trials.find(entry.trial.id);
+  const auto key = in.keys.find(entry.key);
+  if (found == in.trials.end() || key == in.keys.end() || saysTwice(entry.trial)) return false;
+  Trial& trial = found->second;
+  const bool read = trial.status == TrialStatus::Valid || trial.status == TrialStatus::Failed;
+  if (!read || isValidElsewhere(in, trial)) return false;
+  trial.key = key->second;
+  trial.status = TrialStatus::Valid;
+  trial.reason.clear();
+  static_cast<TrialValues&>(trial) = std::move(entry.trial);
+  return true;
+}
+
+bool add(Contents& in, Adopted&& entry) {
+  if (!in.origins.emplace(entry.store, entry.what, entry.theirs).second) return false;
+  in.adopted.push_back(std::move(entry));
+  return true;
+}
+
 }  // namespace
+
+bool Contents::take(Entry entry) {
+  return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);
+}
 
 llvm::Expected<Contents> Contents::read(const std::string& folder, const std::vector<JournalFile>& journals,
                                         std::vector<DamagedLine>& damaged) {
@@ -38,120 +137,19 @@ llvm::Expected<Contents> Contents::read(const std::string& folder, const std::ve
   return contents;
 }
 
-bool Contents::take(Entry entry) {
-  return std::visit([this](auto& one) { return add(std::move(one)); }, entry);
-}
-
 std::vector<Trial> Contents::trialsOf(int64_t block) const {
-  std::vector<Trial> trials;
-  for (auto at = attempts_.lower_bound({block, 0, 0}); at != attempts_.end() && std::get<0>(at->first) == block; ++at)
-    trials.push_back(*at->second);
-  std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
-  return trials;
+  std::vector<Trial> found;
+  for (auto at = attempts.lower_bound({block, 0, 0}); at != attempts.end() && std::get<0>(at->first) == block; ++at)
+    found.push_back(*at->second);
+  std::ranges::sort(found, {}, &Trial::id);
+  return found;
 }
 
 uint64_t Contents::nextBlockNumber(const std::string& study, plan::TrialKind kind) const {
-  const auto next = next_block_.find({study, kind});
-  return next == next_block_.end() ? 0 : next->second;
-}
-
-/// Whether another trial of the same place in its block is valid.
-bool Contents::isValidElsewhere(const Trial& trial) const {
-  for (auto at = attempts_.lower_bound({trial.block, trial.position, 0}); at != attempts_.end(); ++at) {
-    const Trial& other = *at->second;
-    if (other.block != trial.block || other.position != trial.position) return false;
-    if (other.status == TrialStatus::Valid && other.id != trial.id) return true;
-  }
-  return false;
-}
-
-bool Contents::add(Opened&& entry) {
-  if (name_.empty()) name_ = std::move(entry.store);
-  return true;
-}
-
-bool Contents::add(Session&& entry) { return sessions_.try_emplace(entry.id, std::move(entry)).second; }
-
-bool Contents::add(Seen&& entry) {
-  const auto session = sessions_.find(entry.session);
-  if (session == sessions_.end()) return false;
-  session->second.last_seen = entry.at;
-  return true;
-}
-
-bool Contents::add(PlanText&& entry) {
-  plans_.try_emplace(std::move(entry.hash), std::move(entry.text));
-  return true;
-}
-
-bool Contents::add(RunBegan&& entry) {
-  if (!plans_.contains(entry.plan) || !sessions_.contains(entry.run.session)) return false;
-  entry.run.plan_json = std::move(entry.plan);
-  return runs_.try_emplace(entry.run.id, std::move(entry.run)).second;
-}
-
-bool Contents::add(RunEnded&& entry) {
-  const auto run = runs_.find(entry.run);
-  if (run == runs_.end()) return false;
-  run->second.ended = entry.at;
-  run->second.outcome = std::move(entry.outcome);
-  run->second.judged = std::move(entry.judged);
-  return true;
-}
-
-bool Contents::add(BlockPlan&& entry) {
-  if (!sessions_.contains(entry.block.session)) return false;
-  const auto [at, fresh] = blocks_.try_emplace(entry.block.id, std::move(entry));
-  const Block& block = at->second.block;
-  uint64_t& next = next_block_[{block.study, block.kind}];
-  next = std::max(next, block.number + 1);
-  return fresh;
-}
-
-bool Contents::add(KeyAdded&& entry) {
-  return keys_.try_emplace(entry.id, std::make_shared<const TrialKey>(std::move(entry.key))).second;
-}
-
-bool Contents::add(TrialBegan&& entry) {
-  const auto key = keys_.find(entry.key);
-  TrialStart& from = entry.trial;
-  if (key == keys_.end() || !blocks_.contains(from.block) || !sessions_.contains(from.session)) return false;
-  Trial trial{std::move(from), {}, key->second};
-  if (attempts_.contains({trial.block, trial.position, trial.attempt})) return false;
-  const auto [at, fresh] = trials_.try_emplace(trial.id, std::move(trial));
-  if (fresh) attempts_[{at->second.block, at->second.position, at->second.attempt}] = &at->second;
-  return fresh;
-}
-
-bool Contents::add(TrialEnded&& entry) {
-  const auto found = trials_.find(entry.trial.id);
-  if (found == trials_.end() || found->second.status != TrialStatus::Running) return false;
-  Trial &trial = found->second, &end = entry.trial;
-  if (saysTwice(end) || (end.status == TrialStatus::Valid && isValidElsewhere(trial)) ||
-      !add(Seen{end.session, entry.at}))
-    return false;
-  static_cast<TrialResult&>(trial) = std::move(end);
-  return true;
-}
-
-bool Contents::add(Reread&& entry) {
-  const auto found = trials_.find(entry.trial.id);
-  const auto key = keys_.find(entry.key);
-  if (found == trials_.end() || key == keys_.end() || saysTwice(entry.trial)) return false;
-  Trial& trial = found->second;
-  const bool read = trial.status == TrialStatus::Valid || trial.status == TrialStatus::Failed;
-  if (!read || isValidElsewhere(trial)) return false;
-  trial.key = key->second;
-  trial.status = TrialStatus::Valid;
-  trial.reason.clear();
-  static_cast<TrialValues&>(trial) = std::move(entry.trial);
-  return true;
-}
-
-bool Contents::add(Adopted&& entry) {
-  if (!origins_.emplace(entry.store, entry.what, entry.theirs).second) return false;
-  adopted_.push_back(std::move(entry));
-  return true;
+  uint64_t next = 0;
+  for (const auto& [id, plan] : blocks)
+    if (plan.block.study == study && plan.block.kind == kind) next = std::max(next, plan.block.number + 1);
+  return next;
 }
 
 }  // namespace expc::store

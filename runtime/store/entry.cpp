@@ -1,13 +1,248 @@
+// The fields of a journal's entries, for reading and for writing, and the line around them. What a line holds may be a
+// stranger's.
+
 #include "runtime/store/entry.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/CRC.h>
 
-#include "runtime/store/entry_json.h"
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/plan/json_record.h"
+#include "runtime/plan/name.h"
+#include "runtime/plan/plan_words.h"
 
 namespace expc::store {
 namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+using plan::JsonErrors;
+using plan::JsonPath;
+using plan::JsonRecord;
+using plan::jsonText;
+
+/// In the order of Entry's alternatives.
+constexpr std::array<llvm::StringLiteral, 12> kNames = {"opened", "session", "seen",  "plan", "run",    "run end",
+                                                        "block",  "key",     "begin", "end",  "reread", "adopted"};
+static_assert(kNames.size() == std::variant_size_v<Entry>);
+
+/// Text that is JSON already, as the value that it is: a reader of journals sees no quotes within quotes.
+void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
+  if (io.reads()) {
+    const Value* value = io.in(key);
+    text = value ? plan::canonicalJson(*value) : "";
+  } else {
+    auto value = llvm::expectedToOptional(plan::parseJson(text));
+    io.out()[key] = value ? std::move(*value) : jsonText(text);
+  }
+}
+
+void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
+  if (!io.reads()) {
+    io.out()[key] = Array{moment.wall, moment.boot};
+    return;
+  }
+  const Value* value = io.in(key);
+  const Array* array = value ? value->getAsArray() : nullptr;
+  if (!array || array->size() != 2 || !(*array)[0].getAsNumber() || !(*array)[1].getAsNumber())
+    return io.fail(key, "missing, expected two times");
+  moment = {*(*array)[0].getAsNumber(), *(*array)[1].getAsNumber()};
+}
+
+void describeValues(JsonRecord& io, TrialValues& trial) {
+  io.optional("absent", trial.not_on_device);
+  io.optional("metrics", trial.metrics);
+  io.optional("series", trial.series);
+}
+
+void describe(JsonRecord& io, Opened& entry) {
+  uint64_t version = kJournalVersion;
+  io.field("version", version);
+  io.field("epoch", entry.epoch);
+  io.field("store", entry.store);
+  io.optional("replaced", entry.replaced);
+  io.field("sealed", entry.sealed);
+  if (!io.reads()) return;
+  if (version < 1 || version > kJournalVersion)
+    io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
+  // A file beside the folder may be called after it.
+  if (const auto why = plan::whyNoName(entry.store)) io.fail("store", *why);
+}
+
+/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
+SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
+  const auto [nodes, lane] = host.split('/');
+  SessionPlace place;
+  place.lane = lane.str();
+  for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
+    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
+  return place;
+}
+
+void describe(JsonRecord& io, Session& session) {
+  io.field("id", session.id);
+  if (io.has("nodes", true)) {
+    io.field("nodes", session.where.nodes);
+    io.optional("lane", session.where.lane);
+    io.field("boots", session.where.boots);
+  } else {
+    std::string host, boots;
+    io.field("host", host);
+    io.field("boot", boots);
+    session.where = sessionPlaceFromText(host, boots);
+  }
+  if (io.has("workers", true)) io.list("workers", session.workers, plan::kDescribed);
+  embedded(io, "environment", session.environment_json);
+  describeMoment(io, "opened", session.opened);
+  describeMoment(io, "seen", session.last_seen);
+}
+
+void describe(JsonRecord& io, Seen& entry) {
+  io.field("session", entry.session);
+  describeMoment(io, "at", entry.at);
+}
+
+void describe(JsonRecord& io, PlanText& entry) {
+  io.field("hash", entry.hash);
+  embedded(io, "text", entry.text);
+}
+
+void describe(JsonRecord& io, RunBegan& entry) {
+  io.field("id", entry.run.id);
+  io.field("study", entry.run.study);
+  io.field("digest", entry.run.plan_digest);
+  io.field("plan", entry.plan);
+  io.field("session", entry.run.session);
+  if (io.has("match", true)) io.object("match", entry.run.match, plan::kDescribed);
+  describeMoment(io, "at", entry.run.started);
+}
+
+void describe(JsonRecord& io, RunEnded& entry) {
+  io.field("run", entry.run);
+  describeMoment(io, "at", entry.at);
+  io.field("outcome", entry.outcome);
+  if (!io.has("judged", entry.judged != nullptr)) return;
+  Judged judged = entry.judged ? *entry.judged : Judged();
+  io.object("judged", judged, plan::kDescribed);
+  entry.judged = std::make_shared<const Judged>(std::move(judged));
+}
+
+void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
+  if (!io.reads()) {
+    io.out()["places"] = toJson(places);
+    return;
+  }
+  io.each("places", [&](const Value& place, const JsonPath& at) {
+    const Array* pair = place.getAsArray();
+    if (const auto point = place.getAsString())
+      places.emplace_back(point->str());
+    else if (pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsString())
+      places.emplace_back((*pair)[0].getAsString()->str(), (*pair)[1].getAsString()->str());
+    else
+      io.failAt(at, "expected a point, or a point and its control");
+  });
+}
+
+void describe(JsonRecord& io, BlockPlan& plan) {
+  io.field("id", plan.block.id);
+  io.field("study", plan.block.study);
+  io.word("kind", plan.block.kind, plan::words::kKind);
+  io.field("number", plan.block.number);
+  io.field("seed", plan.block.seed);
+  io.field("session", plan.block.session);
+  embedded(io, "settings", plan.settings);
+  describePlaces(io, plan.places);
+}
+
+void describe(JsonRecord& io, KeyAdded& entry) {
+  TrialKey& key = entry.key;
+  io.field("id", entry.id);
+  io.field("point", key.place.point);
+  io.field("control", key.place.control);
+  io.word("kind", key.kind, plan::words::kKind);
+  embedded(io, "settings", key.settings);
+  io.field("data", key.data);
+  io.field("readings", key.readings);
+  io.field("worker", key.worker_build);
+  io.field("class", key.environment_class);
+}
+
+void describe(JsonRecord& io, TrialBegan& entry) {
+  TrialStart& trial = entry.trial;
+  io.field("trial", trial.id);
+  io.field("key", entry.key);
+  io.field("run", trial.run);
+  io.field("session", trial.session);
+  io.field("block", trial.block);
+  io.field("position", trial.position);
+  io.field("attempt", trial.attempt);
+  io.field("limit", trial.limit);
+  io.field("started", trial.started);
+  embedded(io, "devices", trial.devices);
+}
+
+void describe(JsonRecord& io, TrialEnded& entry) {
+  Trial& trial = entry.trial;
+  io.field("trial", trial.id);
+  io.field("session", trial.session);
+  io.word("status", trial.status, kStatuses);
+  io.field("seconds", trial.seconds);
+  describeMoment(io, "at", entry.at);
+  embedded(io, "environment", trial.environment_json);
+  io.optional("reason", trial.reason);
+  io.optional("log", trial.log_tail);
+  io.optional("notes", trial.notes);
+  describeValues(io, trial);
+}
+
+void describe(JsonRecord& io, Reread& entry) {
+  io.field("trial", entry.trial.id);
+  io.field("key", entry.key);
+  describeValues(io, entry.trial);
+}
+
+void describe(JsonRecord& io, Adopted& entry) {
+  io.field("store", entry.store);
+  io.field("what", entry.what);
+  io.field("theirs", entry.theirs);
+  io.field("ours", entry.ours);
+}
+
+/// An entry of the sort that stands at `index` in kNames.
+template <size_t... Indices>
+Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
+  Entry entry;
+  ((index == Indices ? void(entry.emplace<Indices>()) : void()), ...);
+  return entry;
+}
+
+Object written(const Entry& entry) {
+  constexpr auto described = [](JsonRecord& io, auto& value) { describe(io, value); };
+  Object object = std::visit([&](const auto& one) { return JsonRecord::written(one, described); }, entry);
+  object["entry"] = kNames[entry.index()];
+  return object;
+}
+
+/// What is wrong is noted in `io`.
+Entry readEntry(JsonRecord& io) {
+  std::string name;
+  io.field("entry", name);
+  const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
+  Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
+  if (index == kNames.size())
+    io.fail("entry", "'" + name + "' is nothing that this expc knows");
+  else
+    std::visit([&](auto& value) { describe(io, value); }, entry);
+  return entry;
+}
 
 constexpr std::string_view kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;  // eight digits, a quote, the closing brace
@@ -28,7 +263,7 @@ std::optional<PlanText> planFromLine(llvm::StringRef text) {
 }  // namespace
 
 std::string toLine(const Entry& entry) {
-  std::string text = plan::canonicalJson(writeEntry(entry));
+  std::string text = plan::canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
@@ -48,6 +283,40 @@ llvm::Expected<Entry> entryFromLine(std::string_view line) {
   Entry entry = readEntry(io);
   if (auto error = errors.take("a line of the journal")) return error;
   return entry;
+}
+
+void describe(JsonRecord& io, Worker& worker) {
+  io.field("build", worker.build);
+  io.field("class", worker.environment_class);
+}
+
+void describe(JsonRecord& io, Match& match) {
+  io.field("digests", match.data_digests);
+  io.optionalObject("built_in", match.built_in, plan::kDescribed);
+  io.optionalObject("command", match.command, plan::kDescribed);
+}
+
+Array toJson(const std::vector<plan::Place>& places) {
+  Array array;
+  for (const plan::Place& place : places) {
+    if (place.control.empty())
+      array.push_back(jsonText(place.point));
+    else
+      array.push_back(Array{jsonText(place.point), jsonText(place.control)});
+  }
+  return array;
+}
+
+void describe(JsonRecord& io, Judged& judged) {
+  using Planned = std::pair<plan::TrialKind, Judged::Planned>;
+  std::vector<Planned> kinds(judged.planned.begin(), judged.planned.end());
+  io.list("planned", kinds, [](JsonRecord& inner, Planned& kind) {
+    inner.word("kind", kind.first, plan::words::kKind);
+    inner.field("repeat", kind.second.repeat, 1);
+    inner.field("looks", kind.second.looks);
+  });
+  if (io.reads()) judged.planned = {kinds.begin(), kinds.end()};
+  io.field("subjects", judged.subjects);
 }
 
 }  // namespace expc::store

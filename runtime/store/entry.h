@@ -3,14 +3,20 @@
 // One line of a journal: what became known, as a JSON object.
 
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "runtime/store/records.h"
+
+namespace expc::plan {
+class JsonRecord;
+}
 
 namespace expc::store {
 
@@ -77,5 +83,12 @@ std::string toLine(const Entry& entry);
 /// The error says what is wrong: no JSON, a checksum that does not fit, a member that is missing or of another type. No
 /// line crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);
+
+// What entries hold, as JSON without the line around it:
+
+void describe(plan::JsonRecord& io, Worker& worker);
+void describe(plan::JsonRecord& io, Match& match);
+void describe(plan::JsonRecord& io, Judged& judged);
+llvm::json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

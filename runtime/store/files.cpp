@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 
 namespace expc::store {
@@ -18,8 +19,7 @@ llvm::Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
                             ? "free some space and run the same command again; what was measured before is kept"
                             : "make it writable, or choose another folder with --results DIR";
-  return llvm::createStringError(
-      fmt::format("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out));
+  return base::failure("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out);
 }
 
 llvm::Error makeFolder(const std::string& folder) {

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/store/files.h"
 
@@ -48,8 +49,7 @@ std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_co
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
-  if (!buffer)
-    return llvm::createStringError(fmt::format("cannot be read as a journal: {}", llvm::toString(buffer.takeError())));
+  if (!buffer) return base::failure("cannot be read as a journal: {}", llvm::toString(buffer.takeError()));
   return buffer;
 }
 
@@ -77,12 +77,11 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
   auto entry = entryFromLine(text.take_front(text.find('\n')));
   if (!entry) {
-    return llvm::createStringError(
-        fmt::format("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError())));
+    return base::failure("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError()));
   }
   const auto* opened = std::get_if<Opened>(&*entry);
   if (!opened || opened->epoch != epoch)
-    return llvm::createStringError(fmt::format("{}: does not begin as a journal of its name", pathOf(folder, name)));
+    return base::failure("{}: does not begin as a journal of its name", pathOf(folder, name));
   head.opened = *opened;
   return head;
 }
@@ -90,9 +89,9 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
 /// What counts of a journal that a later one sealed at `bytes`: mostly all that there is.
 llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
   if (file.bytes < bytes) {
-    return llvm::createStringError(
-        fmt::format("{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
-                    pathOf(folder, file.name), file.bytes, bytes));
+    return base::failure(
+        "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
+        pathOf(folder, file.name), file.bytes, bytes);
   }
   file.ignored += file.bytes - bytes;
   file.bytes = bytes;
@@ -107,8 +106,7 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
   const bool none =
       error == std::errc::no_such_file_or_directory ||
       (error == std::errc::not_a_directory && !files::isThere(pathOf(folder, "")));  // the folder is a file
-  if (error && !none)
-    return llvm::createStringError(fmt::format("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message()));
+  if (error && !none) return base::failure("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message());
   std::vector<JournalFile> files;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;
@@ -192,9 +190,9 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::
   writer.fd_ = base::Descriptor(
       open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (writer.fd_ < 0 && errno == EEXIST) {
-    return llvm::createStringError(
-        fmt::format("{}: another process began to write in this moment; the same command continues once it has ended",
-                    writer.path_));
+    return base::failure(
+        "{}: another process began to write in this moment; the same command continues once it has ended",
+        writer.path_);
   }
   if (writer.fd_ < 0) return cannotWrite(folder, errno);
   writer.hidden_ = appears != Appears::AtOnce;

@@ -2,20 +2,28 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
+#include "runtime/base/failure.h"
+#include "runtime/base/process.h"
+#include "runtime/plan/json.h"
 #include "runtime/store/files.h"
 
 namespace expc::store {
@@ -27,6 +35,38 @@ constexpr double kLockPatience = 2;
 constexpr size_t kLargest = 1 << 16;
 // What stands in the file is read this often at most; whose inode it is, each time.
 constexpr double kBeatSeconds = 1;
+
+// Of statfs(2), for file systems of which one machine alone has the disk: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
+// zfs, f2fs, bcachefs. All others may be shared.
+constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+                                      0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e};
+constexpr size_t kLongestText = 200;
+
+constexpr std::pair<llvm::StringLiteral, std::string LeaseHolder::*> kTexts[] = {
+    {"host", &LeaseHolder::host},
+    {"boot_id", &LeaseHolder::boot_id},
+    {"machine_id", &LeaseHolder::machine_id},
+    {"pid_namespace", &LeaseHolder::pid_namespace},
+    {"purpose", &LeaseHolder::purpose},
+    {"token", &LeaseHolder::token}};
+
+bool isOfOneMachine(const std::string& folder) {
+  struct statfs system{};
+  return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
+}
+
+/// A zombie holds nothing any more.
+bool isRunning(const LeaseHolder& holder) {
+  const base::Process process = base::processOf(holder.pid);
+  return process.runs() && process.started == holder.start_ticks;
+}
+
+/// As it can be shown, whoever wrote it.
+std::string shown(std::optional<llvm::StringRef> text) {
+  std::string result = text.value_or("").take_front(kLongestText).str();
+  std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
+  return result;
+}
 
 double bootSeconds() {
   timespec now{};
@@ -123,13 +163,59 @@ llvm::Expected<Made> create(const std::string& folder, const std::string& path, 
 }
 
 llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "the results folder '{}' is in use by {} (expc {}): wait for it, stop it, or choose another folder with "
       "--results DIR",
-      folder, holder.name(), holder.purpose));
+      folder, holder.name(), holder.purpose);
 }
 
 }  // namespace
+
+LeaseHolder LeaseHolder::self(std::string_view purpose) {
+  LeaseHolder holder;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  holder.host = name;
+  holder.boot_id = base::bootId();
+  std::ifstream("/etc/machine-id") >> holder.machine_id;
+  const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name - 1);
+  holder.pid_namespace = std::string(name, size > 0 ? size : 0);
+  holder.pid = getpid();
+  holder.start_ticks = base::processOf(holder.pid).started;
+  holder.purpose = purpose;
+  std::random_device random;
+  holder.token = fmt::format("{:08x}{:08x}", random(), random());
+  return holder;
+}
+
+LeaseHolder LeaseHolder::fromText(std::string_view text) {
+  LeaseHolder holder;
+  const auto value = llvm::expectedToOptional(plan::parseJson(text));
+  const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
+  if (!object) return holder;
+  for (const auto& [name, member] : kTexts) holder.*member = shown(object->getString(name));
+  holder.pid = object->getInteger("pid").value_or(0);
+  holder.start_ticks = uint64_t(object->getInteger("start_ticks").value_or(0));
+  return holder;
+}
+
+std::string LeaseHolder::toText() const {
+  llvm::json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
+  for (const auto& [name, member] : kTexts) object[name] = plan::jsonText(this->*member);
+  return plan::canonicalJson(std::move(object)) + "\n";
+}
+
+std::string LeaseHolder::name() const {
+  if (pid <= 0) return "an unknown process (the lease file is damaged)";
+  return fmt::format("process {} on host {}", pid, host);
+}
+
+Sign signOf(const LeaseHolder& holder, const std::string& folder) {
+  const LeaseHolder self = LeaseHolder::self("");
+  if (holder.pid <= 0 || holder.host != self.host || holder.pid_namespace != self.pid_namespace) return Sign::Elsewhere;
+  if (holder.boot_id == self.boot_id) return isRunning(holder) ? Sign::Lives : Sign::Gone;
+  return holder.machine_id == self.machine_id && isOfOneMachine(folder) ? Sign::Gone : Sign::Elsewhere;
+}
 
 llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpose,
                                      std::vector<std::string>& messages, LeasePatience patience) {
@@ -189,14 +275,14 @@ llvm::Error Lease::heartbeat() {
   if (due ? !there || there->text != text_ : !ours()) {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     if (access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
-      return llvm::createStringError(
-          fmt::format("the results folder '{}' was removed or moved while this run wrote to it: move it back and the "
-                      "same command continues; without it the command begins anew",
-                      folder));
-    return llvm::createStringError(fmt::format(
+      return base::failure(
+          "the results folder '{}' was removed or moved while this run wrote to it: move it back and the "
+          "same command continues; without it the command begins anew",
+          folder);
+    return base::failure(
         "'{}' is not ours any more: another process took the results folder over, or somebody removed the file; "
         "the same command continues once the folder is free",
-        path_));
+        path_);
   }
   if (due) {
     futimens(fd_, nullptr);

@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "runtime/base/failure.h"
+#include "runtime/store/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -22,10 +30,10 @@ llvm::Expected<Verified> verify(const std::string& folder) {
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
                       "another process had taken the folder over",
                       journal.name, journal.ignored));
-  found.sessions = contents->sessions().size();
-  found.runs = contents->runs().size();
-  found.blocks = contents->blocks().size();
-  found.trials = contents->trials().size();
+  found.sessions = contents->sessions.size();
+  found.runs = contents->runs.size();
+  found.blocks = contents->blocks.size();
+  found.trials = contents->trials.size();
   return found;
 }
 
@@ -58,8 +66,8 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
     if (error) return error;
   }
   if (!damaged.empty())
-    return llvm::createStringError(fmt::format(
-        "{}; nothing was changed: put the journals of a backup back, or go on without compacting", damaged[0].text()));
+    return base::failure("{}; nothing was changed: put the journals of a backup back, or go on without compacting",
+                         damaged[0].text());
   if (auto error = store->heartbeat()) return error;
   if (auto error = writer->publish()) return error;
   done.bytes_after = writer->file().bytes;
@@ -70,6 +78,139 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (!store) return store.takeError();
   if (auto error = store->close()) return error;
   return done;
+}
+
+namespace {
+
+/// Copies the records of one store into another under new numbers.
+class Merger {
+ public:
+  Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
+    for (const Adopted& entry : into.contents().adopted) known_[{entry.what, {entry.store, entry.theirs}}] = entry.ours;
+    for (const Adopted& entry : from.adopted) origins_[{entry.what, entry.ours}] = {entry.store, entry.theirs};
+  }
+
+  llvm::Expected<Merged> run() {
+    for (const auto& [id, session] : from_.sessions)
+      if (auto error = add(session)) return error;
+    for (const auto& [id, run] : from_.runs)
+      if (auto error = add(run)) return error;
+    for (const auto& [id, block] : from_.blocks)
+      if (auto error = add(block)) return error;
+    for (const auto& [id, trial] : from_.trials)
+      if (auto error = add(trial)) return error;
+    return done_;
+  }
+
+ private:
+  using Number = std::pair<std::string, int64_t>;  // what, and its number
+  struct Origin {
+    std::string store;
+    int64_t number = 0;
+    auto operator<=>(const Origin&) const = default;
+  };
+  using Origins = std::map<std::pair<std::string, Origin>, int64_t>;
+
+  /// Where a record came into being: in the other store, or where that has it from.
+  Origin originOf(const std::string& what, int64_t theirs) const {
+    const auto found = origins_.find({what, theirs});
+    return found == origins_.end() ? Origin{from_.name, theirs} : found->second;
+  }
+
+  /// Our number of a record of theirs that is here already; 0: it is not.
+  int64_t ours(const std::string& what, int64_t theirs) const {
+    const Origin origin = originOf(what, theirs);
+    if (origin.store == into_.name()) return origin.number;  // they have it from us
+    const auto found = known_.find({what, origin});
+    return found == known_.end() ? 0 : found->second;
+  }
+
+  llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
+    if (!ours) return ours.takeError();
+    const Origin origin = originOf(what, theirs);
+    known_[{what, origin}] = *ours;
+    ++count;
+    return into_.adopt({origin.store, what, origin.number, *ours});
+  }
+
+  llvm::Error add(const Session& session) {
+    if (ours("session", session.id)) return llvm::Error::success();
+    return adopt("session", session.id, into_.addSession(session), done_.sessions);
+  }
+
+  llvm::Error add(Run run) {
+    if (run.outcome.empty() || ours("run", run.id)) return llvm::Error::success();
+    const int64_t theirs = run.id;
+    run.plan_json = from_.plans.at(run.plan_json);
+    run.session = ours("session", run.session);
+    auto number = into_.addRun(run);
+    if (!number) return number.takeError();
+    if (auto error = into_.endRun(*number, run.ended, run.outcome, run.judged)) return error;
+    return adopt("run", theirs, *number, done_.runs);
+  }
+
+  llvm::Error add(BlockPlan block) {
+    if (ours("block", block.block.id)) return llvm::Error::success();
+    const int64_t theirs = block.block.id;
+    block.block.session = ours("session", block.block.session);
+    return adopt("block", theirs, into_.addBlock(std::move(block)), done_.blocks);
+  }
+
+  llvm::Error add(Trial trial) {
+    if (trial.status == TrialStatus::Running) return llvm::Error::success();
+    const int64_t theirs = trial.id;
+    if (ours("trial", theirs)) {
+      ++done_.known;
+      return llvm::Error::success();
+    }
+    trial.session = ours("session", trial.session);
+    trial.block = ours("block", trial.block);
+    trial.run = ours("run", trial.run);
+    // An older expc may have been killed before it noted the trial, or in the middle of it.
+    const auto& here = into_.contents().attempts;
+    for (auto at = here.find({trial.block, trial.position, trial.attempt}); at != here.end();
+         at = here.find({trial.block, trial.position, ++trial.attempt}))
+      if (at->second->started == trial.started && at->second->status == trial.status)
+        return adopt("trial", theirs, at->second->id, done_.known);
+    auto number = into_.beginTrial(trial);
+    if (!number) return number.takeError();
+    trial.id = *number;
+    if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
+    copyOutput(other_, theirs, into_.folder(), *number);
+    return adopt("trial", theirs, *number, done_.trials);
+  }
+
+  Store& into_;
+  const Contents& from_;
+  const std::string other_;           // the folder that `from_` is of
+  Origins known_;                     // origin -> our number
+  std::map<Number, Origin> origins_;  // their number -> origin
+  Merged done_;
+};
+
+}  // namespace
+
+llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
+  auto journals = listJournals(other);
+  if (!journals) return journals.takeError();
+  std::vector<DamagedLine> damaged;
+  auto theirs = readStore(other, *journals, damaged);
+  if (!theirs) return theirs.takeError();
+  if (!damaged.empty())
+    messages.push_back(fmt::format("{}: {} lines are left out: {}", other, damaged.size(), damaged[0].why));
+  auto into = Store::openForWriting(folder, messages);
+  if (!into) return into.takeError();
+  if (theirs->name == into->name()) {
+    return base::failure(
+        "'{}' is a copy of '{}', or this is a copy of it: what one of them measured since cannot be told "
+        "from what the other did",
+        other, folder);
+  }
+  if (auto error = into->beginWhole()) return error;
+  auto merged = Merger(*into, *theirs, other).run();
+  if (!merged) return merged.takeError();
+  if (auto error = into->close()) return error;
+  return merged;
 }
 
 }  // namespace expc::store

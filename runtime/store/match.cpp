@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 
 namespace expc::store {
@@ -150,6 +153,16 @@ TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind
     key.environment_class = worker->environment_class;
   }
   return key;
+}
+
+JudgedPtr judgedOf(const plan::Plan& plan) {
+  Judged judged;
+  for (const plan::KindDesign& design : plan.design.kinds) judged.planned[design.kind] = {design.repeat, design.looks};
+  for (const plan::Criterion& criterion : plan.criteria) {
+    if (!criterion.confidence || criterion.infeasible) continue;
+    for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
+  }
+  return std::make_shared<const Judged>(std::move(judged));
 }
 
 const TrialKey& Counting::wanted(const TrialKey& key) const {

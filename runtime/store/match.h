@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -40,6 +41,9 @@ std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
 /// The key of a trial of `place` that is measured now. The place must be one of the plan's, and `match` must have the
 /// worker of its workload.
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match);
+
+/// What verdicts on this plan are about.
+JudgedPtr judgedOf(const plan::Plan& plan);
 
 /// Says why trials do not count for one plan.
 class Counting {

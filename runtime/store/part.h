@@ -3,8 +3,10 @@
 // A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/store/store.h"
 
@@ -33,5 +35,15 @@ struct PartResults {
 /// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
 /// What ran on null cards only where nothing else did.
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
+
+/// Everything that a store holds of a plan's points, whether it counts or not: what an export writes.
+struct History {
+  std::vector<Trial> trials;  // those that ended, by whatever key; by id
+  std::map<int64_t, Block> blocks;
+  std::map<int64_t, Session> sessions;
+};
+
+/// Every trial of the plan's points that has ended, and is of the part, with its block and session.
+History history(const Store& store, const plan::Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

@@ -13,8 +13,10 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/store/entry_json.h"
+#include "runtime/plan/json_record.h"
+#include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 
@@ -159,26 +161,25 @@ void write(const Trial& trial, Tables& to) {
 }
 
 void write(const Contents& contents, Tables& to) {
-  for (const auto& [id, session] : contents.sessions())
+  for (const auto& [id, session] : contents.sessions)
     to.add("session", {id, session.where.machine(), jsonOf(plan::jsonTexts(session.where.nodes)), session.where.lane,
                        jsonOf(plan::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
                        session.opened.wall, session.opened.boot, session.last_seen.wall, session.last_seen.boot});
-  for (const auto& [hash, text] : contents.plans()) to.add("plan", {hash, text});
-  for (const auto& [id, run] : contents.runs())
+  for (const auto& [hash, text] : contents.plans) to.add("plan", {hash, text});
+  for (const auto& [id, run] : contents.runs)
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
                    jsonOf(plan::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
                    run.outcome, run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
-  for (const auto& [id, plan] : contents.blocks())
+  for (const auto& [id, plan] : contents.blocks)
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});
-  for (const auto& [id, trial] : contents.trials()) write(trial, to);
+  for (const auto& [id, trial] : contents.trials) write(trial, to);
 }
 
 }  // namespace
 
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (files::isThere(file))
-    return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", file));
+  if (files::isThere(file)) return base::failure("{}: is there already; name a file that is not", file);
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
   return files::writeBy(file, [&](const std::string& temporary) -> llvm::Error {
@@ -186,7 +187,7 @@ llvm::Error exportSql(const std::string& folder, const std::string& file, std::v
     write(store->contents(), tables);
     tables.execute("COMMIT");
     if (tables.code() == SQLITE_OK) return llvm::Error::success();
-    return llvm::createStringError(fmt::format("{}: cannot be written: {}", file, sqlite3_errstr(tables.code())));
+    return base::failure("{}: cannot be written: {}", file, sqlite3_errstr(tables.code()));
   });
 }
 

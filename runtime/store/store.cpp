@@ -1,12 +1,20 @@
 #include "runtime/store/store.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
 
+#include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/store/files.h"
-#include "runtime/store/spool.h"
 
 namespace expc::store {
 namespace {
@@ -23,18 +31,62 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 llvm::Error refuseDatabaseAlone(const std::string& folder) {
   const std::string path = databaseIn(folder);
   if (!exists(path)) return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
+  return base::failure(
       "'{0}' lies in a results folder without journals: put '{1}/{2}' back if it was there. Of a folder that "
       "never had one, the expc of commit {3} makes it: `expc store compact --results {1}`. To begin anew, "
       "move the file away",
-      path, folder, kJournalFolder, kLastWithDatabases));
+      path, folder, kJournalFolder, kLastWithDatabases);
 }
+
+/// Only this user may have made it: others may write in /tmp too.
+std::string spoolPath(const std::string& store) {
+  const char* folder = std::getenv("TMPDIR");
+  return fmt::format("{}/expc-spool-{}-{}.jsonl", folder && *folder == '/' ? folder : "/tmp", getuid(), store);
+}
+
+/// None and errno where it cannot be opened or is not a file of ours.
+base::Descriptor openSpool(const std::string& path, int flags) {
+  base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  struct stat state{};
+  if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
+  errno = EPERM;
+  return {};
+}
+
+/// Keeps an entry of the store of that name in $TMPDIR (or /tmp), durably. What comes back is always an error, which
+/// says where the entry is, or that it is lost.
+llvm::Error spool(const std::string& store, const Entry& entry) {
+  const std::string path = spoolPath(store), line = toLine(entry) + "\n";
+  const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (fd >= 0 && ::write(fd, line.data(), line.size()) == ssize_t(line.size()) && fdatasync(fd) == 0)
+    return base::failure("what was measured last is kept in {} and is taken from there by the next run on this machine",
+                         path);
+  return base::failure("what was measured last is lost: {} cannot be written either: {}", path, std::strerror(errno));
+}
+
+/// The lines that were kept of a store on this machine; none if there are none, or they are not ours.
+std::vector<Entry> spooled(const std::string& store) {
+  std::vector<Entry> entries;
+  const base::Descriptor fd = openSpool(spoolPath(store), O_RDONLY);
+  std::string text;
+  char piece[65536];
+  for (ssize_t size; fd >= 0 && (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    const auto [line, next] = rest.split('\n');
+    rest = next;
+    if (auto entry = llvm::expectedToOptional(entryFromLine(line)))  // else it was cut
+      entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+/// The number of the next record.
+int64_t nextOf(const auto& records) { return records.empty() ? 1 : std::max<int64_t>(0, records.rbegin()->first) + 1; }
 
 }  // namespace
 
 llvm::Error noResults(const std::string& folder) {
-  return llvm::createStringError(
-      fmt::format("no results in '{}': run the study first, or name the folder that has them", folder));
+  return base::failure("no results in '{}': run the study first, or name the folder that has them", folder);
 }
 
 llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
@@ -94,16 +146,8 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   if (!contents) return contents.takeError();
   contents_ = std::move(*contents);
   tellDamaged(damaged, messages);
-  name_ = contents_.name().empty() ? newStoreName() : contents_.name();
-  const auto largest = [](const auto& records) {
-    return records.empty() ? 0 : std::max<int64_t>(0, records.rbegin()->first);
-  };
-  sessions_ = largest(contents_.sessions());
-  runs_ = largest(contents_.runs());
-  blocks_ = largest(contents_.blocks());
-  trials_ = largest(contents_.trials());
-  last_key_ = largest(contents_.keys());
-  for (const auto& [number, key] : contents_.keys()) keys_[*key] = number;
+  name_ = contents_.name.empty() ? newStoreName() : contents_.name;
+  for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
   return llvm::Error::success();
 }
 
@@ -113,12 +157,12 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   if (entries.empty()) return llvm::Error::success();
   std::erase_if(entries, [&](const Entry& entry) {  // one that was killed may have taken it, and not come to drop it
     const auto* end = std::get_if<TrialEnded>(&entry);
-    const auto trial = end ? contents_.trials().find(end->trial.id) : contents_.trials().end();
-    return trial == contents_.trials().end() || trial->second.status != TrialStatus::Running;
+    const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
+    return trial == contents_.trials.end() || trial->second.status != TrialStatus::Running;
   });
   for (const Entry& entry : entries)
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
-  dropSpool(name_);
+  unlink(spoolPath(name_).c_str());
   if (entries.empty()) return llvm::Error::success();
   messages.push_back(fmt::format("{} trial{} that the disk had no room for {} in the store now", entries.size(),
                                  entries.size() == 1 ? "" : "s", entries.size() == 1 ? "is" : "are"));
@@ -134,15 +178,122 @@ llvm::Error Store::closeDead() {
     end.trial.session = trial.session;
     end.trial.status = TrialStatus::Interrupted;
     end.trial.reason = "expc died while it ran";
-    end.at = contents_.sessions().at(trial.session).last_seen;
+    end.at = contents_.sessions.at(trial.session).last_seen;
     ends.emplace_back(std::move(end));
   }
-  for (const auto& [id, run] : contents_.runs())
+  for (const auto& [id, run] : contents_.runs)
     if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
   return llvm::Error::success();
 }
+
+llvm::Error Store::append(const Entry& entry, OnDisk when) {
+  if (auto error = heartbeat()) return error;
+  if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
+    if (auto error = settle()) return error;
+  if (!journal_) {
+    const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
+    auto journal = JournalWriter::create(folder_, before_, name_, appears);
+    if (!journal) return journal.takeError();
+    journal_ = std::move(*journal);
+  }
+  if (auto error = journal_->append(entry, whole_ ? OnDisk::Sometime : when)) return error;
+  contents_.take(entry);
+  return llvm::Error::success();
+}
+
+llvm::Error Store::beginWhole() {
+  whole_ = true;
+  if (!journal_) return llvm::Error::success();
+  before_.push_back(journal_->file());
+  journal_.reset();
+  return llvm::Error::success();
+}
+
+llvm::Expected<int64_t> Store::numberOf(const Key& key) {
+  auto [known, fresh] = known_keys_.try_emplace(key.get(), key, 0);
+  if (!fresh) return known->second.second;
+  auto [number, unknown] = keys_.try_emplace(*key, nextOf(contents_.keys));
+  if (unknown)
+    if (auto error = append(KeyAdded{number->second, *key})) {
+      keys_.erase(number);
+      known_keys_.erase(known);
+      return error;
+    }
+  known->second.second = number->second;
+  return number->second;
+}
+
+llvm::Expected<int64_t> Store::addSession(Session session) {
+  session.id = nextOf(contents_.sessions);
+  if (auto error = append(session, OnDisk::Now)) return error;
+  return session.id;
+}
+
+llvm::Error Store::touchSession(int64_t session, Moment at) { return append(Seen{session, at}); }
+
+llvm::Expected<int64_t> Store::addRun(Run run) {
+  run.id = nextOf(contents_.runs);
+  const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
+  if (plans_.insert(plan.hash).second)
+    if (auto error = append(plan)) return error;
+  if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
+  return run.id;
+}
+
+llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged) {
+  return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
+}
+
+llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
+  plan.block.id = nextOf(contents_.blocks);
+  if (auto error = append(plan)) return error;
+  return plan.block.id;
+}
+
+llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
+  auto key = numberOf(trial.key);
+  if (!key) return key.takeError();
+  TrialBegan began{trial, *key};
+  began.trial.id = nextOf(contents_.trials);
+  unlink(keptOutput(folder_, began.trial.id).c_str());  // of a trial of this number that never came to be
+  if (auto error = append(began)) return error;
+  return began.trial.id;
+}
+
+llvm::Error Store::endTrial(const Trial& trial, Moment at) {
+  TrialEnded end{trial, at};
+  llvm::Error error = append(end, OnDisk::WhenAwaited);
+  if (whole_) return error;
+  if (error) return keepElsewhere(std::move(error), end);
+  unsettled_ = std::move(end);
+  return llvm::Error::success();
+}
+
+llvm::Error Store::settle() {
+  if (!unsettled_) return llvm::Error::success();
+  const TrialEnded end = *std::exchange(unsettled_, std::nullopt);
+  llvm::Error error = journal_->awaitSync();
+  return error ? keepElsewhere(std::move(error), end) : llvm::Error::success();
+}
+
+llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
+  // The lease may be another's by now: then the value is nobody's. Else the disk is in the way, and another may not be.
+  if (auto lost = heartbeat()) {
+    llvm::consumeError(std::move(error));  // it says the same, or what comes of it
+    return lost;
+  }
+  return llvm::joinErrors(std::move(error), spool(name_, end));
+}
+
+llvm::Error Store::reread(const Trial& trial) {
+  auto key = numberOf(trial.key);
+  if (!key) return key.takeError();
+  return append(Reread{trial, *key}, OnDisk::Now);
+}
+
+llvm::Error Store::adopt(Adopted entry) { return append(std::move(entry)); }
 
 llvm::Error Store::heartbeat() { return lease_ ? lease_->heartbeat() : llvm::Error::success(); }
 

@@ -29,9 +29,6 @@ bool isStore(const std::string& folder);
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
-/// What verdicts on this plan are about.
-JudgedPtr judgedOf(const plan::Plan& plan);
-
 /// What the journals of a folder say. An error too where none lie in it, with the way out.
 llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
                                    std::vector<DamagedLine>& damaged);
@@ -115,7 +112,6 @@ class Store {
   std::optional<TrialEnded> unsettled_;  // on its way to the disk
   bool whole_ = false;                   // our journal is there once we close
   std::string name_;
-  int64_t sessions_ = 0, runs_ = 0, blocks_ = 0, trials_ = 0, last_key_ = 0;  // the largest numbers given
   std::map<TrialKey, int64_t> keys_;
   std::map<const TrialKey*, std::pair<Key, int64_t>> known_keys_;  // by address: most trials share theirs
   std::set<std::string> plans_;

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
-#include "runtime/store/history.h"
 #include "runtime/store/part.h"
 #include "runtime/store/store.h"
 
@@ -29,7 +28,7 @@ namespace {
 
 /// The plan of a run; nothing where it is not read any more.
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
-  auto value = plan::parseJson(contents.plans().at(run.plan_json));
+  auto value = plan::parseJson(contents.plans.at(run.plan_json));
   return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
 }
 
@@ -38,7 +37,7 @@ std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
 std::vector<PastLook> looksIn(const Contents& contents) {
   std::map<std::string, JudgedPtr> by_plan;
   std::vector<PastLook> looks;
-  for (const auto& [id, run] : contents.runs()) {
+  for (const auto& [id, run] : contents.runs) {
     JudgedPtr judged = run.judged;
     if (!judged) {
       const auto [of_plan, fresh] = by_plan.try_emplace(run.plan_json);
@@ -96,8 +95,8 @@ class Runs {
   }
   /// Null of a run that is not known.
   const Match* match(int64_t run) const {
-    const auto found = contents_.runs().find(run);
-    return found == contents_.runs().end() ? nullptr : &found->second.match;
+    const auto found = contents_.runs.find(run);
+    return found == contents_.runs.end() ? nullptr : &found->second.match;
   }
 
  private:
@@ -108,8 +107,8 @@ class Runs {
   };
   /// Null where it is not known, or not read any more.
   Past* planThen(int64_t number) {
-    const auto run = contents_.runs().find(number);
-    if (run == contents_.runs().end()) return nullptr;
+    const auto run = contents_.runs.find(number);
+    if (run == contents_.runs.end()) return nullptr;
     const auto [past, unread] = plans_.try_emplace(run->second.plan_json);
     if (unread)
       if (auto plan = planOf(run->second, contents_)) past->second = std::make_unique<Past>(std::move(*plan));
@@ -135,7 +134,7 @@ class Loader {
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
     for (const plan::Point& point : plan.points) points.insert(point.id);
-    for (const auto& [id, trial] : contents.trials())
+    for (const auto& [id, trial] : contents.trials)
       if (trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted &&
           points.contains(trial.place().point))
         consider(trial);
@@ -150,8 +149,8 @@ class Loader {
       blocks.insert(trial.block);
       sessions.insert(trial.session);
     }
-    for (const int64_t id : blocks) results_.blocks.push_back(contents_.blocks().at(id).block);
-    for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions().at(id));
+    for (const int64_t id : blocks) results_.blocks.push_back(contents_.blocks.at(id).block);
+    for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
     for (const auto& [why, count] : objections_)
       results_.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
@@ -182,12 +181,12 @@ class Loader {
   void leaveOutRepeatedSeeds() {
     std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
     const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
-      const uint64_t seed = contents_.blocks().at(trial.block).block.seed;
+      const uint64_t seed = contents_.blocks.at(trial.block).block.seed;
       return first.try_emplace({trial.key->kind, seed, trial.place(), when}, trial.block).first->second;
     };
     const auto blocksLike = [&](const Trial& trial) -> std::array<int64_t*, 2> {
       const bool timed = trial.key->kind == plan::TrialKind::Timed;
-      return {&firstOf(trial, timed ? "on " + contents_.sessions().at(trial.session).where.machine() : ""),
+      return {&firstOf(trial, timed ? "on " + contents_.sessions.at(trial.session).where.machine() : ""),
               &firstOf(trial, timed ? fmt::format("at {}", trial.started) : "")};
     };
     auto& trials = results_.trials;
@@ -234,9 +233,9 @@ class Somewhere {
   Somewhere(const Contents& contents, const std::optional<std::string>& host) {
     if (!host) return;
     sessions_.emplace();
-    for (const auto& [id, session] : contents.sessions())
+    for (const auto& [id, session] : contents.sessions)
       if (session.where.isOn(*host)) sessions_->insert(id);
-    for (const auto& [id, trial] : contents.trials())
+    for (const auto& [id, trial] : contents.trials)
       if (has(trial.session)) runs_.insert(trial.run);
   }
   bool has(int64_t session) const { return !sessions_ || sessions_->count(session) != 0; }
@@ -250,7 +249,7 @@ class Somewhere {
 /// The newest run that `holds` holds of; one on null cards only where there is no other. Null where there is none.
 const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run&)> holds) {
   const Run* on_null_cards = nullptr;
-  for (const auto& [id, run] : std::views::reverse(contents.runs())) {
+  for (const auto& [id, run] : std::views::reverse(contents.runs)) {
     if (!holds(run)) continue;
     if (!run.match.onNullCards()) return &run;
     if (!on_null_cards) on_null_cards = &run;
@@ -275,7 +274,7 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
 }
 
 const Session* Store::latestSession(const SessionPlace& place) const {
-  for (const auto& [id, session] : std::views::reverse(contents_.sessions()))
+  for (const auto& [id, session] : std::views::reverse(contents_.sessions))
     if (session.where.nodes == place.nodes && session.where.lane == place.lane) return &session;
   return nullptr;
 }
@@ -286,14 +285,14 @@ const Run* Store::latestRun(std::string_view study, bool null_cards) const {
 }
 
 const BlockPlan* Store::latestBlock(int64_t session, std::string_view study) const {
-  for (const auto& [id, block] : std::views::reverse(contents_.blocks()))
+  for (const auto& [id, block] : std::views::reverse(contents_.blocks))
     if (block.block.session == session && block.block.study == study) return &block;
   return nullptr;
 }
 
 std::vector<Trial> Store::unendedTrials() const {
   std::vector<Trial> trials;
-  for (const auto& [id, trial] : contents_.trials())
+  for (const auto& [id, trial] : contents_.trials)
     if (trial.status == TrialStatus::Running) trials.push_back(trial);
   return trials;
 }
@@ -322,8 +321,8 @@ History history(const Store& store, const plan::Plan& plan, const Part& part) {
            (part.program && !trial.key->data.starts_with(*part.program));
   });
   for (const Trial& trial : history.trials) {
-    history.blocks.try_emplace(trial.block, store.contents().blocks().at(trial.block).block);
-    history.sessions.try_emplace(trial.session, store.contents().sessions().at(trial.session));
+    history.blocks.try_emplace(trial.block, store.contents().blocks.at(trial.block).block);
+    history.sessions.try_emplace(trial.session, store.contents().sessions.at(trial.session));
   }
   return history;
 }

@@ -485,7 +485,7 @@ TEST_CASE("what a writer appends after it lost the folder counts for nothing") {
   CHECK(std::filesystem::file_size(journal) > before);
   CHECK(readBack(folder.path, plan).trials.size() == 2);
   Store store = openWriter(folder.path);
-  CHECK(store.contents().blocks().size() == 2);
+  CHECK(store.contents().blocks.size() == 2);
 }
 
 TEST_CASE("a value counts once for a seed, whatever the study was called") {

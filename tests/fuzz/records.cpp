@@ -49,9 +49,9 @@ void report(const std::string& folder) {
   auto store = store::Store::openForReading(folder, messages);
   if (!worked(store)) return;
   std::set<std::string> studies;
-  for (const auto& [id, run] : store->contents().runs()) {
+  for (const auto& [id, run] : store->contents().runs) {
     if (studies.size() > 2 || !studies.insert(run.study).second) continue;
-    auto json = plan::parseJson(store->contents().plans().at(run.plan_json));
+    auto json = plan::parseJson(store->contents().plans.at(run.plan_json));
     if (!worked(json)) continue;
     auto plan = plan::planFromJson(*json);
     if (worked(plan)) (void)analysis::judge(*plan, store->load(*plan));

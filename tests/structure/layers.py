@@ -110,7 +110,7 @@ def torch_outside_worker(files):
 
 
 def of_tests(path):
-    return path.endswith("_test.cpp") or path.startswith(("tests/", "nullgpu/testing/"))
+    return path.endswith("_test.cpp") or path.startswith(("tests/", "nullgpu/tests/"))
 
 
 def support_among_products(files):
@@ -122,7 +122,7 @@ def support_among_products(files):
     for path, users in sorted(included.items()):
         others = {user for user in users if user.rsplit(".", 1)[0] != path.rsplit(".", 1)[0]}
         if not of_tests(path) and others and all(map(of_tests, others)):
-            yield f"{path}: only tests include it; its place is tests/support (of the null GPU nullgpu/testing)"
+            yield f"{path}: only tests include it; its place is tests/support, or nullgpu/tests"
     for path, text in files:
         for match in INCLUDE.finditer(text):
             if not of_tests(path) and match.group(1).startswith("tests/"):

@@ -17,7 +17,7 @@ RULES = [
         **dict.fromkeys(("runtime/base/process.cpp", "runtime/machine/machine.cpp", "runtime/worker/serve/memory_group.cpp",
                          "runtime/worker/serve/child.cpp",
                          "runtime/worker/profile/launching_threads.cpp", "runtime/worker/device/host.cpp", "runtime/validity/host.cpp",
-                         "runtime/store/lease_holder.cpp"), KERNEL),
+                         "runtime/store/lease.cpp"), KERNEL),
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
         **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {

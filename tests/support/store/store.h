@@ -121,20 +121,20 @@ inline std::string contentText(const Store& store) {
   const Contents& contents = store.contents();
   std::string text;
   const auto add = [&](const Entry& entry) { text += "\n" + toLine(entry); };
-  for (const auto& [id, session] : contents.sessions()) add(session);
-  for (const auto& [hash, plan] : contents.plans()) add(PlanText{hash, plan});
-  for (const auto& [id, run] : contents.runs()) {
+  for (const auto& [id, session] : contents.sessions) add(session);
+  for (const auto& [hash, plan] : contents.plans) add(PlanText{hash, plan});
+  for (const auto& [id, run] : contents.runs) {
     add(RunBegan{run, run.plan_json});
     add(RunEnded{id, run.ended, run.outcome, run.judged});
   }
-  for (const auto& [id, block] : contents.blocks()) add(block);
-  for (const auto& [id, key] : contents.keys()) add(KeyAdded{id, *key});
-  for (const auto& [id, trial] : contents.trials()) {
+  for (const auto& [id, block] : contents.blocks) add(block);
+  for (const auto& [id, key] : contents.keys) add(KeyAdded{id, *key});
+  for (const auto& [id, trial] : contents.trials) {
     add(TrialBegan{trial, 0});
     add(KeyAdded{0, *trial.key});
     add(TrialEnded{trial, {}});
   }
-  for (const Adopted& adopted : contents.adopted()) add(adopted);
+  for (const Adopted& adopted : contents.adopted) add(adopted);
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "nullgpu/core/stream.h"
-#include "nullgpu/testing/child.h"
+#include "nullgpu/tests/child.h"
 
 extern "C" void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*,

@@ -1,0 +1,326 @@
+// cuDNN's functions: handles, batch normalisation, and the backend interface, by which convolutions run.
+
+#include <driver_types.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/stream.h"
+
+namespace {
+
+// What is needed of cuDNN 9's binary interface: the numbers that its headers give to statuses, types of descriptors and
+// attributes, and the shape of a handle.
+
+enum class Status : int {
+  Success = 0,
+  BadParameter = 2000,
+  NullPointer = 2002,
+  NotSupported = 3000,
+  DeviceAllocationFailed = 4004,  // cuDNN 8 and before: ALLOC_FAILED
+  ExecutionFailed = 5000,
+};
+
+/// cudnnHandle_t points to one.
+struct Handle {
+  cudaStream_t stream = nullptr;
+};
+
+/// cudnnBackendDescriptorType_t.
+enum class DescriptorType : int {
+  Engine = 2,
+  EngineConfiguration = 3,
+  Heuristics = 4,
+  Plan = 5,
+  ConvolutionForward = 10,
+  ConvolutionBackwardFilter = 11,
+  ConvolutionBackwardData = 12,
+  OperationGraph = 15,
+  Matmul = 19,
+};
+
+/// cudnnBackendAttributeName_t.
+enum class Attribute : int {
+  HeuristicsGraph = 201,
+  HeuristicsResults = 202,
+  ConfigurationEngine = 300,
+  ConfigurationKnobs = 302,
+  ConfigurationWorkspace = 303,
+  ConfigurationSharedMemory = 304,
+  PlanConfiguration = 401,
+  PlanWorkspace = 402,
+  GraphOperations = 801,
+  GraphEngineCount = 802,
+  EngineGraph = 1300,
+  EngineIndex = 1301,
+  EngineKnobs = 1302,
+  EngineNumericalNotes = 1303,
+  EngineBehaviourNotes = 1305,
+};
+
+/// cudnnBackendAttributeType_t.
+enum class AttributeType : int { Int64 = 3, Descriptor = 15 };
+
+/// What a descriptor holds. Shared, since cuDNN copies: a plan outlives the graph that it was made of.
+struct Content {
+  DescriptorType type{};
+  std::map<Attribute, std::vector<std::shared_ptr<Content>>> below;
+};
+
+/// cudnnBackendDescriptor_t points to one.
+struct Descriptor {
+  std::shared_ptr<Content> content;
+};
+
+std::string_view nameOf(DescriptorType operation) {
+  switch (operation) {
+    case DescriptorType::ConvolutionForward:
+      return "cudnn_null_convolution_forward";
+    case DescriptorType::ConvolutionBackwardFilter:
+      return "cudnn_null_convolution_backward_filter";
+    case DescriptorType::ConvolutionBackwardData:
+      return "cudnn_null_convolution_backward_data";
+    default:
+      return {};
+  }
+}
+
+/// A graph that is no convolution. Attention has two products forward and five backward, among many other operations.
+std::string_view nameByProducts(size_t products) {
+  constexpr std::string_view kNames[] = {"cudnn_null_graph", "cudnn_null_matmul", "cudnn_null_attention_forward",
+                                         "cudnn_null_attention_backward"};
+  return kNames[std::min(products, std::size(kNames) - 1)];
+}
+
+/// The only descriptor under `content` by that attribute; null where there is none.
+std::shared_ptr<Content> below(const std::shared_ptr<Content>& content, Attribute attribute) {
+  if (content == nullptr) return nullptr;
+  const auto found = content->below.find(attribute);
+  return found == content->below.end() || found->second.empty() ? nullptr : found->second.front();
+}
+
+/// What a profile calls the kernel of a plan: by the operations of its graph. Static storage.
+std::string_view kernelName(const std::shared_ptr<Content>& plan) {
+  const auto engine = below(below(plan, Attribute::PlanConfiguration), Attribute::ConfigurationEngine);
+  const auto graph = below(engine, Attribute::EngineGraph);
+  size_t products = 0;
+  if (graph != nullptr) {
+    for (const auto& operation : graph->below[Attribute::GraphOperations]) {
+      if (const std::string_view name = nameOf(operation->type); !name.empty()) return name;
+      products += operation->type == DescriptorType::Matmul ? 1 : 0;
+    }
+  }
+  return nameByProducts(products);
+}
+
+/// The configuration that heuristics find: of the one engine of their graph.
+std::shared_ptr<Content> configurationFor(const std::shared_ptr<Content>& heuristics) {
+  auto engine = std::make_shared<Content>();
+  engine->type = DescriptorType::Engine;
+  engine->below[Attribute::EngineGraph] = {below(heuristics, Attribute::HeuristicsGraph)};
+  auto configuration = std::make_shared<Content>();
+  configuration->type = DescriptorType::EngineConfiguration;
+  configuration->below[Attribute::ConfigurationEngine] = {engine};
+  return configuration;
+}
+
+/// Answers with one descriptor: its number alone where the caller asks for none.
+Status answer(const std::shared_ptr<Content>& content, int64_t asked, int64_t* found, void* array) {
+  if (found != nullptr) *found = 1;
+  if (asked > 0 && array != nullptr) static_cast<Descriptor**>(array)[0]->content = content;
+  return Status::Success;
+}
+
+Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
+  if (found != nullptr) *found = 1;
+  if (asked > 0 && array != nullptr) static_cast<int64_t*>(array)[0] = number;
+  return Status::Success;
+}
+
+[[noreturn]] void unwritten(Attribute attribute) {
+  std::fprintf(
+      stderr,
+      "nullgpu: cudnnBackendGetAttribute is asked for attribute %d, which the null GPU does not know: write it in "
+      "nullgpu/cudnn/cudnn.cpp\n",
+      static_cast<int>(attribute));
+  std::abort();
+}
+
+struct TensorDescriptor {};
+
+constexpr size_t kReserve = 1024;  // bytes; not 0, so that callers allocate it as they do for cuDNN
+
+Status launch(Handle* handle, std::string_view name) {
+  if (handle == nullptr) return Status::NullPointer;
+  return nullgpu::launch(handle->stream, name) == cudaSuccess ? Status::Success : Status::ExecutionFailed;
+}
+
+Status answer(size_t bytes, size_t* size) {
+  if (size == nullptr) return Status::NullPointer;
+  *size = bytes;
+  return Status::Success;
+}
+
+}  // namespace
+
+extern "C" {
+
+// MAJOR * 10000 + MINOR * 100 + PATCH. torch chooses by it between cuDNN's attention and others.
+size_t cudnnGetVersion() { return NULLGPU_CUDNN_VERSION; }
+size_t cudnnGetCudartVersion() { return 13000; }
+
+const char* cudnnGetErrorString(Status status) {
+  static constexpr std::pair<Status, const char*> kNames[] = {
+      {Status::Success, "CUDNN_STATUS_SUCCESS"},
+      {Status::BadParameter, "CUDNN_STATUS_BAD_PARAM"},
+      {Status::NullPointer, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER"},
+      {Status::NotSupported, "CUDNN_STATUS_NOT_SUPPORTED"},
+      {Status::DeviceAllocationFailed, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"},
+      {Status::ExecutionFailed, "CUDNN_STATUS_EXECUTION_FAILED"},
+  };
+  for (const auto& [known, name] : kNames)
+    if (known == status) return name;
+  return "CUDNN_STATUS_INTERNAL_ERROR";
+}
+
+void cudnnGetLastErrorString(char* message, size_t size) {
+  if (message != nullptr && size > 0) std::snprintf(message, size, "the null GPU says no more than the status");
+}
+
+Status cudnnCreate(Handle** handle) {
+  if (handle == nullptr) return Status::NullPointer;
+  if (nullgpu::configuration().faults.cudnn) return Status::DeviceAllocationFailed;
+  if (nullgpu::health() != cudaSuccess) return Status::ExecutionFailed;
+  *handle = new Handle;
+  return Status::Success;
+}
+
+Status cudnnDestroy(Handle* handle) {
+  delete handle;
+  return Status::Success;
+}
+
+Status cudnnSetStream(Handle* handle, cudaStream_t stream) {
+  if (handle == nullptr) return Status::NullPointer;
+  handle->stream = stream;
+  return Status::Success;
+}
+
+Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
+  if (handle == nullptr || stream == nullptr) return Status::NullPointer;
+  *stream = handle->stream;
+  return Status::Success;
+}
+
+// Batch normalisation needs no workspace, a reserve that its backward pass is handed, and descriptors of tensors, which
+// nothing reads. Of a call that computes, only the handle is looked at, so the rest of its parameters is not written
+// out.
+
+Status cudnnCreateTensorDescriptor(TensorDescriptor** descriptor) {
+  if (descriptor == nullptr) return Status::NullPointer;
+  *descriptor = new TensorDescriptor;
+  return Status::Success;
+}
+Status cudnnDestroyTensorDescriptor(TensorDescriptor* descriptor) {
+  delete descriptor;
+  return Status::Success;
+}
+Status cudnnSetTensorNdDescriptor(TensorDescriptor*, ...) { return Status::Success; }
+
+Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
+  return launch(handle, "cudnn_null_batch_norm_forward");
+}
+Status cudnnBatchNormalizationBackwardEx(Handle* handle, ...) {
+  return launch(handle, "cudnn_null_batch_norm_backward");
+}
+Status cudnnBatchNormalizationForwardInference(Handle* handle, ...) {
+  return launch(handle, "cudnn_null_batch_norm_inference");
+}
+
+Status cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(Handle*, int, int, void*, void*, void*, void*, void*,
+                                                                size_t* size) {
+  return answer(0, size);
+}
+Status cudnnGetBatchNormalizationBackwardExWorkspaceSize(Handle*, int, int, void*, void*, void*, void*, void*, void*,
+                                                         void*, size_t* size) {
+  return answer(0, size);
+}
+Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, void*, void*, size_t* size) {
+  return answer(kReserve, size);
+}
+
+// In the backend interface every graph has one engine, which needs no workspace. What is built of descriptors is a
+// tree, of which only the descriptors under a descriptor are kept.
+
+Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor) {
+  if (descriptor == nullptr) return Status::NullPointer;
+  *descriptor = new Descriptor{std::make_shared<Content>()};
+  (*descriptor)->content->type = type;
+  return Status::Success;
+}
+
+Status cudnnBackendDestroyDescriptor(Descriptor* descriptor) {
+  delete descriptor;
+  return Status::Success;
+}
+
+Status cudnnBackendFinalize(Descriptor* descriptor) {
+  return descriptor == nullptr ? Status::NullPointer : Status::Success;
+}
+
+Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType type, int64_t count,
+                                const void* array) {
+  if (descriptor == nullptr) return Status::NullPointer;
+  if (type != AttributeType::Descriptor) return Status::Success;
+  auto& kept = descriptor->content->below[attribute];
+  kept.clear();
+  for (int64_t i = 0; i < count; ++i) {
+    const Descriptor* each = static_cast<Descriptor* const*>(array)[i];
+    if (each == nullptr) return Status::NullPointer;
+    kept.push_back(each->content);
+  }
+  return Status::Success;
+}
+
+Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType, int64_t asked,
+                                int64_t* found, void* array) {
+  if (descriptor == nullptr) return Status::NullPointer;
+  switch (attribute) {
+    case Attribute::HeuristicsResults:
+      return answer(configurationFor(descriptor->content), asked, found, array);
+    case Attribute::ConfigurationEngine:
+      return answer(below(descriptor->content, attribute), asked, found, array);
+    case Attribute::GraphEngineCount:
+      return answer(1, asked, found, array);
+    case Attribute::ConfigurationWorkspace:
+    case Attribute::ConfigurationSharedMemory:
+    case Attribute::PlanWorkspace:
+    case Attribute::EngineIndex:
+      return answer(int64_t{0}, asked, found, array);
+    case Attribute::ConfigurationKnobs:
+    case Attribute::EngineKnobs:
+    case Attribute::EngineNumericalNotes:
+    case Attribute::EngineBehaviourNotes:
+      if (found != nullptr) *found = 0;
+      return Status::Success;
+    default:
+      unwritten(attribute);
+  }
+}
+
+Status cudnnBackendExecute(Handle* handle, Descriptor* plan, Descriptor* variants) {
+  if (plan == nullptr || variants == nullptr) return Status::NullPointer;
+  return launch(handle, kernelName(plan->content));
+}
+
+}  // extern "C"
