@@ -11,7 +11,7 @@
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
-#include "runtime/machine/place.h"
+#include "runtime/machine/machine.h"
 #include "runtime/store/records.h"
 
 namespace expc::engine {

@@ -14,7 +14,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/store/history.h"
+#include "runtime/store/part.h"
 #include "runtime/store/records.h"
 
 namespace expc::exports {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/plan/json_record.h"
-#include "runtime/plan/name.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::store {
