@@ -61,21 +61,11 @@ bool isWithin(const Side& side, const void* address, size_t bytes) {
 
 /// What cards can reach counts as a card's memory, too.
 bool fits(cudaMemcpyKind kind, const Side& to, const Side& from) {
-  const auto asHost = [](const Side& side) { return !side.card; };
-  const auto asCard = [](const Side& side) { return side.card || side.pinned; };
-  switch (kind) {
-    case cudaMemcpyHostToHost:
-      return asHost(to) && asHost(from);
-    case cudaMemcpyHostToDevice:
-      return asCard(to) && asHost(from);
-    case cudaMemcpyDeviceToHost:
-      return asHost(to) && asCard(from);
-    case cudaMemcpyDeviceToDevice:
-      return asCard(to) && asCard(from);
-    case cudaMemcpyDefault:
-      return true;
-  }
-  return false;
+  if (kind == cudaMemcpyDefault) return true;
+  const auto is = [](const Side& side, bool host) { return host ? !side.card : side.card || side.pinned; };
+  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  return (to_host || from_host || kind == cudaMemcpyDeviceToDevice) && is(to, to_host) && is(from, from_host);
 }
 
 class Copy final : public Operation {

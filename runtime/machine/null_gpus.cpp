@@ -39,6 +39,16 @@ bool isMemory(llvm::StringRef text) {
 
 }  // namespace
 
+void Variables::set(const std::string& name, const std::string& value) {
+  const char* before = std::getenv(name.c_str());
+  before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+Variables::~Variables() {
+  for (const auto& [name, value] : before_) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+}
+
 bool isNullUuid(std::string_view uuid) { return llvm::StringRef(uuid).starts_with("GPU-6e756c6c"); }
 
 llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder) {
@@ -63,16 +73,10 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
   return asked;
 }
 
-/// The libraries read these variables when they are first asked; afterwards they are as before.
 void askNullNvml(Machine& machine) {
-  std::vector<std::pair<std::string, std::optional<std::string>>> before;
-  for (const auto& [name, value] : cardVariables(*machine.null_gpus)) {
-    const char* is = std::getenv(name.c_str());
-    before.emplace_back(name, is ? std::optional<std::string>(is) : std::nullopt);
-    setenv(name.c_str(), value.c_str(), 1);
-  }
+  Variables variables;
+  for (const auto& [name, value] : cardVariables(*machine.null_gpus)) variables.set(name, value);
   askNvml(machine, machine.null_gpus->library);
-  for (const auto& [name, value] : before) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
 }
 
 /// Puts `entry` before what is in a variable of paths, unless it is there.

@@ -5,8 +5,10 @@
 
 #include <llvm/Support/Error.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/machine/machine.h"
@@ -15,6 +17,19 @@ namespace expc::machine {
 
 /// Every null card is known by the beginning of its uuid, which spells "null".
 bool isNullUuid(std::string_view uuid);
+
+/// Variables of this process, which the libraries of null cards read when they are first asked. They are as before when
+/// it ends. For moments with one thread.
+class Variables {
+ public:
+  Variables() = default;
+  Variables(const Variables&) = delete;
+  ~Variables();
+  void set(const std::string& name, const std::string& value);
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+};
 
 /// What the text of `--null-gpus` means: "4", "4x94GiB", or "found" for the cards that the machine shows by itself.
 /// `folder` has the libraries of nullgpu/. The error names what is missing, or how the option is written.
