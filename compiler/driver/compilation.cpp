@@ -182,7 +182,8 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console)
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
-  const auto buffer = llvm::expectedToOptional(files::read(options.file));  // why not is said where it is read as a study
+  // Why it cannot be read is said where it is read as a study.
+  const auto buffer = llvm::expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
     if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};

@@ -82,7 +82,8 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
   Compilation compilation;
   const load::FileSystem files = load::FileSystem::real();
-  auto text = llvm::expectedToOptional(files.read(path));  // without it nothing is known; the command itself will say why
+  // Without it nothing is known; the command itself will say why.
+  auto text = llvm::expectedToOptional(files.read(path));
   if (text) compile(path, std::move(*text), files, compilation);
   if (!compilation.program) return words;
   const check::Program& program = *compilation.program;

@@ -316,8 +316,8 @@ void addExport(CLI::App& app, Asked& asked) {
   addChoice<ExportFormat>(
       command, "--format", "FORMAT", options.format,
       {{"csv", Csv}, {"parquet", Parquet}, {"json", Json}, {"junit", Junit}, {"markdown", Markdown}},
-                          "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
-                          "summary for a pull request");
+      "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
+      "summary for a pull request");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
                   "Which table (default measurements)");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
