@@ -23,7 +23,7 @@ import notice  # noqa: E402
 
 TOOLS = ROOT / ".deps/package/bin"
 BUILD = pathlib.Path()
-OUTSIDE = ("libc.", "libm.", "ld-linux", "libstdc++.", "libgcc_s.", "libtorch", "libc10", "libgomp.", "libcudart.", "libcupti.")
+OUTSIDE = ("libc.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux", "libstdc++.", "libgcc_s.", "libtorch", "libc10", "libgomp.", "libcudart.", "libcupti.")
 
 COMMANDS = r"""
 workload count command ["sh", "-c", "echo bytes ${n}"] {
