@@ -57,10 +57,13 @@ bench: cuda setup-bench
 	@python3 tests/bench/epoch.py --bench $(BUILD)/bin/expc-epoch-bench --expc $(BUILD)/bin/expc
 
 # The same points in PyTorch and DALI beside expc, in the same blocks.
-twins: build setup-bench
+# VERSIONS=reference runs them with those that the reference study names.
+VERSIONS ?= bench
+twins: build setup-$(VERSIONS)
 	@for study in experiments/twin_*.exp; do \
 	  grep -q 'preset quick' $$study || { echo "$$study is left out: it asks what only GPUs can show"; continue; }; \
-	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
+	  case $$study in *_tuning_*) python=../.deps/$(VERSIONS)-torchtune/bin/python ;; *) python=../.deps/$(VERSIONS)/bin/python ;; esac; \
+	  $(BUILD)/bin/expc run $$study --preset quick -D "python=\"$$python\"" --results results/twins --verdicts-ok || exit 1; \
 	done
 
 # 1,000 kills of engines, servers and ranks, and of merging stores and taking bundles out; then ten minutes of a study of four ranks whose ranks, engines, data and disk are taken away.
