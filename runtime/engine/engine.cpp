@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/infeasible.h"
+#include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/agent_messages.h"
@@ -18,6 +18,7 @@
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/node_launcher.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
 
@@ -167,9 +168,9 @@ class Execution {
   llvm::Error run() {
     load();
     if (!needsTrials(index_)) {
-      const std::string lacking = analysis::shortfallText(index_);
+      const std::string lacking = shortfallText(index_);
       env_.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-      const std::string early = analysis::endedAtLookText(index_);
+      const std::string early = endedAtLookText(index_);
       env_.listener.say("nothing to run: {}", !early.empty() ? early
                                               : lacking.empty()
                                                   ? fmt::format("all {} trials are there", env_.outcome.reused)

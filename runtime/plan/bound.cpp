@@ -52,4 +52,13 @@ double margin(const Bound& bound, double low, double high) {
   return std::min(range.low ? low - *range.low : INFINITY, range.high ? *range.high - high : INFINITY);
 }
 
+std::vector<double> ends(const Bound& bound) {
+  if (bound.relation == Relation::Within) return {bound.low, bound.high};
+  return {bound.low};
+}
+
+const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
+  return cell.bound ? *cell.bound : criterion.bound;
+}
+
 }  // namespace expc::plan

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/reason.h"
 
 namespace expc::plan {
 
@@ -18,7 +19,7 @@ namespace expc::plan {
 struct Reading {
   std::optional<double> value;
   bool timed_out = false;
-  std::string why = {};  // when there is no value
+  Why why = nullptr;  // when there is no value
   /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
   const std::vector<double>* series = nullptr;
 };

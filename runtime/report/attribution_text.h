@@ -3,6 +3,7 @@
 // Where the time went: the words for it. The part of a report is in sections.h.
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/analysis/attribution.h"
@@ -15,6 +16,11 @@ namespace expc::report {
 /// else kThisLevel and "baseline".
 inline constexpr char kThisLevel[] = "this level";
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
+
+/// "phases of the step".
+std::string_view titleOf(const analysis::AttributionView& view);
+/// "" or whose time the categories hold besides that of the step's own thread.
+std::string noteOf(const analysis::AttributionView& view);
 
 /// How a study gets profile trials of its workloads, or that those of commands have none.
 std::string profileAdvice(const plan::Plan& plan);

@@ -8,6 +8,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -23,7 +24,7 @@ std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgeme
                                  const store::Results& results);
 
 /// What was asked for and has no value; a reason that the one before has is not said again.
-std::vector<Block> missingLines(const std::vector<analysis::Missing>& missing);
+std::vector<Block> missingLines(const std::vector<MissingThing>& missing);
 
 /// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
 /// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
