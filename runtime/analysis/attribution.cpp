@@ -19,23 +19,10 @@ constexpr std::string_view kPrefix = "profile.";
 constexpr double kNoDifference = 0.005;
 
 struct ViewName {
-  std::string_view name, title;
+  std::string_view name;
   bool whole;  // its categories and a rest make the step
-  std::string_view note;
 };
-constexpr ViewName kViews[] = {
-    {"step", "phases of the step", true, ""},
-    {"device", "the device", true,
-     "NCCL's kernels run until the slowest rank has come: their time holds waiting for other ranks"},
-    {"api", "calls of the CUDA runtime, host time", true,
-     "calls of all threads, and a call that waits for the device lasts as long as the device works"},
-    {"kernel", "kernels, device time", false, "kernels that run at the same time count each"},
-    {"operator", "operators, own time", true,
-     "operators of all threads: those of other threads than the step's run beside it, and one that waits counts its "
-     "waiting"}};
-constexpr std::string_view kBesideNote =
-    "what is beside is time of other threads and devices, and an all-reduce lasts until the slowest rank has come: it "
-    "holds waiting";
+constexpr ViewName kViews[] = {{"step", true}, {"device", true}, {"api", true}, {"kernel", false}, {"operator", true}};
 
 struct Entry {
   double seconds = 0, count = 0;
@@ -69,16 +56,12 @@ std::optional<stats::Interval> intervalOf(const std::vector<double>& differences
 }
 
 /// The breakdowns of two points, block by block.
-class Pair {
- public:
-  void add(Breakdown treated, Breakdown baseline) {
-    treated_.push_back(std::move(treated));
-    baseline_.push_back(std::move(baseline));
-  }
+struct Pair {
+  std::vector<Breakdown> treated, baseline;
 
   Attribution attribution() const {
     Attribution attribution;
-    attribution.blocks = static_cast<unsigned>(treated_.size());
+    attribution.blocks = static_cast<unsigned>(treated.size());
     const CategoryShare step = category("", [](const Breakdown& one) { return Entry{one.seconds, 0}; });
     attribution.treated_seconds = step.treated;
     attribution.baseline_seconds = step.baseline;
@@ -89,12 +72,8 @@ class Pair {
     return attribution;
   }
 
-  bool empty() const { return treated_.empty(); }
-
- private:
   std::optional<AttributionView> view(const ViewName& wanted, const CategoryShare& step) const {
-    AttributionView view{std::string(wanted.name), std::string(wanted.title), std::string(wanted.note),
-                         categories(wanted.name)};
+    AttributionView view{std::string(wanted.name), categories(wanted.name)};
     if (view.categories.empty()) return std::nullopt;
     std::stable_sort(view.categories.begin(), view.categories.end(),
                      [](const auto& a, const auto& b) { return std::abs(a.difference()) > std::abs(b.difference()); });
@@ -105,7 +84,6 @@ class Pair {
     for (CategoryShare& category : categories("beside")) {
       category.beside = true;
       view.categories.push_back(std::move(category));
-      view.note = kBesideNote;
     }
     return view;
   }
@@ -113,7 +91,7 @@ class Pair {
   std::vector<CategoryShare> categories(std::string_view view) const {
     const std::string prefix = std::string(view) + ".";
     std::set<std::string> names;
-    for (const auto* side : {&treated_, &baseline_})
+    for (const auto* side : {&treated, &baseline})
       for (const Breakdown& one : *side)
         for (auto at = one.entries.lower_bound(prefix); at != one.entries.end() && at->first.starts_with(prefix); ++at)
           names.insert(at->first);
@@ -130,14 +108,14 @@ class Pair {
   CategoryShare category(std::string name, const EntryOf& entry_of) const {
     CategoryShare category;
     category.name = std::move(name);
-    const double share = 1.0 / static_cast<double>(treated_.size());
-    for (size_t block = 0; block < treated_.size(); ++block) {
-      const Entry treated = entry_of(treated_[block]), baseline = entry_of(baseline_[block]);
-      category.treated += treated.seconds * share;
-      category.treated_count += treated.count * share;
-      category.baseline += baseline.seconds * share;
-      category.baseline_count += baseline.count * share;
-      category.differences.push_back(treated.seconds - baseline.seconds);
+    const double share = 1.0 / static_cast<double>(treated.size());
+    for (size_t block = 0; block < treated.size(); ++block) {
+      const Entry ours = entry_of(treated[block]), others = entry_of(baseline[block]);
+      category.treated += ours.seconds * share;
+      category.treated_count += ours.count * share;
+      category.baseline += others.seconds * share;
+      category.baseline_count += others.count * share;
+      category.differences.push_back(ours.seconds - others.seconds);
     }
     category.interval = intervalOf(category.differences);
     return category;
@@ -157,8 +135,6 @@ class Pair {
     rest.name = rest.treated + rest.baseline >= 0 ? "rest" : "counted twice";
     return rest;
   }
-
-  std::vector<Breakdown> treated_, baseline_;
 };
 
 /// The valid profile trials of each place, by block and session.
@@ -179,9 +155,11 @@ std::optional<Attribution> attributionOf(Profiles& profiles, const plan::Place& 
     const auto other = others.find(where);
     if (other == others.end()) continue;
     auto one = read(*trial), two = read(*other->second);
-    if (one && two) pair.add(std::move(*one), std::move(*two));
+    if (!one || !two) continue;
+    pair.treated.push_back(std::move(*one));
+    pair.baseline.push_back(std::move(*two));
   }
-  if (pair.empty()) return std::nullopt;
+  if (pair.treated.empty()) return std::nullopt;
   Attribution attribution = pair.attribution();
   attribution.treated = treated.point;
   attribution.baseline = baseline.point;

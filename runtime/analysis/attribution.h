@@ -32,9 +32,7 @@ struct CategoryShare {
 
 /// One way to divide the step's time. The categories that run one after the other, and the rest, add up to it.
 struct AttributionView {
-  std::string name;   // "step", "operator", "api", "device", "kernel" (runtime/worker/profile/breakdown.h)
-  std::string title;  // "phases of the step"
-  std::string note;   // "" or whose time the categories hold besides that of the step's own thread
+  std::string name;  // "step", "operator", "api", "device", "kernel" (runtime/worker/profile/breakdown.h)
   std::vector<CategoryShare> categories;  // the largest difference first, the rest and what runs beside last
 };
 

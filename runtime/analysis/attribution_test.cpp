@@ -69,7 +69,7 @@ TEST_CASE("a difference is divided among the categories, which add up to it") {
 
   REQUIRE(one.views.size() == 2);
   const AttributionView& view = one.views[0];
-  CHECK(view.title == "phases of the step");
+  CHECK(view.name == "step");
   double sum = 0, shares = 0;
   for (const CategoryShare& part : view.categories) {
     if (part.beside) continue;
@@ -269,16 +269,4 @@ TEST_CASE("a pair can be asked for, compared or not, either way round") {
   CHECK(other->comparisons.empty());
   CHECK(other->difference() == Approx(0.2));
   CHECK_FALSE(attributePair(plan, judgement, records.results, test::id("fp32", 2), test::id("fp64", 2)));
-}
-
-TEST_CASE("tables that hold time of other threads say so") {
-  test::Records records;
-  profile(records, test::id("fp64", 1), 1, steps(2, 1.0));
-  Series alone = steps(1, 0.6);
-  profile(records, test::id("fp32", 1), 1, alone);
-  const auto all = attribute(profiled(), {}, records.results);
-  CHECK(all[0].views[0].note.find("holds waiting") != std::string::npos);  // all-reduce, beside
-  CHECK(all[0].views[1].note.find("of all threads") != std::string::npos);
-  for (store::Trial& trial : records.results.trials) trial.series.erase("profile.beside.all_reduce");
-  CHECK(attribute(profiled(), {}, records.results)[0].views[0].note.empty());
 }

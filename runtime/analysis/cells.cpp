@@ -1,15 +1,11 @@
 #include "runtime/analysis/cells.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/mentioned.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
@@ -21,6 +17,8 @@
 namespace expc::analysis {
 namespace {
 
+using plan::Reason;
+using plan::Why;
 using store::TrialStatus;
 
 /// All that a metric of a place was read as, in the blocks that have a value.
@@ -60,21 +58,20 @@ class Members {
     for (size_t i = 0; i < places_.size(); ++i) at_[i] = places_[i]->find(block, session);
   }
 
-  /// Why the block has no value: the first point that has none; "" if all have one.
+  /// Why the block has no value: the first point that has none; null if all have one.
   Why whyLost() const {
     for (size_t i = 0; i < places_.size(); ++i) {
-      const std::string label = placeLabel(index_, cell_.points[i]);
-      if (!at_[i]) return label + " was not run in the same block and session";
+      const plan::Place& place = cell_.points[i];
+      if (!at_[i]) return because(about(index_, place, Reason::NotTogether));
       const Outcome& outcome = places_[i]->outcomes[*at_[i]];
       if (outcome.ended()) continue;
-      if (outcome.superseded)
-        return fmt::format("{} timed out after {:.6g} s, which is less than it is given now", label, outcome.limit);
-      const char* end = outcome.status == TrialStatus::Infeasible ? " ran out of memory"
-                        : outcome.status == TrialStatus::Invalid  ? " was disturbed"
-                                                                  : " failed";
-      return {label + end, brief(*outcome.reason)};
+      if (outcome.superseded) return because(about(index_, place, Reason::Superseded, {outcome.limit}));
+      const Reason::Code end = outcome.status == TrialStatus::Infeasible ? Reason::RanOut
+                               : outcome.status == TrialStatus::Invalid  ? Reason::Disturbed
+                                                                         : Reason::Failed;
+      return because(about(index_, place, end, {}, brief(*outcome.reason)));
     }
-    return {};
+    return nullptr;
   }
   int64_t lastRun() const {
     int64_t last = 0;
@@ -89,10 +86,13 @@ class Members {
     const auto member = std::find(cell_.points.begin(), cell_.points.end(), term.place);
     const auto i = static_cast<size_t>(member - cell_.points.begin());
     if (member == cell_.points.end() || !at_[i])
-      return {std::nullopt, false, "no trial of " + placeLabel(index_, term.place)};
+      return {std::nullopt, false, because(about(index_, term.place, Reason::NoTrial))};
     Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);
-    if (!found.value && found.why.ends_with("is missing from the trials"))
-      found.why += " of " + placeLabel(index_, term.place);
+    if (found.why && origin(*found.why).code == Reason::NotInTrials) {
+      Reason of_place = about(index_, term.place, Reason::OfPlace);
+      of_place.because = std::move(found.why);
+      found.why = because(std::move(of_place));
+    }
     return found;
   }
 
@@ -126,7 +126,7 @@ Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Read
   if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
     return reading;
   }
-  if (*reading.value < 0) return {std::nullopt, false, "a ratio needs values above 0"};
+  if (*reading.value < 0) return {std::nullopt, false, plan::because({Reason::NotPositive})};
   return reading;
 }
 
@@ -150,7 +150,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
     }
     if (i + 1 < first.size() && first[i + 1].block == block) continue;
     if (!has_value) {
-      Why why = members.ended() ? Why(reading.why) : members.whyLost();
+      Why why = members.ended() ? reading.why : members.whyLost();
       if (members.triedIn(block)) {
         ++result.lost;
         if (members.valid()) ++result.unused, result.why_unused = why;
@@ -185,7 +185,7 @@ bool isNeverNegative(const plan::Plan& plan, const plan::Cell& cell) {
 /// The distance at which a metric can be read, as far as few different readings show it.
 struct ClockStep {
   double reach = 0;  // what one makes of the cell's value, on its scale
-  std::string text;
+  ClockSteps seen = {};
 };
 
 /// The coarsest decimal clock that can have shown the readings: the largest power of ten that all are multiples of.
@@ -219,12 +219,7 @@ ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vect
     if (own.size() == 1) step = std::min(step, decimalStep(all));
     const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
-    const std::string size = formatQuantity(step, metric->unit, metric->dimension);
-    largest = {
-        reach,
-        fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
-                    cell.points.size() > 1 ? " of one point" : "",
-                    own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()), size)};
+    largest = {reach, {metric->name, own.size(), step}};
   }
   return largest;
 }
@@ -251,7 +246,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
   if (step.reach > 0 && intervals.estimate()) {
     const double centre = *intervals.estimate();
-    estimate.steps = step.text;
+    estimate.steps = step.seen;
     result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
@@ -261,62 +256,50 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
-void give(CellEstimate& estimate, Why why) {
-  estimate.why = std::move(why.text);
-  estimate.cause = std::move(why.cause);
-}
-
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
 void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell& result) {
-  const auto set = [&](CellState state, Why why) {
-    result.state = state;
-    give(result.estimate, std::move(why));
+  const auto set = [&](CellState state, Reason reason) {
+    result.estimate.state = state;
+    result.estimate.why = because(std::move(reason));
   };
-  result.state = CellState::Measured;
+  result.estimate.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
     const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
     const bool treated = i == 0;
     const unsigned blocks = outcomes.infeasible;
-    const auto label = [&] { return placeLabel(evidence.index, cell.points[i]); };
+    const auto of = [&](Reason::Code code, std::vector<double> numbers, const std::string& said) {
+      return about(evidence.index, cell.points[i], code, std::move(numbers), brief(said));
+    };
     if (outcomes.outcomes.empty()) return set(CellState::NotRun, whyNotRun(evidence.index, cell.points[i]));
     if (outcomes.ended == 0 && outcomes.failed > 0 && blocks < kInfeasibleBlocks)
-      return set(CellState::Broken, {label() + " failed", brief(outcomes.last_reason)});
-    const std::string reason = brief(outcomes.memory_reason);
+      return set(CellState::Broken, of(Reason::Failed, {}, outcomes.last_reason));
     if (blocks >= kInfeasibleBlocks)
       return set(treated ? CellState::Infeasible : CellState::NoBaseline,
-                 {fmt::format("{}{} ran out of memory in {} blocks", treated ? "" : "no baseline: ", label(), blocks),
-                  reason});
+                 of(treated ? Reason::RanOutIn : Reason::NoBaseline, {double(blocks)}, outcomes.memory_reason));
     if (treated && blocks > 0 && outcomes.valid > 0)
-      return set(CellState::Unstable, {fmt::format("{} is unstable: out of memory in {} of {} blocks", label(), blocks,
-                                                   outcomes.outcomes.size()),
-                                       reason});
+      return set(CellState::Unstable,
+                 of(Reason::Unstable, {double(blocks), double(outcomes.outcomes.size())}, outcomes.memory_reason));
   }
-}
-
-/// Why values that go on from one to the next have no interval, though they are many enough.
-std::string tooAlike(const CellEstimate& estimate) {
-  return fmt::format(
-      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are worth fewer "
-      "than three",
-      estimate.correlation, estimate.values.size());
-}
-
-/// "needs 6 pairs, has 4", with what became of the others.
-std::string tooFew(const plan::Cell& cell, const MeasuredCell& measured, double confidence) {
-  const std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, measured.fewest),
-                                       confidence * 100, measured.estimate.values.size());
-  return measured.loss.empty() ? text : text + " (" + measured.loss + ")";
 }
 
 }  // namespace
 
-Why whyNotRun(const Index& index, const plan::Place& place, const char* of_estimate) {
+Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,
+             std::string said) {
   const plan::Point* point = index.point(place.point);
-  const std::string label = placeLabel(index, place);
-  if (point && !point->unavailable.empty()) return {label + " is not available here", point->unavailable};
+  return {.code = code,
+          .point = point ? static_cast<unsigned>(point - index.plan().points.data()) : UINT_MAX,
+          .control = place.control,
+          .numbers = std::move(numbers),
+          .said = std::move(said)};
+}
+
+Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed) {
+  const plan::Point* point = index.point(place.point);
+  if (point && !point->unavailable.empty()) return about(index, place, Reason::Unavailable, {}, point->unavailable);
   if (point && !point->expected_infeasible.empty())
-    return {label + " is expected infeasible, not started", point->expected_infeasible + of_estimate};
-  return label + " was not run";
+    return about(index, place, claimed ? Reason::ExpectedOutOnly : Reason::ExpectedOut, {}, point->expected_infeasible);
+  return about(index, place, Reason::NotRun);
 }
 
 std::string brief(const std::string& reason) {
@@ -390,33 +373,34 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
 
   const bool adaptive = repetitionsAdapt(plan, cell.kind);
-  result.unfinished = (scope.complete < scope.planned || adaptive) &&
-                      std::any_of(cell.points.begin(), cell.points.end(),
-                                  [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
+  result.estimate.unfinished = (scope.complete < scope.planned || adaptive) &&
+                               std::any_of(cell.points.begin(), cell.points.end(),
+                                           [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
-  result.timed_out = values.timed_out;
+  result.estimate.timed_out = values.timed_out;
   if (values.unused > 0)
-    result.estimate.unusable = fmt::format("{} {} no value that can be used: {}", countNoun(cell, values.unused),
-                                           values.unused == 1 ? "has" : "have", values.why_unused.text);
+    result.estimate.unusable = plan::because({.code = Reason::Unusable,
+                                              .numbers = {double(values.unused)},
+                                              .pairs = cell.points.size() > 1,
+                                              .because = values.why_unused});
   result.runs = values.runs;
-  const Why& loss = values.lost > 0 ? values.why_lost : values.apart;
-  result.loss = loss.text;
+  result.loss = values.lost > 0 ? values.why_lost : values.apart;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {
-    if (result.state == CellState::Measured) {
-      result.state = CellState::Lost;
-      give(result.estimate, loss);
+    if (result.estimate.state == CellState::Measured) {
+      result.estimate.state = CellState::Lost;
+      result.estimate.why = result.loss;
     }
     return result;
   }
   const bool exact = isExact(plan, *cell.term);
   // One value says nothing of whether it varies.
-  result.exact = exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
-                 std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
-  result.estimate.constant = result.exact;
-  result.intervals = result.exact ? stats::NestedIntervals::exactly(values.values.front())
-                                  : intervalsOf(evidence, cell, values, result);
-  if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
+  const bool constant = result.estimate.constant =
+      exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
+      std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
+  result.intervals =
+      constant ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(evidence, cell, values, result);
+  if (adaptive && !constant) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   readAt(plan, cell, confidence, result);
   return result;
@@ -425,14 +409,20 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured) {
   CellEstimate& estimate = measured.estimate;
   estimate.interval = measured.intervals.interval(confidence);
-  if (measured.state != CellState::Measured || estimate.interval) return;
+  if (estimate.state != CellState::Measured || estimate.interval) return;
   const double n = double(estimate.values.size());
   const bool single = n == 1 && isExact(plan, *cell.term);
   const double asked = repetitionsAdapt(plan, cell.kind) ? stats::confidenceUnderWidthStop(confidence) : confidence;
   measured.fewest = single ? 2 : stats::minimumPairs(asked);
-  estimate.why = single                ? "is exact, and one value does not show that it is constant: two do"
-                 : n < measured.fewest ? tooFew(cell, measured, confidence)
-                                       : tooAlike(estimate);
+  if (single)
+    estimate.why = plan::because({Reason::OneExactValue});
+  else if (n < measured.fewest)
+    estimate.why = plan::because({.code = Reason::TooFew,
+                                  .numbers = {double(measured.fewest), 100 * confidence, n},
+                                  .pairs = cell.points.size() > 1,
+                                  .because = measured.loss});
+  else
+    estimate.why = plan::because({.code = Reason::TooAlike, .numbers = {estimate.correlation, n}});
   if (!single && estimate.worth > 0 && estimate.worth < n)
     measured.fewest = unsigned(std::ceil(measured.fewest * n / estimate.worth));
 }
@@ -445,11 +435,14 @@ plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {
   return cell;
 }
 
-std::string placeLabel(const Index& index, const plan::Place& place) {
-  const plan::Point* point = index.point(place.point);
-  std::string label = point ? index.plan().label(*point) : "";
+std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control) {
+  std::string label = point ? plan.label(*point) : "";
   if (label.empty()) label = "the point";
-  return place.control.empty() ? label : label + " (control " + place.control + ")";
+  return control.empty() ? label : label + " (control " + control + ")";
+}
+
+std::string placeLabel(const Index& index, const plan::Place& place) {
+  return placeLabel(index.plan(), index.point(place.point), place.control);
 }
 
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell) {
@@ -458,11 +451,6 @@ std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell&
     text += (text.empty() ? "" : " ") + factors[i] + "=" + cell.labels[i];
   }
   return text;
-}
-
-std::string countNoun(const plan::Cell& cell, unsigned count) {
-  const char* noun = cell.points.size() > 1 ? "pair" : "trial";
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace expc::analysis

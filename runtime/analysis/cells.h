@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/analysis/index.h"
@@ -13,36 +12,13 @@
 
 namespace expc::analysis {
 
-/// Why a cell has no estimate to judge, if it has none.
-enum class CellState {
-  Measured,    // at least one block value
-  NotRun,      // no trial of one of its points, or it is unavailable on the system
-  Broken,      // one of its points failed in every trial
-  Lost,        // trials, but none complete: failures, missing metrics
-  Infeasible,  // the treated point ran out of memory in kInfeasibleBlocks blocks
-  Unstable,    // the treated point ran out of memory in some blocks and not in others
-  NoBaseline   // another point of the cell is infeasible
-};
-
-/// A reason in two parts: what it is of, and what is behind it, which other places may share ("": nothing is).
-struct Why {
-  Why(std::string of = "", std::string because = "")
-      : text(because.empty() ? std::move(of) : of + ": " + because), cause(std::move(because)) {}
-
-  std::string text, cause;
-};
-
 struct MeasuredCell {
-  CellState state = CellState::NotRun;
-  CellEstimate estimate;             // without a verdict; `why` says what the state means, or that pairs are too few
+  CellEstimate estimate;             // without a verdict
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
-  bool exact = false;                // exact metrics that never varied: compared as they are
   unsigned fewest = 0;               // values that an interval takes, where there are fewer
   double step = 0;                   // that the interval reaches at least, however many values; of ratios on logs
-  bool unfinished = false;           // the design still wants trials of it
-  bool timed_out = false;            // a timeout is among the values
   std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
-  std::string loss = "";             // what became of blocks without a value
+  plan::Why loss = nullptr;          // what became of blocks without a value
 };
 
 /// Whether the term reads exact metrics alone.
@@ -82,21 +58,22 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
 
-/// Why there is no trial of a place; `of_estimate` stands behind what is expected of it.
-Why whyNotRun(const Index& index, const plan::Place& place, const char* of_estimate = "");
+/// A reason that is of a place.
+plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,
+                   std::vector<double> numbers = {}, std::string said = "");
+/// Why there is no trial of a place; `claimed`: to run out of memory, of which what is expected is no evidence.
+plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed = false);
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);
 /// A metric of a point, without labels.
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
 
-/// "precision=fp32 gpus=2", "the point" where it has no levels, with " (control NAME)" for one.
+/// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
+std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");
 std::string placeLabel(const Index& index, const plan::Place& place);
 
 /// "precision=fp32 gpus=2" from names and labels.
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);
-
-/// "pairs" or "trials": what the cell's scope counts. With a number: "1 pair", "7 pairs".
-std::string countNoun(const plan::Cell& cell, unsigned count);
 
 }  // namespace expc::analysis

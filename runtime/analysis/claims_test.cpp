@@ -1,11 +1,10 @@
 // Nested quantifiers: what they need to pass or fail, and how often chance alone makes them.
 
-#include "runtime/analysis/claims.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "runtime/analysis/criteria.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"

@@ -1,6 +1,4 @@
-#include "runtime/analysis/controls.h"
-
-#include <fmt/format.h>
+// Criteria: the controls that they are held to.
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/next_step.h"
+#include "runtime/analysis/criteria.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
@@ -86,63 +83,15 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
   return cell;
 }
 
-/// The interval of a control, held against what some claim leaves room for.
-struct Held {
-  bool leaves = false;
-  std::string text;  // "… agrees with itself to 1.0 % (…), where 5.0 % is asked, half of the 10.0 % that …"
-  std::optional<NextStep> next = std::nullopt;
-};
-
-/// A size as people read it: of ratios as a share.
-std::string sizeText(const ControlResult& control, const plan::Metric& metric, double size) {
-  return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, metric.unit, metric.dimension);
-}
-
-/// How a control lies to what it repeats.
-enum class Agreement { Close, MayDiffer, Differs };
-
-/// "step_time of precision=fp64 (control twice), run twice in each block, agrees with itself only to 6.0 % (1.00x
-/// [0.94x, 1.06x])"; it has an interval. `bounds`: what its ends must not be confused with.
-std::string agreementText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
-                          Agreement agreement, const std::vector<double>& bounds = {}) {
-  const stats::Interval& interval = *control.estimate.interval;
-  const std::optional<double>& estimate = control.estimate.estimate;
-  const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
+/// Half of a gap to each side of no difference.
+plan::Bound bandOf(const ControlResult& control, double gap) {
   const double neutral = control.ratio ? 1 : 0;
-  const bool differs = agreement == Agreement::Differs;
-  const double size = differs ? std::abs(*estimate - neutral)
-                              : std::max(std::abs(interval.low - neutral), std::abs(interval.high - neutral));
-  const bool alone = control.name == plan::kAlone;
-  return fmt::format("{} of {}, {}, {} {} {}{} ({})", control.metric,
-                     placeLabel(evidence.index, {control.point, control.name}),
-                     alone ? "which ran alone and not beside others" : "run twice in each block",
-                     differs ? "differs from" : "agrees with", alone ? "those" : "itself",
-                     differs                             ? "by "
-                     : agreement == Agreement::MayDiffer ? "only to "
-                                                         : "to ",
-                     sizeText(control, metric, size),
-                     estimate ? formatEstimate(*estimate, interval, unit, dimension, bounds)
-                              : formatInterval(interval, unit, dimension, bounds));
+  return {plan::Relation::Within, neutral - gap / 2, neutral + gap / 2, ""};
 }
 
-/// `claimed`: whose gap it is.
-Held hold(const Evidence& evidence, const ControlResult& control, double gap, const char* claimed) {
-  const plan::Metric& metric = *evidence.index.plan().findMetric(control.metric);
-  const double neutral = control.ratio ? 1 : 0, margin = gap / 2;
-  const plan::Bound band{plan::Relation::Within, neutral - margin, neutral + margin, ""};
-  const std::optional<double>& estimate = control.estimate.estimate;
-  const bool outside = estimate && !satisfies(band, *estimate, *estimate);
-  Held held;
-  held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
-  const Agreement agreement = !held.leaves ? Agreement::Close : outside ? Agreement::Differs : Agreement::MayDiffer;
-  held.text = fmt::format("{}, where {} is asked, half of the {} that {}",
-                          agreementText(evidence, control, metric, agreement, ends(band)),
-                          sizeText(control, metric, margin), sizeText(control, metric, gap), claimed);
-  if (!held.leaves) return held;
-  if (outside) held.text += "; more blocks would not change that";
-  const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, metric.kind);
-  held.next = nextStepForTrust(evidence, cell, band, control.estimate);
-  return held;
+/// Whether the interval of a control, which has one, leaves the band of a gap.
+bool leaves(const ControlResult& control, double gap) {
+  return !satisfies(bandOf(control, gap), control.estimate.interval->low, control.estimate.interval->high);
 }
 
 ControlResult judgeControl(const Evidence& evidence, const plan::Control& control, const Subject& subject,
@@ -154,18 +103,7 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   result.ratio = subject.ratio;
   if (gap) result.margin = *gap / 2;
   result.estimate = measure(evidence, cellOf(control, subject, metric.kind), kConfidence).estimate;
-  if (!result.estimate.interval) {
-    result.why = fmt::format("{} of {} is not judged: {}", subject.metric,
-                             placeLabel(evidence.index, {control.point, control.name}),
-                             result.estimate.why.empty() ? "not run" : result.estimate.why);
-  } else if (!gap) {
-    result.why =
-        agreementText(evidence, result, metric, Agreement::Close) + "; no criterion claims a gap to hold it against";
-  } else {
-    const Held held = hold(evidence, result, *gap, "are claimed at least");
-    result.untrusted = held.leaves;
-    result.why = held.text;
-  }
+  result.untrusted = gap && result.estimate.interval && leaves(result, *gap);
   return result;
 }
 
@@ -179,16 +117,18 @@ void distrust(const Evidence& evidence, const plan::Criterion& criterion, const 
   for (const ControlResult& control : controls) {
     if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
     if (!gap && !control.margin) continue;
-    const Held held =
-        hold(evidence, control, gap ? *gap : 2 * *control.margin, gap ? "this claims" : "are claimed at least");
-    if (!held.leaves) continue;
+    const double held_to = gap ? *gap : 2 * *control.margin;
+    if (!leaves(control, held_to)) continue;
+    const plan::TrialKind kind = evidence.index.plan().findMetric(control.metric)->kind;
+    const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, kind);
+    const auto next = nextStepForTrust(evidence, cell, bandOf(control, held_to), control.estimate);
     if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) {
-      result.untrusted = held.text;
-      result.next = held.next;
-    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && held.next &&
-               held.next->blocks > result.next->blocks) {
+      result.untrusted = Distrust{control, held_to, gap.has_value()};
+      result.next = next;
+    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && next &&
+               next->blocks > result.next->blocks) {
       const NextStep::Reach reach = result.next->reach;
-      result.next = held.next;
+      result.next = next;
       result.next->reach = reach;
     }
     return;

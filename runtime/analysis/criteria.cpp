@@ -1,18 +1,71 @@
 #include "runtime/analysis/criteria.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <set>
+#include <utility>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/claims.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/looks.h"
-#include "runtime/analysis/next_step.h"
-#include "runtime/analysis/why.h"
+#include "runtime/plan/bound.h"
+#include "runtime/stats/nested_intervals.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::analysis {
+namespace {
+
+using Kind = plan::Claim::Kind;
+
+/// p-values of a subtree: of all children the largest, of one child the smallest times their number (Holm's first
+/// step).
+Evidences combine(const plan::Claim& claim, const std::vector<Evidences>& cells) {
+  if (claim.kind == Kind::Cell) return claim.cell < cells.size() ? cells[claim.cell] : Evidences{};
+  if (claim.children.empty()) return {};
+  Evidences largest{0, 0}, smallest{1, 1};
+  for (const plan::Claim& child : claim.children) {
+    const Evidences p = combine(child, cells);
+    largest = {std::max(largest.satisfied, p.satisfied), std::max(largest.violated, p.violated)};
+    smallest = {std::min(smallest.satisfied, p.satisfied), std::min(smallest.violated, p.violated)};
+  }
+  const auto m = static_cast<double>(claim.children.size());
+  if (claim.kind == Kind::ForAll) return {largest.satisfied, std::min(1.0, m * smallest.violated)};
+  return {std::min(1.0, m * smallest.satisfied), largest.violated};
+}
+
+/// Gives each cell the levels at which its own pass and fail are decided.
+void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, double pass_level, double fail_level,
+            Decision& decision) {
+  if (claim.kind == Kind::Cell) {
+    if (claim.cell >= cells.size()) return;
+    const Evidences& p = cells[claim.cell];
+    decision.levels[claim.cell] = {pass_level, fail_level};
+    if (stats::significant(p.satisfied, pass_level)) decision.cells[claim.cell] = Verdict::Pass;
+    if (stats::significant(p.violated, fail_level)) decision.cells[claim.cell] = Verdict::Fail;
+    return;
+  }
+  const bool forall = claim.kind == Kind::ForAll;
+  std::vector<double> p_values;
+  for (const plan::Claim& child : claim.children) {
+    const Evidences p = combine(child, cells);
+    p_values.push_back(forall ? p.violated : p.satisfied);
+  }
+  const std::vector<double> holm = stats::holmLevels(p_values, forall ? fail_level : pass_level);
+  for (size_t i = 0; i < claim.children.size(); ++i) {
+    assign(claim.children[i], cells, forall ? pass_level : holm[i], forall ? holm[i] : fail_level, decision);
+  }
+}
+
+}  // namespace
+
+Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha) {
+  Decision decision;
+  decision.cells.assign(cells.size(), Verdict::Inconclusive);
+  decision.levels.resize(cells.size());
+  assign(claim, cells, alpha, alpha, decision);
+  const Evidences root = combine(claim, cells);
+  if (stats::significant(root.satisfied, alpha)) decision.verdict = Verdict::Pass;
+  if (stats::significant(root.violated, alpha)) decision.verdict = Verdict::Fail;
+  return decision;
+}
+
 namespace {
 
 bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
@@ -23,26 +76,26 @@ Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
   const std::vector<double>& values = cell.estimate.values;
   const auto broken = [&](double value) { return !satisfies(bound, value, value); };
   if (std::any_of(values.begin(), values.end(), broken)) return {1, 0};
-  return {values.empty() || cell.unfinished ? 1.0 : 0.0, 1};
+  return {values.empty() || cell.estimate.unfinished ? 1.0 : 0.0, 1};
 }
 
 Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const MeasuredCell& cell) {
-  if (outOfMemory(cell.state)) return {1, 0};
-  if (cell.state != CellState::Measured) return {};
+  if (outOfMemory(cell.estimate.state)) return {1, 0};
+  if (cell.estimate.state != CellState::Measured) return {};
   Evidences found =
       criterion.confidence
           ? Evidences{cell.intervals.smallestAlpha(
                           [&](double low, double high) { return satisfies(bound, low, high); }),
                       cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })}
           : everyTrial(bound, cell);
-  if (!cell.estimate.unusable.empty()) found.satisfied = 1;
+  if (cell.estimate.unusable) found.satisfied = 1;
   return found;
 }
 
 Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
-  if (outOfMemory(cell.state)) return Verdict::Infeasible;
-  if (cell.state == CellState::Broken) return Verdict::Broken;
-  return cell.state == CellState::NotRun ? Verdict::NotRun : decided;
+  if (outOfMemory(cell.estimate.state)) return Verdict::Infeasible;
+  if (cell.estimate.state == CellState::Broken) return Verdict::Broken;
+  return cell.estimate.state == CellState::NotRun ? Verdict::NotRun : decided;
 }
 
 /// The smallest number of values over the cells, the most sessions and nodes.
@@ -63,15 +116,95 @@ Scope scopeOf(const std::vector<MeasuredCell>& cells) {
 
 Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
   const auto all = [&](auto holds) { return std::all_of(cells.begin(), cells.end(), holds); };
-  if (all([](const MeasuredCell& cell) { return cell.state == CellState::NotRun; })) return Verdict::NotRun;
-  if (all([](const MeasuredCell& cell) { return cell.state == CellState::Infeasible; })) return Verdict::Infeasible;
+  if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::NotRun; })) return Verdict::NotRun;
+  if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::Infeasible; }))
+    return Verdict::Infeasible;
   if (decided == Verdict::Fail) return decided;
   // Also where one cell that passes would be enough: what was asked for is not there.
-  if (!all([](const MeasuredCell& cell) { return cell.state != CellState::Broken; })) return Verdict::Broken;
-  return all([](const MeasuredCell& cell) { return cell.estimate.unusable.empty(); }) ? decided : Verdict::Inconclusive;
+  if (!all([](const MeasuredCell& cell) { return cell.estimate.state != CellState::Broken; })) return Verdict::Broken;
+  return all([](const MeasuredCell& cell) { return !cell.estimate.unusable; }) ? decided : Verdict::Inconclusive;
+}
+
+/// Gives each cell that its own interval would decide if it were the only one, and that is open, the interval at the
+/// level that the others leave it (Holm).
+void correct(const plan::Criterion& criterion, const std::vector<Levels>& levels, std::vector<MeasuredCell>& cells) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    CellEstimate& estimate = cells[i].estimate;
+    const plan::Bound& bound = boundOf(criterion, criterion.cells[i]);
+    const auto decides = [&](const stats::Interval& one) {
+      return violates(bound, one.low, one.high) || satisfies(bound, one.low, one.high);
+    };
+    if (estimate.verdict != Verdict::Inconclusive || !estimate.interval || !decides(*estimate.interval)) continue;
+    const bool fails = violates(bound, estimate.interval->low, estimate.interval->high);
+    const auto wider = cells[i].intervals.interval(1 - (fails ? levels[i].fail : levels[i].pass));
+    estimate.too_few_corrected = !wider;
+    if (wider && !decides(*wider)) estimate.alone = std::exchange(estimate.interval, wider);
+  }
+}
+
+/// What became of a point that is claimed to run out of memory.
+CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
+  using plan::Reason;
+  const plan::Place& place = cell.points.front();
+  const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
+  CellEstimate estimate;
+  const unsigned blocks = outcomes.infeasible;
+  const double all = double(outcomes.outcomes.size());
+  const auto is = [&](Verdict verdict, Reason reason) {
+    estimate.verdict = verdict;
+    estimate.why = because(std::move(reason));
+  };
+  const auto of = [&](Reason::Code code, std::vector<double> numbers = {}, const std::string& said = "") {
+    return about(evidence.index, place, code, std::move(numbers), said);
+  };
+  if (outcomes.outcomes.empty())
+    is(Verdict::NotRun, whyNotRun(evidence.index, place, true));
+  else if (outcomes.valid > 0)
+    is(Verdict::Fail, of(Reason::RanWell, {double(outcomes.valid), all, double(blocks)}, outcomes.memory_reason));
+  else if (blocks >= kInfeasibleBlocks)
+    is(Verdict::Pass, of(Reason::RanOutIn, {double(blocks)}));
+  else if (blocks > 0 && blocks == all && !evidence.wants(cell.kind, place))
+    is(Verdict::Pass, of(Reason::RanOutInOnlyBlock));
+  else if (blocks > 0)
+    is(Verdict::Inconclusive, of(Reason::RanOutTooSeldom, {double(blocks), kInfeasibleBlocks}));
+  else
+    is(outcomes.failed > 0 ? Verdict::Broken : Verdict::Inconclusive,
+       of(Reason::NeitherOutNorWell, {}, outcomes.last_reason));
+  estimate.scope.planned = kInfeasibleBlocks;
+  estimate.scope.complete = blocks;
+  std::set<int64_t> sessions;
+  for (const Outcome& outcome : outcomes.outcomes) sessions.insert(outcome.session);
+  estimate.scope.sessions = static_cast<unsigned>(sessions.size());
+  estimate.scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+  return estimate;
+}
+
+/// Of a criterion that claims that its points run out of memory.
+void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion, CriterionResult& result) {
+  std::vector<Evidences> evidences;
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    CellEstimate& cell = result.cells.emplace_back(judgeMemory(evidence, criterion.cells[i]));
+    cell.cell = static_cast<unsigned>(i);
+    evidences.push_back({cell.verdict == Verdict::Pass ? 0.0 : 1.0, cell.verdict == Verdict::Fail ? 0.0 : 1.0});
+    if (i == 0 || cell.scope.complete < result.scope.complete) result.scope = cell.scope;
+  }
+  result.verdict = decide(criterion.claim, evidences, 1 - kConfidence).verdict;
+  const auto is = [](Verdict verdict) { return [=](const CellEstimate& cell) { return cell.verdict == verdict; }; };
+  if (std::ranges::all_of(result.cells, is(Verdict::NotRun)))
+    result.verdict = Verdict::NotRun;
+  else if (std::ranges::any_of(result.cells, is(Verdict::Broken)) && result.verdict != Verdict::Fail)
+    result.verdict = Verdict::Broken;
 }
 
 }  // namespace
+
+std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
+  std::set<std::string> claimed;
+  for (const plan::Criterion& criterion : plan.criteria)
+    for (const plan::Cell& cell : criterion.cells)
+      if (criterion.infeasible) claimed.insert(cell.points.front().point);
+  return claimed;
+}
 
 bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
   return criterion.confidence && !criterion.infeasible && !criterion.not_asked && !criterion.cells.empty() &&
@@ -83,7 +216,7 @@ bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector
   for (size_t i = 0; i < results.size(); ++i) {
     if (!isLookedAt(plan.criteria[i], kind)) continue;
     const bool open = results[i].verdict == Verdict::Inconclusive || results[i].verdict == Verdict::NotRun;
-    if (open || !results[i].untrusted.empty()) return false;  // no further trial mends Broken
+    if (open || results[i].untrusted) return false;  // no further trial mends Broken
     any = true;
   }
   return any;
@@ -124,7 +257,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.domain = criterion.domain;
   if (criterion.not_asked || criterion.cells.empty()) {
     result.verdict = Verdict::NotAsked;
-    result.why = "the selection or the system leaves no point that it speaks about";
+    result.why = plan::because({plan::Reason::NotAsked});
     return result;
   }
   if (criterion.infeasible) {
@@ -137,17 +270,13 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   if (!measured.standing.only()) result.look = measured.standing.look;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   result.verdict = decision.verdict;
-  result.why = explain(evidence.index.plan(), criterion, result.verdict,
-                       measured.standing.only() ? decision.levels : std::vector<Levels>(), cells);
-  // Beside them stand tables with 95 %.
-  if (result.look && result.verdict <= Verdict::Inconclusive && result.look->confidence > *criterion.confidence)
-    result.why += fmt::format(" (intervals of {})", formatConfidence(result.look->confidence));
+  if (criterion.confidence && measured.standing.only()) correct(criterion, decision.levels, cells);
   result.scope = scopeOf(cells);
   result.provisional =
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
-      std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
+      std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
   const bool usable =
-      std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.estimate.unusable.empty(); });
+      std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return !cell.estimate.unusable; });
   if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
     result.next = nextStep(evidence, criterion, measured);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));

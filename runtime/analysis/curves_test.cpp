@@ -1,5 +1,3 @@
-#include "runtime/analysis/curves.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -103,7 +103,8 @@ TEST_CASE("a derived metric says what it lacks") {
   cell.points = {"fp64-1"};
   const CriterionResult result = judged(plan, criterion({cell}, atMost(0.5, "50%"), "", std::nullopt), records);
   CHECK(word(result.verdict) == "inconclusive");
-  CHECK(result.why.find("launch_time is not measured on this device") != std::string::npos);
+  CHECK(is(result.cells[0].why, Reason::NotOnDevice));
+  CHECK(result.cells[0].why->name == "launch_time");
 }
 
 TEST_CASE("what is divided by zero has no value, and decides nothing") {
@@ -117,7 +118,9 @@ TEST_CASE("what is divided by zero has no value, and decides nothing") {
   for (const auto confidence : {std::optional<double>(), std::optional(0.95)}) {
     const CriterionResult result = judged(plan, criterion({cell}, atLeast(0.5, "50%"), "", confidence), records);
     CHECK(word(result.verdict) == "inconclusive");
-    CHECK(result.why.find("launch_share cannot be computed: a division by zero") != std::string::npos);
+    REQUIRE(is(result.cells[0].why, Reason::NotComputed));
+    CHECK(result.cells[0].why->name == "launch_share");
+    CHECK(is(result.cells[0].why->because, Reason::DivisionByZero));
   }
   CHECK_FALSE(judge(plan, records.results).find("fp64-1", "launch_share"));
 }
@@ -169,10 +172,10 @@ TEST_CASE("a series that never reaches its bound is no timeout") {
   const plan::Criterion soon = criterion({cell}, atMost(2, "2"), "", std::nullopt);
   CriterionResult result = judged(plan, soon, records);
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why == "7 of 7 trials are above 2: precision=fp64 gpus=1 got a series that never reached its bound");
+  CHECK_FALSE(result.cells[0].timed_out);
   for (store::Trial& trial : records.results.trials) trial.status = TrialStatus::Timeout;
   result = judged(plan, soon, records);
-  CHECK(result.why == "7 of 7 trials are above 2: precision=fp64 gpus=1 got a timeout");
+  CHECK(result.cells[0].timed_out);
 }
 
 TEST_CASE("max_gap is the largest distance of two series of one block") {
@@ -227,7 +230,7 @@ TEST_CASE("a ratio of ratios needs all four points in one block and session") {
       trial.status = TrialStatus::Failed;
   const CriterionResult few = judged(plan, criterion({cell}, atMost(0.8, "0.8x"), "x", 0.95), records);
   CHECK(word(few.verdict) == "inconclusive");
-  CHECK(few.why.find("has 5") != std::string::npos);
+  CHECK(is(few.cells[0].why, Reason::TooFew, {6, 95, 5}));
 }
 
 }  // namespace expc::analysis

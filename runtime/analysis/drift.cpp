@@ -1,11 +1,10 @@
-#include "runtime/analysis/drift.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
-#include "runtime/analysis/mentioned.h"
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
@@ -36,11 +35,9 @@ std::vector<double> levelsOf(const Index& index, const plan::Metric& metric) {
     for (size_t i = 0; i < values.size(); ++i) blocks[{values[i].block, values[i].session}].push_back(logs[i] - centre);
   }
   std::vector<double> levels;
-  for (const auto& [block, own] : blocks) {
-    double sum = 0;
-    for (const double value : own) sum += value;
-    if (own.size() == points) levels.push_back(sum / static_cast<double>(points));
-  }
+  for (const auto& [block, own] : blocks)
+    if (own.size() == points)
+      levels.push_back(std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(points));
   return levels;
 }
 

@@ -1,9 +1,8 @@
-#include "runtime/analysis/drift.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "runtime/analysis/description.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

@@ -1,12 +1,11 @@
-#include "runtime/analysis/effects.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "runtime/analysis/mentioned.h"
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
@@ -44,26 +43,19 @@ bool forEach(const Grid& grid, Visit visit) {
 }
 
 /// The largest grid all of whose combinations are there: a missing one takes away one of its levels.
-class Search {
- public:
-  explicit Search(const std::map<LevelIndices, const Logs*>& there) : there_(there) {}
-
-  Grid best(Grid all) {
-    look(std::move(all));
-    return best_;
-  }
-
- private:
-  void look(Grid grid) {
-    if (++steps_ > kMostSteps || sizeOf(grid) <= (best_.empty() ? 1 : sizeOf(best_))) return;
+Grid largestGrid(Grid all, const std::map<LevelIndices, const Logs*>& there) {
+  Grid best;
+  unsigned steps = 0;
+  const auto look = [&](const auto& again, Grid grid) {
+    if (++steps > kMostSteps || sizeOf(grid) <= (best.empty() ? 1 : sizeOf(best))) return;
     LevelIndices missing;
     forEach(grid, [&](const LevelIndices& at) {
-      if (there_.count(at)) return true;
+      if (there.count(at)) return true;
       missing = at;
       return false;
     });
     if (missing.empty()) {
-      best_ = std::move(grid);
+      best = std::move(grid);
       return;
     }
     // The factor with the most levels first: without one of them most is left.
@@ -74,14 +66,12 @@ class Search {
       if (grid[f].size() < 2) continue;
       Grid less = grid;
       std::erase(less[f], missing[f]);
-      look(std::move(less));
+      again(again, std::move(less));
     }
-  }
-
-  const std::map<LevelIndices, const Logs*>& there_;
-  Grid best_;
-  unsigned steps_ = 0;
-};
+  };
+  look(look, std::move(all));
+  return best;
+}
 
 /// A balanced table of logarithms: points of a grid by blocks.
 struct Table {
@@ -242,7 +232,7 @@ std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric)
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   }
   if (there.size() < 2) return std::nullopt;
-  const Grid grid = Search(there).best(all);
+  const Grid grid = largestGrid(all, there);
   if (grid.empty()) return std::nullopt;
   const Table table = tableOf(grid, there);
   if (table.blocks() == 0) return std::nullopt;

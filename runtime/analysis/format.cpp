@@ -172,10 +172,6 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
   return text.estimate + " " + text.interval;
 }
 
-std::string formatWithoutFailure(unsigned n) {
-  return fmt::format("with 95 % confidence at most {:.2g} % of runs fail", 100 * stats::zeroFailuresBound(n));
-}
-
 std::string durationText(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);

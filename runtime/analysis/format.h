@@ -53,9 +53,6 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension = "", double beside = 0);
 
-/// What `n` trials without a failure show: "with 95 % confidence at most 26 % of runs fail".
-std::string formatWithoutFailure(unsigned n);
-
 /// "250 ms", "4.2 s", "45 s", "3 min 20 s", "2 h 30 min", "4.0 days".
 std::string durationText(double seconds);
 

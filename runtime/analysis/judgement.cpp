@@ -1,19 +1,15 @@
 #include "runtime/analysis/judgement.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "runtime/analysis/cells.h"
-#include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
-#include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan_words.h"
@@ -35,10 +31,6 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
                    outcomes.ended < repetitionsAsked(evidence.index, design) && !evidence.wants(design.kind, point.id);
-  if (outcomes.outcomes.empty() && !point.unavailable.empty())
-    status.last_reason = point.unavailable;
-  else if (outcomes.outcomes.empty() && !point.expected_infeasible.empty())
-    status.last_reason = "expected infeasible, not started: " + point.expected_infeasible;
   return status;
 }
 
@@ -91,7 +83,9 @@ void noteMissing(const Index& index, const PointStatus& status, Judgement& judge
   if (status.planned == 0 || status.ended > 0 || status.infeasible >= kInfeasibleBlocks) return;
   const std::string what = missingPoint(index.plan(), status.kind, *index.point(status.point));
   const bool tried = status.failed + status.invalid + status.infeasible > 0;
-  judgement.missing.push_back({what, tried ? brief(status.last_reason) : "it was not run",
+  judgement.missing.push_back({what,
+                               tried ? plan::because({.code = plan::Reason::Said, .said = brief(status.last_reason)})
+                                     : plan::because({plan::Reason::NotRun}),
                                status.lost > 0 ? Verdict::Broken
                                : tried         ? Verdict::Inconclusive
                                                : Verdict::NotRun});
@@ -106,12 +100,12 @@ void noteMissing(const Index& index, const plan::Comparison& comparison, Judgeme
       return missingOnDevice(index, index.of(cell.kind, term.place), term.metric).empty();
     };
     const auto terms = plan::metricTerms(*cell.term);
-    if ((!estimate.values.empty() && estimate.unusable.empty()) || !std::ranges::all_of(cell.points, has_value) ||
+    if ((!estimate.values.empty() && !estimate.unusable) || !std::ranges::all_of(cell.points, has_value) ||
         !std::ranges::all_of(terms, on_device))
       continue;
     const std::string where = cellLabel(comparison.factors, cell);
     judgement.missing.push_back({comparison.name + (where.empty() ? "" : " at " + where),
-                                 estimate.unusable.empty() ? estimate.why : estimate.unusable, Verdict::Inconclusive});
+                                 estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
   }
 }
 
@@ -180,8 +174,8 @@ Judgement judge(const Index& index) {
       if (summary.n > 0)
         judgement.summaries.push_back(std::move(summary));
       else if (place.ended > 0)
-        judgement.missing.push_back({metric.name + " at " + placeLabel(index, point.id),
-                                     "no trial has a value that can be used", Verdict::Inconclusive});
+        judgement.missing.push_back({metric.name + " at " + placeLabel(plan, &point),
+                                     plan::because({plan::Reason::NoUsableValue}), Verdict::Inconclusive});
     }
   }
   for (const plan::Comparison& comparison : plan.comparisons) {
@@ -200,8 +194,31 @@ Judgement judge(const Index& index) {
 }
 
 std::string missingPoint(const plan::Plan& plan, plan::TrialKind kind, const plan::Point& point) {
-  const std::string label = plan.label(point);
-  return fmt::format("{} {}", toString(kind), label.empty() ? "the point" : label);
+  return std::string(toString(kind)) + " " + placeLabel(plan, &point);
+}
+
+void withholdVerdicts(Judgement& judgement) {
+  const plan::Why withheld = plan::because({plan::Reason::OnNullCards});
+  const auto open = [&](auto& judged) {
+    if (judged.verdict == Verdict::NotRun || judged.verdict == Verdict::NotAsked) return;
+    judged.verdict = Verdict::Inconclusive;
+    judged.why = withheld;
+  };
+  judgement.null_cards = true;
+  for (CriterionResult& criterion : judgement.criteria) {
+    if (criterion.verdict != Verdict::NotRun && criterion.verdict != Verdict::NotAsked) {
+      criterion.untrusted.reset();
+      for (CellEstimate& cell : criterion.cells) open(cell);
+    }
+    open(criterion);
+  }
+  for (ComparisonResult& comparison : judgement.comparisons)
+    for (CellEstimate& cell : comparison.cells)
+      if (cell.estimate) cell.why = withheld;
+  for (ControlResult& control : judgement.controls) {
+    control.untrusted = false;
+    control.estimate.why = withheld;
+  }
 }
 
 int exitCode(const Judgement& judgement) {

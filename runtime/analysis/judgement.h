@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/reason.h"
 #include "runtime/stats/interval.h"
 #include "runtime/stats/spreads.h"
 #include "runtime/store/records.h"
@@ -48,6 +49,24 @@ struct Scope {
   unsigned sessions = 0, nodes = 0;
 };
 
+/// Why a cell has no estimate to judge, if it has none.
+enum class CellState {
+  Measured,    // at least one block value
+  NotRun,      // no trial of one of its points, or it is unavailable on the system
+  Broken,      // one of its points failed in every trial
+  Lost,        // trials, but none complete: failures, missing metrics
+  Infeasible,  // the treated point ran out of memory in kInfeasibleBlocks blocks
+  Unstable,    // the treated point ran out of memory in some blocks and not in others
+  NoBaseline   // another point of the cell is infeasible
+};
+
+/// What was read in so few different values that the interval allows for one step between them.
+struct ClockSteps {
+  std::string metric;
+  size_t readings = 0;  // different ones of one point
+  double size = 0;      // of the step, in the metric's unit
+};
+
 /// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values
 /// may be infinite where a member timed out; the estimate is absent where infinities leave it undefined. Read
 /// `interval` on its own.
@@ -63,13 +82,18 @@ struct CellEstimate {
   std::optional<stats::Spreads> spreads = std::nullopt;
   double correlation = 0;  // of one point: of a value with the next
   double worth = 0;        // of one point: as many independent values its interval is made for
-  std::string steps = "";  // what was read in steps, and so coarsely that the interval allows for one: a sentence
+  std::optional<ClockSteps> steps = std::nullopt;
   Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
-  std::string why;                    // when not pass: "needs 6 pairs for 95 % confidence, has 4"
-  /// "" or that trials ended well whose values cannot be used: no pass rests on the others alone.
-  std::string unusable = "";
-  std::string cause =
-      "";  // what `why` ends with, behind ": ", where that is not of this cell alone: what a program said
+  CellState state = CellState::NotRun;
+  bool timed_out = false;   // a timeout is among the values
+  bool unfinished = false;  // the design still wants trials of it
+  plan::Why why = nullptr;  // where it has no interval, or nothing to judge: what its state means, or what is lacking
+  /// Trials ended well whose values cannot be used: no pass rests on the others alone.
+  plan::Why unusable = nullptr;
+  /// Of a cell that its own interval would decide if it were the only one, and that corrected for the others (Holm) it
+  /// leaves open: its own interval, where `interval` is the corrected one; or that there are too few values for such.
+  std::optional<stats::Interval> alone = std::nullopt;
+  bool too_few_corrected = false;
 };
 
 struct ComparisonResult {
@@ -99,24 +123,6 @@ struct NextStep {
   Verdict towards = Verdict::Inconclusive;  // of Decides: what the estimates as they are would make it
 };
 
-struct CriterionResult {
-  std::string name;
-  Verdict verdict = Verdict::NotRun;
-  std::string why;  // one line that makes sense alone
-  std::string domain;
-  Scope scope;  // the smallest over the cells; sessions and nodes the largest
-  std::vector<CellEstimate> cells;
-  /// "" or why a control says that the verdict cannot be trusted. The verdict stays what the intervals make it.
-  std::string untrusted;
-  std::optional<Look> look = std::nullopt;  // absent: this look is the only one
-  /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
-  bool provisional = false;
-  std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
-
-  /// Whether the verdict stands as it is printed.
-  bool isFinal() const { return untrusted.empty() && !provisional; }
-};
-
 /// A metric of a control's trials against those of its point, in the same blocks: what the same twice differs by.
 struct ControlResult {
   std::string name, point, metric;
@@ -124,7 +130,31 @@ struct ControlResult {
   CellEstimate estimate;         // of control against point, at kConfidence
   std::optional<double> margin;  // half the smallest gap (or reach of a band) claimed of the metric; absent: none is
   bool untrusted = false;        // the interval leaves 1 ± margin (of a difference: 0 ± margin)
-  std::string why;               // one line that makes sense alone
+};
+
+/// A control whose interval leaves what a criterion holds it to: half of a gap.
+struct Distrust {
+  ControlResult control;
+  double gap = 0;
+  bool own = false;  // the criterion's; else the smallest that is claimed of the metric
+};
+
+struct CriterionResult {
+  std::string name;
+  Verdict verdict = Verdict::NotRun;
+  plan::Why why = nullptr;  // where its cells do not tell
+  std::string domain;
+  Scope scope;  // the smallest over the cells; sessions and nodes the largest
+  std::vector<CellEstimate> cells;
+  /// A control says that the verdict cannot be trusted. It stays what the intervals make it.
+  std::optional<Distrust> untrusted = std::nullopt;
+  std::optional<Look> look = std::nullopt;  // absent: this look is the only one
+  /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
+  bool provisional = false;
+  std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
+
+  /// Whether the verdict stands as it is printed.
+  bool isFinal() const { return !untrusted && !provisional; }
 };
 
 /// How wide the widest interval of an `until` is.
@@ -166,8 +196,9 @@ struct PointStatus : Endings {
 /// What was asked for and has no value, or has trials whose values cannot be used. It keeps everything that speaks of
 /// it from a pass, a check mark and an exit code of 0.
 struct Missing {
-  std::string what, why;  // "timed case=big", "gain at build=new"
-  Verdict verdict;        // Broken, Inconclusive or NotRun
+  std::string what;  // "timed case=big", "gain at build=new"
+  plan::Why why;
+  Verdict verdict;  // Broken, Inconclusive or NotRun
 };
 
 /// "timed gpus=2": a point as Missing::what.
@@ -180,7 +211,7 @@ std::shared_ptr<const Description> nothingToSee();
 struct Judgement {
   bool unfinished = false;   // the design still wants trials
   double spent_seconds = 0;  // that all trials took, as the budget counts them
-  bool null_cards = false;   // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
+  bool null_cards = false;   // of measurements on cards that compute nothing: no verdict is one
   std::vector<PointStatus> points;
   std::vector<Summary> summaries;
   std::vector<ComparisonResult> comparisons;
@@ -204,9 +235,14 @@ struct Judgement {
 /// the records. What null cards measured decides nothing: every criterion and control that it could decide is open.
 /// Comparisons have intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of
 /// an exists are decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has
-/// the interval at the level that Holm leaves it; its `why` says so.
+/// the interval at the level that Holm leaves it.
 Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
+
+/// Opens every verdict, with null cards as the reason, and marks the judgement: such cards compute nothing, so what
+/// they measure decides nothing, neither times nor losses nor what fits into memory. Estimates stay, and so do criteria
+/// that were not asked or not run.
+void withholdVerdicts(Judgement& judgement);
 
 /// docs/layers/statistics.md: 0 all pass and nothing is missing, 6 something is broken, 3 some fail (infeasible counts
 /// as fail), 4 some undecided, missing or not run, 5 nothing ran (no trial of any point; without criteria: no valid

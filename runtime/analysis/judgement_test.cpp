@@ -72,12 +72,15 @@ TEST_CASE("the order of the records changes nothing") {
   records.add("fp32-1", TrialKind::Timed, 10, TrialStatus::Timeout).reason = "two";
   records.timed("fp64-1", 10, 0.1);
   records.add("fp32-2", TrialKind::Timed, 9, TrialStatus::Infeasible).reason = "three";
-  const auto text = [](const Judgement& judgement) {
+  const auto told = [](const plan::Why& why) {
+    return why ? std::to_string(static_cast<int>(why->code)) + why->said : std::string();
+  };
+  const auto text = [&](const Judgement& judgement) {
     std::string all;
     for (const CriterionResult& criterion : judgement.criteria) {
-      all += std::string(toString(criterion.verdict)) + criterion.why + std::to_string(criterion.scope.lost);
+      all += std::string(toString(criterion.verdict)) + told(criterion.why) + std::to_string(criterion.scope.lost);
       for (const CellEstimate& cell : criterion.cells) {
-        all += cell.why + std::to_string(cell.estimate.value_or(-1)) + std::to_string(cell.scope.complete);
+        all += told(cell.why) + std::to_string(cell.estimate.value_or(-1)) + std::to_string(cell.scope.complete);
         for (const double value : cell.values) all += " " + std::to_string(value);
       }
     }

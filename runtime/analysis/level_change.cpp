@@ -12,26 +12,26 @@ namespace {
 
 using llvm::StringRef;
 
-/// The number of the one that a study calls so; an error says that it is no `what`, and which there are.
+/// The number of the one that a study calls so; an error says that it is no `what` of `whom`, and which there are.
 template <class T>
-llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name,
-                                  const std::string& what) {
+llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name, const char* what,
+                                  const std::string& whom) {
   std::vector<std::string> names;
   for (const T& one : all) {
     // A shell takes the quotes of a text away.
     if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
     names.push_back(one.*name);
   }
-  return llvm::createStringError(
-      fmt::format("'{}' is no {}, which has {}", wanted.str(), what, names.empty() ? "none" : llvm::join(names, ", ")));
+  return llvm::createStringError(fmt::format("'{}' is no {} of {}, which has {}", wanted.str(), what, whom,
+                                             names.empty() ? "none" : llvm::join(names, ", ")));
 }
 
 llvm::Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
-  return numberOf(name.trim(), plan.factors, &plan::Factor::name, fmt::format("factor of the study '{}'", plan.study));
+  return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", "the study '" + plan.study + "'");
 }
 
 llvm::Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
-  return numberOf(label.trim(), factor.levels, &plan::Level::label, fmt::format("level of '{}'", factor.name));
+  return numberOf(label.trim(), factor.levels, &plan::Level::label, "level", "'" + factor.name + "'");
 }
 
 /// "gpus = 2, layout = nhwc"

@@ -72,7 +72,7 @@ TEST_CASE("a clear effect ends the trials at the first look, and its verdict is 
   const Index index(plan, records.results);
   CHECK(nextBlock(index, TrialKind::Timed).empty());
   CHECK(!lacksTrials(index));
-  CHECK(endedAtLookText(index) == "every criterion is decided at the look after 8 of 20 timed repetitions");
+  CHECK(endedAtLook(index) == &plan.design.kinds[0]);
   const Judgement judgement = judge(index);
   const CriterionResult& result = judgement.criteria[0];
   CHECK(word(result.verdict) == "pass");
@@ -99,7 +99,7 @@ TEST_CASE("what a look does not decide goes on to the next, at the level that is
   measureAll(records, 6, 1.5, 15);
   const Index index(plan, records.results);
   CHECK(nextBlock(index, TrialKind::Timed).empty());
-  CHECK(endedAtLookText(index).empty());
+  CHECK_FALSE(endedAtLook(index));
   const CriterionResult result = judge(index).criteria[0];
   CHECK(result.look->before == std::vector<unsigned>{8, 14});
   CHECK(result.look->now == 20);

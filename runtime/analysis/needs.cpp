@@ -5,7 +5,6 @@
 #include <climits>
 #include <set>
 
-#include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/plan/find.h"
 
@@ -39,34 +38,18 @@ class Progress {
     std::set<unsigned> numbers;
     for (const plan::Place& place : block.places)
       if (const std::optional<unsigned> number = index_.number(place)) numbers.insert(*number);
-    for (const unsigned number : numbers) {
-      const Fact fact = factOf(number, block.block);
-      places_[number].ended += !fact.ended && !fact.out_of_memory;
-      places_[number].tried += !fact.tried;
-    }
+    const auto count = [&](Count& of, const std::vector<unsigned>& members) {
+      const auto all = [&](auto holds) {
+        return std::ranges::all_of(members, [&](unsigned member) { return holds(index_.of(kind_, member)); });
+      };
+      const auto fits = [&](const PlaceOutcomes& place) { return !place.anyIn(block.block, &Outcome::infeasible); };
+      of.ended += all(fits) && !all([&](const auto& place) { return place.anyIn(block.block, &Outcome::ended); });
+      of.tried += !all([&](const auto& place) { return place.triedIn(block.block); });
+    };
+    for (const unsigned number : numbers) count(places_[number], {number});
     const std::vector<Group>& groups = index_.groups(kind_);
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const std::vector<unsigned>& members = groups[i].places;
-      if (!std::includes(numbers.begin(), numbers.end(), members.begin(), members.end())) continue;
-      bool ended = true, tried = true, out_of_memory = false;
-      for (const unsigned member : members) {
-        const Fact fact = factOf(member, block.block);
-        ended = ended && fact.ended;
-        tried = tried && fact.tried;
-        out_of_memory = out_of_memory || fact.out_of_memory;
-      }
-      groups_[i].ended += !ended && !out_of_memory;
-      groups_[i].tried += !tried;
-    }
-  }
-
-  /// What is known of a place in a block already.
-  struct Fact {
-    bool ended = false, tried = false, out_of_memory = false;
-  };
-  Fact factOf(unsigned number, int64_t block) const {
-    const PlaceOutcomes& place = index_.of(kind_, number);
-    return {place.anyIn(block, &Outcome::ended), place.triedIn(block), place.anyIn(block, &Outcome::infeasible)};
+    for (size_t i = 0; i < groups.size(); ++i)
+      if (std::ranges::includes(numbers, groups[i].places)) count(groups_[i], groups[i].places);
   }
 
   const Index& index_;
@@ -96,9 +79,7 @@ class Deficits {
     if (most) leavePartners(index, kind);
   }
 
-  bool any() const {
-    return std::any_of(need_.begin(), need_.end(), [](unsigned need) { return need > 0; });
-  }
+  bool any() const { return largest() > 0; }
   unsigned largest() const { return need_.empty() ? 0 : *std::max_element(need_.begin(), need_.end()); }
   unsigned of(unsigned number) const { return need_[number]; }
 

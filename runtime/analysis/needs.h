@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runtime/analysis/cells.h"
@@ -69,8 +68,6 @@ std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design);
 /// The design whose trials ended before all that were planned because a look decided; null: none.
 const plan::KindDesign* endedAtLook(const Index& index);
-/// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" where none ended so.
-std::string endedAtLookText(const Index& index);
 /// Repetitions of the place or group with the fewest, of all that are asked for.
 unsigned fewestRepetitions(const Index& index, plan::TrialKind kind);
 
@@ -80,12 +77,5 @@ bool lacksTrials(const Index& index);
 
 /// What can be judged now, with what of it is still wanted.
 Evidence gather(const Index& index);
-
-/// How many trials did not end well, and where what: "18 of 33 trials failed: n=3 in 9 blocks (exit code 1)"; "" if
-/// nothing lacks trials.
-std::string shortfallText(const Index& index);
-
-/// "timed n=3: no licence server".
-std::string failureText(const Index& index, const Failure& failure);
 
 }  // namespace expc::analysis

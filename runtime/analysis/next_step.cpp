@@ -1,11 +1,9 @@
-#include "runtime/analysis/next_step.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/format.h"
+#include "runtime/analysis/criteria.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/find.h"
 #include "runtime/stats/distributions.h"
 
@@ -72,7 +70,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
                                 const MeasuredCriterion& measured, const MeasuredCell& cell) {
   const plan::Cell& planned = criterion.cells[cell.estimate.cell];
   const unsigned complete = cell.estimate.scope.complete;
-  if (cell.state != CellState::Measured) return std::nullopt;
+  if (cell.estimate.state != CellState::Measured) return std::nullopt;
   if (!cell.estimate.interval && cell.fewest > complete) return Needed{NextStep::Reach::Intervals, double(cell.fewest)};
   if (!cell.estimate.interval || !cell.estimate.estimate) return std::nullopt;
   // Blocks of the sessions that there are tell no more of how far sessions lie apart.
@@ -81,7 +79,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   if (!times) return std::nullopt;
   if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
   const double pairs = complete * std::max(kLeastTimes, *times);
-  if (cell.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind))
+  if (cell.estimate.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind))
     return Needed{NextStep::Reach::Decides, pairs};
   const LookHistory history = afterwards(evidence, criterion, measured.cells, measured.standing);
   const double price = priceOfLooking(criterion, measured.standing.look, history, pairs);

@@ -1,7 +1,6 @@
-#include "runtime/analysis/next_step.h"
-
 #include <doctest/doctest.h>
 
+#include "runtime/analysis/criteria.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

@@ -1,9 +1,8 @@
-#include "runtime/analysis/ranking.h"
-
 #include <algorithm>
 #include <map>
 
-#include "runtime/analysis/mentioned.h"
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 

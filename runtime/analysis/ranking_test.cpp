@@ -1,7 +1,6 @@
-#include "runtime/analysis/ranking.h"
-
 #include <doctest/doctest.h>
 
+#include "runtime/analysis/description.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

@@ -2,19 +2,36 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace expc::analysis {
 namespace {
+
+using plan::because;
+using plan::Reason;
 
 Reading readMeasured(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
   const std::optional<unsigned> column = index.column(metric);
   if (column && !place.series[*column].empty() && place.series[*column][at]) {
     const std::vector<double>& series = *place.series[*column][at];
-    if (series.empty()) return {std::nullopt, false, metric + " is an empty series", &series};
-    return {series.back(), false, "", &series};
+    if (!series.empty()) return {series.back(), false, nullptr, &series};
+    return {std::nullopt, false, because({.code = Reason::EmptySeries, .name = metric}), &series};
   }
-  if (column && !std::isnan(place.values[*column][at])) return {place.values[*column][at], false, ""};
-  return {std::nullopt, false, metric + " is missing from the trials"};
+  if (column && !std::isnan(place.values[*column][at])) return {place.values[*column][at]};
+  return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = metric})};
+}
+
+/// What the references give for a metric of a point.
+Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values)
+      if (value.point == point && value.metric == metric) return {value.value};
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (!declared || !declared->derived) return {};
+  const plan::Point* own = plan.findPoint(point);
+  return plan::evaluate(
+      *declared->derived, [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); },
+      own ? &own->parameters : nullptr);
 }
 
 }  // namespace
@@ -33,18 +50,19 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
   const plan::Metric* declared = index.plan().findMetric(metric);
   if (index.lacksOnDevice())
     if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty())
-      return {std::nullopt, false, missing + " is not measured on this device"};
+      return {std::nullopt, false, because({.code = Reason::NotOnDevice, .name = missing})};
   if (place.outcomes[at].status == store::TrialStatus::Timeout) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (declared && !declared->better)
-      return {std::nullopt, false, "it timed out, and whether more of " + metric + " is better is not said"};
-    return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true, ""};
+      return {std::nullopt, false, because({.code = Reason::NoDirection, .name = metric})};
+    return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true};
   }
   if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
   Reading reading = evaluate(
       *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); },
       place.parameters);
-  if (!reading.value) reading.why = metric + " cannot be computed: " + reading.why;
+  if (!reading.value)
+    reading.why = because({.code = Reason::NotComputed, .name = metric, .because = std::move(reading.why)});
   return reading;
 }
 
@@ -58,7 +76,30 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
   if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
     return {.value = series->second.back(), .series = &series->second};
   if (const auto value = trial.metrics.find(metric); value != trial.metrics.end()) return {.value = value->second};
-  return {std::nullopt, false, metric + " is missing"};
+  return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = metric})};
+}
+
+std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point) {
+  const PlaceOutcomes& place = index.of(metric.kind, point.id);
+  std::vector<PointValue> values;
+  for (size_t i = 0; i < place.outcomes.size(); ++i) {
+    const Outcome& outcome = place.outcomes[i];
+    if (!outcome.valid()) continue;
+    const Reading reading = readMetric(index, metric.name, place, i);
+    if (reading.value && std::isfinite(*reading.value))
+      values.push_back({outcome.block, outcome.session, outcome.trial, *reading.value});
+  }
+  return values;
+}
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term) {
+  if (plan.references.empty() || plan::metricTerms(term).empty()) return std::nullopt;
+  return plan::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.place.point, part.metric); })
+      .value;
+}
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric) {
+  return plan.references.empty() ? std::nullopt : lookUp(plan, point.id, metric.name).value;
 }
 
 }  // namespace expc::analysis

@@ -1,6 +1,12 @@
 #pragma once
 
-// What a metric of a place is in one block: measured, the last value of a series, or derived from other metrics.
+// What a metric of a place is in one block: measured, the last value of a series, or derived from other metrics; and
+// what references have published of it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "runtime/analysis/index.h"
 #include "runtime/plan/evaluate.h"
@@ -20,5 +26,20 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
 /// others and the parameters of its point, where that is known.
 Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
                    const std::string& metric);
+
+/// One measured value.
+struct PointValue {
+  int64_t block = 0, session = 0, trial = 0;
+  double value = 0;
+};
+
+/// The finite values of a metric at a point, by block and session: of valid trials.
+std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point);
+
+/// What the plan's references give for a term over points: a published metric, or a comparison of published ones. A
+/// value without an interval; nothing where some part is not published. Of several references the first that has a
+/// value counts.
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term);
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric);
 
 }  // namespace expc::analysis

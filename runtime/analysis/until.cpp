@@ -59,8 +59,8 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
     const MeasuredCell measured = measure(evidence, cell, kConfidence);
     const Scope& scope = measured.estimate.scope;
     state.blocks = std::max(state.blocks, scope.complete);
-    if (measured.state != CellState::Measured && measured.state != CellState::Lost &&
-        measured.state != CellState::Broken)  // until it is given up
+    if (measured.estimate.state != CellState::Measured && measured.estimate.state != CellState::Lost &&
+        measured.estimate.state != CellState::Broken)  // until it is given up
       continue;
     const std::optional<double> width = halfWidth(measured, state.until.relative);
     if (!width && !canGoOn(evidence.index, cell, scope.complete + scope.lost, state.most)) continue;

@@ -12,6 +12,9 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/engine/shortfall.h"
+#include "runtime/engine/trial_request.h"
+#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
@@ -139,7 +142,7 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::Interrupted, "out of time");
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
-    env_.listener.say("stopped at the first place that failed for good: {}", analysis::failureText(index_, *failed));
+    env_.listener.say("stopped at the first place that failed for good: {}", failureText(index_, *failed));
     return done(Ending::Incomplete, "failed");
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
@@ -147,12 +150,11 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::BudgetSpent, "budget spent");
   }
   if (!analysis::lacksTrials(index_)) {
-    if (const std::string text = analysis::endedAtLookText(index_); !text.empty()) env_.listener.message(text);
+    if (const std::string text = endedAtLookText(index_); !text.empty()) env_.listener.message(text);
     return done(Ending::Complete, completeText(index_));
   }
   // Where every trial failed, that was said with the reason.
-  if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty())
-    env_.listener.message(text);
+  if (const std::string text = shortfallText(index_); !all_failed_ && !text.empty()) env_.listener.message(text);
   return done(Ending::Incomplete, store::Run::kIncomplete);
 }
 

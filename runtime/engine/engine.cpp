@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/analysis/infeasible.h"
+#include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/agent.h"
@@ -16,6 +16,7 @@
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/setup.h"
+#include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
 
@@ -164,9 +165,9 @@ class Execution {
   llvm::Error run() {
     load();
     if (!needsTrials(index_)) {
-      const std::string lacking = analysis::shortfallText(index_);
+      const std::string lacking = shortfallText(index_);
       env_.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-      const std::string early = analysis::endedAtLookText(index_);
+      const std::string early = endedAtLookText(index_);
       env_.listener.say("nothing to run: {}", !early.empty() ? early
                                               : lacking.empty()
                                                   ? fmt::format("all {} trials are there", env_.outcome.reused)

@@ -103,7 +103,7 @@ TEST_CASE("JUnit: what fails is a failure, what is not asked is skipped, what is
   const std::string text = junit(sources);
   CHECK(has(text, R"(<testsuites name="expc" tests="3" failures="1" errors="0" skipped="1">)"));
   CHECK(has(text, "<failure type=\"FAIL\" message=\"FAIL: accuracy &lt; 90%"));
-  sources[0].judgement.criteria[0].untrusted = "the control leaves it";
+  sources[0].judgement.criteria[0].untrusted = report::exampleDistrust(sources[0].plan);
   CHECK(has(junit(sources), R"(failures="1" errors="1" skipped="1")"));
   CHECK(has(junit(sources), "<error type=\"undecided\" message=\"PASS (untrusted): "));
 }

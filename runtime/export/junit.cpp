@@ -7,6 +7,7 @@
 #include "runtime/export/formats.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 
 namespace expc::exports {
 namespace {
@@ -57,8 +58,9 @@ std::string testCase(const Source& source, const analysis::CriterionResult& resu
        report::verdictFacts(source.plan, source.judgement, source.results, *criterion, result))
     lines += one.label + ": " + one.text + "\n";
   for (const auto& cell : result.cells) lines += report::cellLine(source.plan, *criterion, cell) + "\n";
+  const std::string why = report::whyText(source.plan, *criterion, result);
   return testCase(source, result.name, analysis::meaningOf(result),
-                  report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why), lines);
+                  report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
 }
 
 std::string suite(const Source& source) {
@@ -82,7 +84,7 @@ std::string suite(const Source& source) {
   property("null_cards", source.judgement.null_cards ? "true" : "false");
   out += "    </properties>\n";
   for (const auto& result : source.judgement.criteria) out += testCase(source, result);
-  for (const auto& missing : source.judgement.missing)
+  for (const auto& missing : report::missingThings(source.plan, source.judgement))
     out += testCase(source, missing.what, analysis::meaningOf(missing.verdict), report::missingText(missing),
                     report::missingText(missing) + "\n");
   return out + "  </testsuite>\n";

@@ -21,15 +21,16 @@
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 
 namespace expc::exports {
 namespace {
 
 using analysis::Answer;
-using analysis::Missing;
 using analysis::Shift;
 using analysis::Verdict;
 using llvm::json::Object;
+using report::MissingThing;
 
 // Verdicts of the sides.
 
@@ -44,7 +45,6 @@ struct Claim {
   std::string verdict(size_t side) const {
     return results[side] ? report::markedVerdict(*results[side]) : std::string("NOT ASKED");
   }
-  std::string why(size_t side) const { return results[side] ? results[side]->why : ""; }
   bool changed() const { return verdict(0) != verdict(results.size() - 1); }
   /// It held on the first side, and does not on the last.
   bool lost() const { return answer(0) == Answer::Holds && answer(results.size() - 1) != Answer::Holds; }
@@ -99,7 +99,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
                  .of = claim.criterion.name});
     llvm::json::Array all;
     for (size_t i = 0; i < sides.size(); ++i) {
-      const std::string why = claim.why(i);
+      const std::string why = claim.results[i] ? report::whyText(plan, claim.criterion, *claim.results[i]) : "";
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
       const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
@@ -194,16 +194,16 @@ Section scopeOf(const analysis::Sides& sides) {
 }
 
 /// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
-std::vector<Missing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
-                               const analysis::Judgement& after) {
-  std::vector<Missing> all = after.missing;
+std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
+                                    const analysis::Judgement& after) {
+  std::vector<MissingThing> all = report::missingThings(plan, after);
   const auto known = [&](const std::string& what) {
-    return std::ranges::any_of(all, [&](const Missing& one) { return one.what == what; });
+    return std::ranges::any_of(all, [&](const MissingThing& one) { return one.what == what; });
   };
   const auto ran_out = [](const analysis::PointStatus& status) {
     return status.infeasible >= analysis::kInfeasibleBlocks;
   };
-  for (const Missing& one : before.missing)
+  for (const MissingThing& one : report::missingThings(plan, before))
     if (!known(one.what)) all.push_back({one.what, "it has no value before: " + one.why, Verdict::Inconclusive});
   for (const analysis::PointStatus& now : after.points) {
     const analysis::PointStatus* then = before.status(now.point, now.kind);
@@ -220,10 +220,10 @@ std::vector<Missing> missingOf(const plan::Plan& plan, const analysis::Judgement
   return all;
 }
 
-Section missingSection(const std::vector<Missing>& missing, const char* rest) {
+Section missingSection(const std::vector<MissingThing>& missing, const char* rest) {
   Section section{{.title = "missing", .rest = missing.empty() ? "" : rest}};
   append(section.part.blocks, report::missingLines(missing));
-  for (const Missing& one : missing) section.json.push_back(report::json(one));
+  for (const MissingThing& one : missing) section.json.push_back(report::json(one));
   return section;
 }
 
@@ -297,10 +297,11 @@ Section values(const analysis::Sides& sides, double margin) {
 }
 
 /// What the comparison comes to.
-Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims, const std::vector<Missing>& missing) {
+Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims,
+                  const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
   const bool lost = std::ranges::any_of(claims, [](const Claim& claim) { return claim.lost(); });
-  if (std::ranges::any_of(missing, [](const Missing& one) { return one.verdict == Verdict::Broken; }))
+  if (std::ranges::any_of(missing, [](const MissingThing& one) { return one.verdict == Verdict::Broken; }))
     return Verdict::Broken;
   if (any([&](const Shift& shift) { return shift.regression || (lost && shift.moved && shift.worse.value_or(true)); }))
     return Verdict::Fail;
@@ -340,7 +341,7 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
   const analysis::Sides found =
       analysis::compareSides(analysis::Index(plan, before.results), analysis::Index(plan, after.results), margin);
   const std::vector<Claim> claims = claimsOf(plan, sides);
-  const std::vector<Missing> missing = missingOf(plan, before.judgement, after.judgement);
+  const std::vector<MissingThing> missing = missingOf(plan, before.judgement, after.judgement);
   Document document(plan, namesOf(sides), outcomeOf(found, claims, missing));
   document.title += before.name + " → " + after.name;
   document.json["margin"] = margin;
@@ -366,10 +367,10 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
     }
   if (claims.empty()) counts.emplace_back("the study has no criterion, so there is nothing to replicate");
   bool broken = false;
-  std::vector<Missing> missing;
+  std::vector<MissingThing> missing;
   for (const Side& side : sides.subspan(1)) {
     broken |= analysis::exitCode(side.judgement) == analysis::meaningOf(Verdict::Broken).exit_code;
-    for (const Missing& one : side.judgement.missing)
+    for (const MissingThing& one : report::missingThings(plan, side.judgement))
       missing.push_back({one.what + " on " + side.name, one.why, one.verdict});
   }
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;

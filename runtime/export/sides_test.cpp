@@ -33,7 +33,8 @@ TEST_CASE("conclusions that hold again are a pass, and none where something has 
   Document document = conclusions(twice.example.plan, twice.sides);
   CHECK(document.exit_code == 0);
   CHECK(markdown(document).starts_with("### ✅ study precision: conclusions of here on there"));
-  twice.sides[1].judgement.missing = {{"timed gpus=2", "it was not run", analysis::Verdict::NotRun}};
+  twice.sides[1].judgement.missing = {
+      {"timed gpus=2", plan::because({plan::Reason::NotRun}), analysis::Verdict::NotRun}};
   document = conclusions(twice.example.plan, twice.sides);
   CHECK(document.exit_code == 4);
   CHECK(markdown(document).find("✅") == std::string::npos);

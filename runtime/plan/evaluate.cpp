@@ -40,9 +40,8 @@ Range rangeOf(const Bound& bound) {
 }
 
 Reading make(double value, bool timed_out) {
-  if (!std::isnan(value)) return {value, timed_out, ""};
-  const char* both = timed_out ? "both timed out" : "neither series gets to its bound";
-  return {std::nullopt, timed_out, std::string(both) + ", which says nothing of their ratio"};
+  if (!std::isnan(value)) return {value, timed_out};
+  return {std::nullopt, timed_out, because({timed_out ? Reason::BothTimedOut : Reason::NeitherReached})};
 }
 
 /// Two operands of what needs no quotient; NaN comes of infinities that cannot be weighed against each other.
@@ -57,32 +56,33 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
                        : op == Op::Max        ? std::max(a, b)
                                               : std::min(a, b);
   const bool timed_out = left.timed_out || right.timed_out;
-  if (std::isnan(value)) return {std::nullopt, timed_out, "both are worse than every value, which cannot be compared"};
-  return {value, timed_out, ""};
+  if (std::isnan(value)) return {std::nullopt, timed_out, because({Reason::BothWorst})};
+  return {value, timed_out};
 }
 
+/// Of a reading that should be one.
 Reading noSeries(const Reading& reading, const std::string& metric) {
-  return {std::nullopt, false, reading.why.empty() ? metric + " is no series" : reading.why};
+  return {std::nullopt, false, reading.why ? reading.why : because({.code = Reason::NoSeries, .name = metric})};
 }
 
 Reading firstOf(const FirstTerm& term, const Reading& reading) {
-  if (reading.timed_out) return {kInfinity, true, ""};
+  if (reading.timed_out) return {kInfinity, true};
   if (!reading.series) return noSeries(reading, term.series.metric);
   const std::vector<double>& values = *reading.series;
   const auto found =
       std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
-  return {found == values.end() ? kInfinity : static_cast<double>(found - values.begin() + 1), false, ""};
+  return {found == values.end() ? kInfinity : static_cast<double>(found - values.begin() + 1)};
 }
 
 Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
-  if (treated.timed_out || baseline.timed_out) return {kInfinity, true, ""};
+  if (treated.timed_out || baseline.timed_out) return {kInfinity, true};
   for (const Reading* side : {&treated, &baseline})
     if (!side->series) return noSeries(*side, term.treated.metric);
   const size_t common = std::min(treated.series->size(), baseline.series->size());
-  if (common == 0) return {std::nullopt, false, "the series of " + term.treated.metric + " have no place in common"};
+  if (common == 0) return {std::nullopt, false, because({.code = Reason::NoCommonPlace, .name = term.treated.metric})};
   double gap = 0;
   for (size_t i = 0; i < common; ++i) gap = std::max(gap, std::abs((*treated.series)[i] - (*baseline.series)[i]));
-  return {gap, false, ""};
+  return {gap};
 }
 
 /// A positive operand; the worst of a rate is 0.
@@ -92,7 +92,7 @@ Reading divide(const Reading& numerator, const Reading& denominator) {
   if (!numerator.value) return numerator;
   if (!denominator.value) return denominator;
   const bool timed_out = numerator.timed_out || denominator.timed_out;
-  if (*denominator.value == 0 && !timed_out) return {std::nullopt, false, "a division by zero"};
+  if (*denominator.value == 0 && !timed_out) return {std::nullopt, false, because({Reason::DivisionByZero})};
   return make(operand(numerator) / operand(denominator), timed_out);
 }
 
@@ -100,7 +100,7 @@ Reading ratio(const Reading& numerator, const Reading& denominator) {
   for (const Reading* side : {&numerator, &denominator}) {
     if (!side->value) return *side;
     const bool usable = operand(*side) > 0 || (operand(*side) == 0 && side == &numerator);
-    if (!usable && !side->timed_out) return {std::nullopt, false, "a ratio needs values above 0"};
+    if (!usable && !side->timed_out) return {std::nullopt, false, because({Reason::NotPositive})};
   }
   return divide(numerator, denominator);
 }
@@ -112,7 +112,8 @@ struct Evaluator {
   Reading operator()(const ConstantTerm& term) const { return make(term.value, false); }
   Reading operator()(const MetricTerm& term) const {
     Reading reading = lookup(term);
-    if (reading.value && std::isnan(*reading.value)) return {std::nullopt, false, term.metric + " is not a number"};
+    if (reading.value && std::isnan(*reading.value))
+      return {std::nullopt, false, because({.code = Reason::NotANumber, .name = term.metric})};
     return reading;
   }
   Reading operator()(const OperationTerm& term) const {
@@ -134,7 +135,8 @@ struct Evaluator {
   }
   Reading operator()(const ParameterTerm& term) const {
     const auto value = parameters ? parameters->getNumber(term.parameter) : std::nullopt;
-    return value ? make(*value, false) : Reading{std::nullopt, false, term.parameter + " has no value here"};
+    return value ? make(*value, false)
+                 : Reading{std::nullopt, false, because({.code = Reason::NoParameter, .name = term.parameter})};
   }
 };
 
@@ -203,6 +205,15 @@ bool violates(const Bound& bound, double low, double high) {
 double margin(const Bound& bound, double low, double high) {
   const Range range = rangeOf(bound);
   return std::min(range.low ? low - *range.low : INFINITY, range.high ? *range.high - high : INFINITY);
+}
+
+std::vector<double> ends(const Bound& bound) {
+  if (bound.relation == Relation::Within) return {bound.low, bound.high};
+  return {bound.low};
+}
+
+const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
+  return cell.bound ? *cell.bound : criterion.bound;
 }
 
 }  // namespace expc::plan

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/reason.h"
 
 namespace expc::plan {
 
@@ -18,7 +19,7 @@ namespace expc::plan {
 struct Reading {
   std::optional<double> value;
   bool timed_out = false;
-  std::string why = {};  // when there is no value
+  Why why = nullptr;  // when there is no value
   /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
   const std::vector<double>* series = nullptr;
 };
@@ -54,5 +55,11 @@ bool violates(const Bound& bound, double low, double high);
 /// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
 /// show.
 double margin(const Bound& bound, double low, double high);
+
+/// The numbers that lie on it.
+std::vector<double> ends(const Bound& bound);
+
+/// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
+const Bound& boundOf(const Criterion& criterion, const Cell& cell);
 
 }  // namespace expc::plan

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <string>
 
 namespace expc::plan {
 namespace {
@@ -14,9 +15,21 @@ TermPtr metric(std::string name, std::string point) { return term(MetricTerm{std
 Reading value(const TermPtr& node, const std::map<std::string, double>& values) {
   return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
     const auto found = values.find(wanted.place.point);
-    if (found == values.end()) return {std::nullopt, false, "no " + wanted.metric};
-    return {found->second, std::isinf(found->second), ""};
+    if (found == values.end())
+      return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = wanted.metric})};
+    return {found->second, std::isinf(found->second)};
   });
+}
+
+/// Why a reading has no value.
+struct Absent {
+  Reason::Code code;
+  std::string name = "";
+  bool operator==(const Absent&) const = default;
+};
+Absent absent(const Reading& reading) {
+  REQUIRE(reading.why);
+  return {reading.why->code, reading.why->name};
 }
 
 }  // namespace
@@ -41,15 +54,20 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(value(term(OperationTerm{OperationTerm::Op::Sum, {a, b, three}}), values).value == 13);
   CHECK(value(term(OperationTerm{OperationTerm::Op::Max, {three, a, b}}), values).value == 6);
   CHECK(value(term(OperationTerm{OperationTerm::Op::Min, {a, three, b}}), values).value == 3);
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Max, {a, metric("m", "c"), b}}), values).why == "no m");
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Sum, {a, metric("m", "c")}}), values).why == "no m");
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Max, {a, metric("m", "c"), b}}), values)) ==
+        Absent{Reason::NotInTrials, "m"});
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Sum, {a, metric("m", "c")}}), values)) ==
+        Absent{Reason::NotInTrials, "m"});
 
   const std::vector<double> rising = {0.5, 0.8, 0.97, 0.96}, other = {0.4, 0.9, 0.97}, none;
   const auto seriesOf = [&](const TermPtr& node) {
     return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
-      if (wanted.place.point == "late") return {INFINITY, true, ""};
-      if (wanted.place.point == "plain") return {1.0, false, ""};
-      return {0.0, false, "", wanted.place.point == "rising" ? &rising : wanted.place.point == "none" ? &none : &other};
+      if (wanted.place.point == "late") return {INFINITY, true};
+      if (wanted.place.point == "plain") return {1.0};
+      return {0.0, false, nullptr,
+              wanted.place.point == "rising" ? &rising
+              : wanted.place.point == "none" ? &none
+                                             : &other};
     });
   };
   const auto first = [&](const char* point, double bound) {
@@ -60,38 +78,40 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(std::isinf(*seriesOf(first("rising", 0.99)).value));
   CHECK_FALSE(seriesOf(first("rising", 0.99)).timed_out);
   CHECK(seriesOf(first("late", 0.9)).timed_out);
-  CHECK(seriesOf(first("plain", 0.9)).why == "m is no series");
+  CHECK(absent(seriesOf(first("plain", 0.9))) == Absent{Reason::NoSeries, "m"});
   const auto gap = [&](const char* x, const char* y) { return term(GapTerm{{"m", x}, {"m", y}}); };
   CHECK(*seriesOf(gap("rising", "other")).value == doctest::Approx(0.1));
   CHECK(std::isinf(*seriesOf(gap("late", "other")).value));
-  CHECK(seriesOf(gap("rising", "none")).why == "the series of m have no place in common");
+  CHECK(absent(seriesOf(gap("rising", "none"))) == Absent{Reason::NoCommonPlace, "m"});
   // Neither of a pair got there: no ratio.
-  CHECK(seriesOf(term(OperationTerm{OperationTerm::Op::Ratio, {first("rising", 0.99), first("other", 0.99)}})).why ==
-        "neither series gets to its bound, which says nothing of their ratio");
+  CHECK(
+      absent(seriesOf(term(OperationTerm{OperationTerm::Op::Ratio, {first("rising", 0.99), first("other", 0.99)}}))) ==
+      Absent{Reason::NeitherReached});
   CHECK(metricTerms(*term(OperationTerm{OperationTerm::Op::Sum, {gap("a", "b"), first("c", 1)}})).size() == 3);
 }
 
 TEST_CASE("a derived metric reads numbers among the parameters of its point") {
   const auto rate = term(OperationTerm{OperationTerm::Op::Quotient, {term(ParameterTerm{"batch"}), metric("m", "")}});
   const auto at = [&](const llvm::json::Object& parameters) {
-    return evaluate(*rate, [](const MetricTerm&) -> Reading { return {0.5, false, ""}; }, &parameters);
+    return evaluate(*rate, [](const MetricTerm&) -> Reading { return {0.5}; }, &parameters);
   };
   CHECK(at(llvm::json::Object{{"batch", 64}}).value == 128);
-  CHECK(at(llvm::json::Object{{"other", 64}}).why == "batch has no value here");  // not active there
+  CHECK(absent(at(llvm::json::Object{{"other", 64}})) == Absent{Reason::NoParameter, "batch"});  // not active there
 }
 
 TEST_CASE("a term without a value says why") {
   const auto a = metric("m", "a"), b = metric("m", "b");
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}}).why == "no m");
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}, {"b", 0}}).why ==
-        "a ratio needs values above 0");
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}}).why ==
-        "a ratio needs values above 0");
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}})) ==
+        Absent{Reason::NotInTrials, "m"});
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}, {"b", 0}})) ==
+        Absent{Reason::NotPositive});
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}})) ==
+        Absent{Reason::NotPositive});
   CHECK(*value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 0}, {"b", 100}}).value == 0);
   for (const double above : {6, 0})
-    CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", above}, {"b", 0}}).why ==
-          "a division by zero");
-  CHECK(value(a, {{"a", NAN}}).why == "m is not a number");
+    CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", above}, {"b", 0}})) ==
+          Absent{Reason::DivisionByZero});
+  CHECK(absent(value(a, {{"a", NAN}})) == Absent{Reason::NotANumber, "m"});
 }
 
 TEST_CASE("timeouts are worse than every value") {

@@ -22,6 +22,22 @@ constexpr unsigned kCategoryWidth = 44;
 constexpr size_t kPairsInText = 4;
 constexpr size_t kNamedCriteria = 3;
 
+struct ViewText {
+  std::string_view name, title, note;
+};
+constexpr ViewText kViewTexts[] = {
+    {"step", "phases of the step",
+     "what is beside is time of other threads and devices, and an all-reduce lasts until the slowest rank has come: it "
+     "holds waiting"},
+    {"device", "the device",
+     "NCCL's kernels run until the slowest rank has come: their time holds waiting for other ranks"},
+    {"api", "calls of the CUDA runtime, host time",
+     "calls of all threads, and a call that waits for the device lasts as long as the device works"},
+    {"kernel", "kernels, device time", "kernels that run at the same time count each"},
+    {"operator", "operators, own time",
+     "operators of all threads: those of other threads than the step's run beside it, and one that waits counts its "
+     "waiting"}};
+
 /// A criterion that compares timed trials of a built-in workload, and fails.
 bool hasBuiltIn(const plan::Plan& plan) {
   return std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
@@ -145,9 +161,11 @@ std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attrib
 Table viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels,
                 bool intervals, size_t most) {
   using Kind = Column::Kind;
-  Table table{.label = view.title, .most = SIZE_MAX};
-  table.columns = {
-      {view.title, Kind::Label, Shown::Everywhere, kCategoryWidth}, {levels.first}, {levels.second}, {"difference"}};
+  Table table{.label = std::string(titleOf(view)), .most = SIZE_MAX};
+  table.columns = {{std::string(titleOf(view)), Kind::Label, Shown::Everywhere, kCategoryWidth},
+                   {levels.first},
+                   {levels.second},
+                   {"difference"}};
   if (intervals) table.columns.push_back({intervalHead()});
   table.columns.push_back({"difference, drawn", Kind::Drawing, Shown::OnPage});
   table.columns.push_back({"share of it"});
@@ -205,6 +223,16 @@ std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement
   return "not known: the design has no profile trials. " + profileAdvice(plan);
 }
 
+std::string_view titleOf(const analysis::AttributionView& view) {
+  return std::ranges::find(kViewTexts, view.name, &ViewText::name)->title;
+}
+
+std::string noteOf(const analysis::AttributionView& view) {
+  const bool beside = std::ranges::any_of(view.categories, &analysis::CategoryShare::beside);
+  return view.name == "step" && !beside ? ""
+                                        : std::string(std::ranges::find(kViewTexts, view.name, &ViewText::name)->note);
+}
+
 std::string profileAdvice(const plan::Plan& plan) {
   return hasBuiltIn(plan) ? "With `profile { repeat 1  steps 20  warmup 5 }` in the design and `measure profiled_time` "
                             "they say which phases and operators make a difference; what is measured already is kept"
@@ -224,7 +252,7 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
     const size_t most = detail == Detail::Everything ? SIZE_MAX : view.name == "step" ? kPhases : kCategories;
     std::vector<Block>& blocks = &view == &attribution.views.front() ? part.blocks : more.blocks;
     blocks.emplace_back(viewTable(view, levelNames(plan, attribution), attribution.interval.has_value(), most));
-    if (!view.note.empty()) blocks.emplace_back(Paragraph{view.note});
+    if (std::string note = noteOf(view); !note.empty()) blocks.emplace_back(Paragraph{std::move(note)});
   }
   if (!more.blocks.empty()) part.blocks.emplace_back(std::move(more));
   return part;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/analysis/attribution.h"
-#include "runtime/analysis/curves.h"
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/grid.h"

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/analysis/judgement.h"
-#include "runtime/analysis/published.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/plan_text.h"

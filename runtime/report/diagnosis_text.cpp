@@ -2,10 +2,11 @@
 
 #include <cmath>
 
-#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/bound.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -27,7 +28,7 @@ std::string chances(const Chances& of) {
 }
 
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, double value) {
-  return analysis::formatAgainst(value, analysis::ends(criterion.bound), criterion.unit,
+  return analysis::formatAgainst(value, plan::ends(criterion.bound), criterion.unit,
                                  analysis::dimensionOf(plan, criterion.cells.front()));
 }
 
@@ -84,7 +85,7 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
   const CriterionDiagnosis& one = diagnosis.design.criteria[c];
   blocks.emplace_back(Paragraph{.text = criterion.text, .of = one.name, .apart = true});
   const auto say = [&](std::string text) { blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1}); };
-  if (!one.skipped.empty()) return say("not simulated: " + one.skipped);
+  if (one.skipped) return say("not simulated: " + inWords(plan, one.skipped).text);
   if (one.chances)
     say(truthText(plan, criterion, one) + ": " + chances(*one.chances) +
         (one.coverage ? fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100) : ""));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/bound.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
 
@@ -33,7 +33,7 @@ Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bo
   if (extent.empty()) return;
   empty_ = false;
   if (bound_)
-    for (const double end : analysis::ends(*bound_)) extent.add(end);
+    for (const double end : plan::ends(*bound_)) extent.add(end);
   extent.add(neutral_);
   low_ = extent.low;
   high_ = extent.high;
@@ -62,7 +62,7 @@ std::string Forest::marks() const {
     if (relation == Equal) from -= 0.75, to += 0.75;
     out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                        std::max(0.0, to - from), kHeight);
-    for (const double end : analysis::ends(*bound_)) out += upright("bound", at(end));
+    for (const double end : plan::ends(*bound_)) out += upright("bound", at(end));
   }
   if (neutral_) out += upright("neutral", at(*neutral_));
   return out;
@@ -106,7 +106,7 @@ std::string Forest::axis() const {
   // The bound, or the neutral value, is named first; an end only where it does not run into that.
   if (bound_) {
     const std::vector<double> apart = {neutral_.value_or(1)};
-    for (const double end : analysis::ends(*bound_))
+    for (const double end : plan::ends(*bound_))
       if (free(at(end))) tick(analysis::formatAgainst(end, apart, unit_, dimension_), at(end), " class=\"bound-name\"");
   } else if (neutral_) {
     tick(quantity(*neutral_), at(*neutral_), "");

@@ -7,12 +7,13 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/mentioned.h"
-#include "runtime/analysis/published.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -226,7 +227,7 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analy
   cell.n = estimate.scope.complete;
   cell.constant = estimate.constant;
   cell.values = estimate.values;
-  if (!estimate.estimate) cell.note = estimate.why.empty() ? "not run" : estimate.why;
+  if (!estimate.estimate) cell.note = estimate.why ? inWords(plan, estimate.why).text : "not run";
   cell.beside = beside;
   if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
   cell.ideal = planned.ideal;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/analysis/criteria.h"
 #include "runtime/analysis/index.h"
-#include "runtime/analysis/infeasible.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"

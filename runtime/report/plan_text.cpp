@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "runtime/analysis/cells.h"
+#include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
@@ -47,7 +47,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
     return fmt::format("must hold in every {}, {} in each cell: where none fails, {}", nounOf(criterion), n,
-                       analysis::formatWithoutFailure(n));
+                       withoutFailureText(n));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
   if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";

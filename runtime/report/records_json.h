@@ -21,6 +21,9 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/attribution_text.h"
+#include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/stats/interval.h"
 #include "runtime/stats/spreads.h"
@@ -67,7 +70,7 @@ inline llvm::json::Value json(const analysis::NextStep& one) {
 inline llvm::json::Value json(const analysis::ControlResult& one) {
   const char* by = one.ratio ? "ratio" : "difference";
   return EXPC_FIELDS(one.name, one.point, one.metric, by, one.estimate.estimate, one.estimate.interval,
-                     one.estimate.scope, one.margin, one.untrusted, one.why);
+                     one.estimate.scope, one.margin, one.untrusted);
 }
 
 inline llvm::json::Value json(const analysis::UntilState& one) {
@@ -84,7 +87,7 @@ inline llvm::json::Value json(const analysis::PointStatus& one) {
                      one.infeasible, one.invalid, unstable, one.memory_reason, one.lacking, one.last_reason);
 }
 
-inline llvm::json::Value json(const analysis::Missing& one) { return EXPC_FIELDS(one.what, one.why, one.verdict); }
+inline llvm::json::Value json(const MissingThing& one) { return EXPC_FIELDS(one.what, one.why, one.verdict); }
 
 inline llvm::json::Value json(const analysis::LevelEffect& one) {
   const std::vector<std::string>& levels = one.labels;
@@ -149,7 +152,7 @@ inline llvm::json::Value json(const analysis::Attribution& one) {
   llvm::json::Object views, notes;
   for (const analysis::AttributionView& view : one.views) {
     views[view.name] = json(view.categories);
-    if (!view.note.empty()) notes[view.name] = view.note;
+    if (const std::string note = noteOf(view); !note.empty()) notes[view.name] = note;
   }
   const double treated_step = one.treated_seconds, baseline_step = one.baseline_seconds;
   const bool may_be_none = one.mayBeNone() != nullptr;
@@ -181,7 +184,8 @@ inline llvm::json::Value json(const simulate::Sweep& one) {
 }
 
 inline llvm::json::Value json(const simulate::CriterionDiagnosis& one) {
-  if (!one.skipped.empty()) return EXPC_FIELDS(one.name, one.skipped);
+  if (const std::string skipped = inWords({}, one.skipped).text; !skipped.empty())
+    return EXPC_FIELDS(one.name, skipped);
   std::optional<llvm::json::Value> known;
   if (const std::string& from = one.known; !from.empty()) known = EXPC_FIELDS(from, one.least, one.most);
   const double by_control = one.untrusted, by_budget = one.cut_off, half_width = one.reach;

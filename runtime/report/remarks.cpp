@@ -9,6 +9,7 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -98,7 +99,7 @@ std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement
                                const store::Results& results) {
   std::vector<std::string> controls, repetitions, notes;
   for (const analysis::ControlResult& control : judgement.controls)
-    controls.push_back((control.untrusted ? "untrusted: " : "") + control.why);
+    controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
   for (const analysis::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
   for (const auto& [note, count] : notesOf(results))
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
@@ -117,10 +118,10 @@ std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgeme
        foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
-std::vector<Block> missingLines(const std::vector<analysis::Missing>& missing) {
+std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   std::vector<Block> lines;
   const std::string* before = nullptr;
-  for (const analysis::Missing& one : missing) {
+  for (const MissingThing& one : missing) {
     const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
     lines.emplace_back(Paragraph{.text = before && *before == one.why ? "for the same reason" : one.why,
                                  .word = std::string(meaning.word),

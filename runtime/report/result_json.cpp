@@ -4,12 +4,13 @@
 
 #include <set>
 
-#include "runtime/analysis/published.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 
 namespace expc::report {
 namespace {
@@ -37,17 +38,19 @@ class Writer {
   bool whole_;
 };
 
-/// `verdicts`: of a criterion, whose cells have some.
+/// `criterion`: whose cells they are, with verdicts; null: a comparison's.
 void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
            const std::vector<plan::Cell>& planned, const std::vector<analysis::CellEstimate>& estimates,
-           bool verdicts) {
+           const plan::Criterion* criterion = nullptr) {
   for (const analysis::CellEstimate& one : estimates) {
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     Object levels;
     for (size_t i = 0; i < factors.size() && i < cell.labels.size(); ++i) levels[factors[i]] = json(cell.labels[i]);
-    Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.correlation, one.steps,
-                                one.spreads);
+    const std::string steps = one.steps ? stepsText(plan, cell, *one.steps) : "";
+    const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
+    Object object =
+        EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.correlation, steps, one.spreads);
     if (out.whole()) {
       // "POINT", of a control "POINT#NAME".
       Array points;
@@ -58,8 +61,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     }
     if (!plan.references.empty() && cell.term) object["published"] = json(analysis::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = json(cell.bound->text);
-    if (verdicts) object["verdict"] = json(one.verdict);
-    if (!one.why.empty()) object["why"] = json(one.why);
+    if (criterion) object["verdict"] = json(one.verdict);
+    if (!why.empty()) object["why"] = json(why);
     out.add(std::move(object));
   }
 }
@@ -77,14 +80,14 @@ void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& ju
       else if (fact.label == "note")
         notes.push_back(fact.text);
     const std::string& claim = found->doc;
-    const std::string how_sure = surenessText(*found, result);
+    const std::string how_sure = surenessText(plan, *found, result), why = whyText(plan, *found, result);
     const std::vector<std::string> marks = marksOf(result);
-    const auto untrusted = result.untrusted.empty() ? std::nullopt : std::optional(result.untrusted);
+    const auto untrusted = result.untrusted ? std::optional(whyText(plan, *result.untrusted)) : std::nullopt;
     out.json().object([&] {
-      out.members(EXPC_FIELDS(result.name, found->text, claim, tested, notes, found->where, marks, result.verdict,
-                              result.why, how_sure, untrusted, result.provisional, result.look, result.next,
-                              found->infeasible, result.domain, found->confidence, found->unit, result.scope));
-      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, true); });
+      out.members(EXPC_FIELDS(result.name, found->text, claim, tested, notes, found->where, marks, result.verdict, why,
+                              how_sure, untrusted, result.provisional, result.look, result.next, found->infeasible,
+                              result.domain, found->confidence, found->unit, result.scope));
+      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, found); });
     });
   }
 }
@@ -95,7 +98,7 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
     if (!found) continue;
     out.json().object([&] {
       out.members(EXPC_FIELDS(found->name, found->text, found->unit));
-      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, false); });
+      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells); });
     });
   }
 }
@@ -107,6 +110,15 @@ Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point
                               one.interval, one.constant, one.spreads);
   if (out.whole()) object["values"] = json(one.values);
   return object;
+}
+
+Value statusJson(const plan::Point& point, analysis::PointStatus status) {
+  const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
+  if (!tried && !point.unavailable.empty())
+    status.last_reason = point.unavailable;
+  else if (!tried && !point.expected_infeasible.empty())
+    status.last_reason = "expected infeasible, not started: " + point.expected_infeasible;
+  return json(status);
 }
 
 void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
@@ -122,7 +134,7 @@ void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judg
     for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
       const analysis::PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
-      trials.push_back(json(*status));
+      trials.push_back(statusJson(one, *status));
       not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
     }
     const std::string& point = one.id;
@@ -156,10 +168,16 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
   const std::vector<analysis::UntilState>& repetitions = judgement.untils;
   const analysis::Description& description = *judgement.description;
   const std::vector<analysis::Attribution> attributions = analysis::attribute(plan, judgement, results);
-  Object object = EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code,
-                              judgement.unfinished, judgement.missing, judgement.null_cards, judgement.controls,
-                              repetitions, description, attributions, plan.metrics, results.sessions,
-                              results.kept_not_counted, results.not_counted_reasons);
+  const std::vector<MissingThing> missing = missingThings(plan, judgement);
+  Array controls;
+  for (const analysis::ControlResult& control : judgement.controls) {
+    controls.push_back(json(control));
+    (*controls.back().getAsObject())["why"] = json(whyText(plan, control));
+  }
+  Object object =
+      EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code,
+                  judgement.unfinished, missing, judgement.null_cards, controls, repetitions, description, attributions,
+                  plan.metrics, results.sessions, results.kept_not_counted, results.not_counted_reasons);
   Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
   if (!seen.empty()) object["rehearsed"] = std::move(seen);
 

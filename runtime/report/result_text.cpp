@@ -15,6 +15,7 @@
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -63,7 +64,7 @@ struct ResultReport {
     for (const analysis::CriterionResult& result : judgement.criteria) {
       const plan::Criterion* criterion = criterionOf(plan, result);
       if (!criterion) continue;
-      blocks.emplace_back(Paragraph{.text = options.all ? criterion->text : result.why,
+      blocks.emplace_back(Paragraph{.text = options.all ? criterion->text : whyText(plan, *criterion, result),
                                     .word = markedVerdict(result),
                                     .style = analysis::meaningOf(result).style,
                                     .of = result.name,
@@ -73,7 +74,7 @@ struct ResultReport {
       if (options.all)
         below.blocks.emplace_back(Facts{verdictFacts(plan, judgement, results, *criterion, result)});
       else
-        for (const std::string& text : {marksOf(result).empty() ? "" : worthText(*criterion, result),
+        for (const std::string& text : {marksOf(result).empty() ? "" : worthText(plan, *criterion, result),
                                         unevenLossText(plan, judgement, *criterion)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       // Of one that does not pass the cells that do not; the line of the verdict says all of one cell.
@@ -86,7 +87,7 @@ struct ResultReport {
   }
 
   void missing() {
-    std::vector<Block> lines = missingLines(judgement.missing);
+    std::vector<Block> lines = missingLines(missingThings(plan, judgement));
     if (lines.empty()) return;
     std::get<Paragraph>(lines.front()).apart = true;
     if (!options.all) shorten(lines, kMostBrief, {}, " without a value; the page has all");

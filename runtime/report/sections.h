@@ -59,7 +59,7 @@ std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgeme
                                  const store::Results& results);
 
 /// What was asked for and has no value; a reason that the one before has is not said again.
-std::vector<Block> missingLines(const std::vector<analysis::Missing>& missing);
+std::vector<Block> missingLines(const std::vector<MissingThing>& missing);
 
 /// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
 /// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
@@ -85,6 +85,11 @@ Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attrib
 /// else kThisLevel and "baseline".
 inline constexpr char kThisLevel[] = "this level";
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
+
+/// "phases of the step".
+std::string_view titleOf(const analysis::AttributionView& view);
+/// "" or whose time the categories hold besides that of the step's own thread.
+std::string noteOf(const analysis::AttributionView& view);
 
 /// How a study gets profile trials of its workloads, or that those of commands have none.
 std::string profileAdvice(const plan::Plan& plan);

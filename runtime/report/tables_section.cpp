@@ -5,13 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/forest.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -69,7 +70,14 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   const bool judged = of.criterion != nullptr;
   const bool bounded =
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
-  const bool explained = std::ranges::any_of(shown, [](const auto* estimate) { return !estimate->why.empty(); });
+  std::vector<Words> whys;
+  for (const analysis::CellEstimate& estimate : estimates)
+    whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
+  const auto whyOf = [&](const analysis::CellEstimate* estimate) {
+    return whys[static_cast<size_t>(estimate - estimates.data())];
+  };
+  const bool explained =
+      std::ranges::any_of(shown, [&](const auto* estimate) { return !whyOf(estimate).text.empty(); });
 
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
@@ -83,17 +91,16 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
                              Kind::Drawing, Shown::OnPage});
   if (!forest.empty()) table.foot = forest.axis();
 
-  SaidOnce reason(of.above, estimates);
+  SaidOnce reason(of.above, whys);
   for (size_t i = 0; i < shown.size(); ++i) {
     const analysis::CellEstimate& estimate = *shown[i];
     const GridCell& cell = cells[i];
     const plan::Cell& planned = of.cells[estimate.cell];
     const analysis::Meaning& meaning = analysis::meaningOf(estimate.verdict);
     const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
-    const std::vector<double> near =
-        judged ? analysis::ends(analysis::boundOf(*of.criterion, planned)) : std::vector<double>();
+    const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
     const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
-    const std::string why = reason(estimate), interval = cell.estimate ? kNoInterval : "–";
+    const std::string why = reason(whyOf(shown[i])), interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : planned.labels) row.add(level);
     if (judged) row.add(std::string(meaning.word)).more = why;
@@ -125,8 +132,8 @@ Table criterionCells(const plan::Plan& plan, const plan::Criterion& criterion, c
   const bool one_was_enough =
       criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
   Table table = cellTable(plan,
-                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, result.why,
-                           intervalTitle(criterion, result)},
+                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
+                           whyText(plan, criterion, result), intervalTitle(criterion, result)},
                           cells, result.name + " in each cell");
   if (open) table.most = kMostBrief;
   return table;

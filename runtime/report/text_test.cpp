@@ -320,6 +320,15 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   REQUIRE(steps);
   CHECK((*steps)[0].getAsObject()->getString("name") == "backward");
   CHECK(*(*steps)[0].getAsObject()->getNumber("share") == doctest::Approx(0.75));
+  // Tables that hold time of other threads say so.
+  const auto* notes = (*all)[0].getAsObject()->getObject("notes");
+  REQUIRE(notes);
+  CHECK(notes->getString("step")->contains("holds waiting"));  // all-reduce, beside
+  CHECK(notes->getString("operator")->contains("of all threads"));
+  for (store::Trial& trial : example.results.trials) trial.series.erase("profile.beside.all_reduce");
+  const auto apart = resultJson(example.plan, example.judgement, example.results);
+  const auto* few = (*apart.getAsObject()->getArray("attributions"))[0].getAsObject()->getObject("notes");
+  CHECK_FALSE(few->getString("step"));
 }
 
 TEST_CASE("columns are named by the levels where those differ in one factor") {

@@ -7,16 +7,17 @@
 #include <map>
 #include <utility>
 
-#include "runtime/analysis/bound.h"
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/procedures.h"
 
@@ -40,19 +41,19 @@ bool comparesPoints(const plan::Criterion& criterion) {
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
 }
 
-SaidOnce::SaidOnce(const std::string& above, const std::vector<analysis::CellEstimate>& cells) {
-  for (const analysis::CellEstimate& cell : cells)
-    if (!cell.why.empty() && above.find(cell.why) != std::string::npos)
-      said_.insert(cell.cause.empty() ? cell.why : cell.cause);
-  alike_ = cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const analysis::CellEstimate& cell) {
-             return !cell.why.empty() && cell.why == cells.front().why;
+SaidOnce::SaidOnce(const std::string& above, const std::vector<Words>& reasons) {
+  for (const Words& one : reasons)
+    if (!one.text.empty() && above.find(one.text) != std::string::npos)
+      said_.insert(one.cause.empty() ? one.text : one.cause);
+  alike_ = reasons.size() > 1 && std::all_of(reasons.begin(), reasons.end(), [&](const Words& one) {
+             return !one.text.empty() && one.text == reasons.front().text;
            });
 }
 
-std::string SaidOnce::operator()(const analysis::CellEstimate& cell) {
-  if (alike_) return said_.insert(cell.cause.empty() ? cell.why : cell.cause).second ? "all rows: " + cell.why : "";
-  if (cell.cause.empty()) return said_.count(cell.why) ? "" : cell.why;
-  return said_.insert(cell.cause).second ? cell.why : cell.why.substr(0, cell.why.size() - cell.cause.size() - 2);
+std::string SaidOnce::operator()(const Words& one) {
+  if (alike_) return said_.insert(one.cause.empty() ? one.text : one.cause).second ? "all rows: " + one.text : "";
+  if (one.cause.empty()) return said_.count(one.text) ? "" : one.text;
+  return said_.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
 }
 
 namespace {
@@ -66,7 +67,14 @@ bool passesOnConstants(const analysis::CriterionResult& result) {
 
 }  // namespace
 
-std::string missingText(const analysis::Missing& missing) {
+std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<MissingThing> things;
+  for (const analysis::Missing& one : judgement.missing)
+    things.push_back({one.what, inWords(plan, one.why).text, one.verdict});
+  return things;
+}
+
+std::string missingText(const MissingThing& missing) {
   return fmt::format("{} {}: {}", analysis::meaningOf(missing.verdict).word, missing.what, missing.why);
 }
 
@@ -79,7 +87,7 @@ std::string markedVerdict(const analysis::CriterionResult& result) {
 std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
   std::vector<std::string> marks;
   if (result.provisional) marks.emplace_back("provisional");
-  if (!result.untrusted.empty()) marks.emplace_back("untrusted");
+  if (result.untrusted) marks.emplace_back("untrusted");
   if (analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
     marks.push_back(fmt::format("n={}", analysis::singleValues(result)));
   return marks;
@@ -143,7 +151,8 @@ std::string whereText(const plan::Criterion& criterion, const analysis::CellEsti
 }
 
 /// Why intervals are wider than the values' own scatter makes them: the first of each reason.
-std::vector<std::string> widerNotes(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::vector<std::string> widerNotes(const plan::Plan& plan, const plan::Criterion& criterion,
+                                    const analysis::CriterionResult& result, const std::string& line) {
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
     const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
@@ -154,8 +163,11 @@ std::vector<std::string> widerNotes(const plan::Criterion& criterion, const anal
           return fmt::format("values go on from one trial to the next (correlation {:.2f}): {} count as {:.1f}",
                              cell.correlation, cell.values.size(), cell.worth);
         });
-  first([&](const auto& cell) { return !cell.steps.empty() && result.why.find(cell.steps) == std::string::npos; },
-        [](const auto& cell) { return cell.steps; });
+  const auto steps = [&](const auto& cell) {
+    return cell.steps && cell.cell < criterion.cells.size() ? stepsText(plan, criterion.cells[cell.cell], *cell.steps)
+                                                            : "";
+  };
+  first([&](const auto& cell) { return !steps(cell).empty() && line.find(steps(cell)) == std::string::npos; }, steps);
   return notes;
 }
 
@@ -258,11 +270,12 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const anal
 }
 
 /// Why a verdict does not stand as it is printed; "" where it does.
-std::string doubtText(const analysis::CriterionResult& result) {
+std::string doubtText(const plan::Plan& plan, const analysis::CriterionResult& result) {
   std::string text;
   if (result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
-  if (!result.untrusted.empty())
-    text += (text.empty() ? "the verdict is not to be trusted: " : "; it is not to be trusted: ") + result.untrusted;
+  if (result.untrusted)
+    text += (text.empty() ? "the verdict is not to be trusted: " : "; it is not to be trusted: ") +
+            whyText(plan, *result.untrusted);
   return text;
 }
 
@@ -290,7 +303,7 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
   if (n == 0) return "";
   const std::string values = counted(n, nounOf(criterion)) + (result.cells.size() > 1 ? " in each cell" : "");
   return fmt::format("{} without a failure {}{}: {}", values, n == 1 ? "shows" : "show",
-                     analysis::showsLittle(n) ? " little" : " something", analysis::formatWithoutFailure(n));
+                     analysis::showsLittle(n) ? " little" : " something", withoutFailureText(n));
 }
 
 /// "it rests on 7 of 7 pairs in each cell (1 was lost), of 2 sessions on 1 node", by the cell that has the fewest.
@@ -322,9 +335,10 @@ std::string testedText(const plan::Plan& plan, const store::Results& results, co
 
 }  // namespace
 
-std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string worthText(const plan::Plan& plan, const plan::Criterion& criterion,
+                      const analysis::CriterionResult& result) {
   if (result.verdict == analysis::Verdict::NotAsked) return "";
-  const std::string doubt = doubtText(result);
+  const std::string doubt = doubtText(plan, result);
   return doubt.empty() ? certaintyText(criterion, result) : doubt;
 }
 
@@ -341,9 +355,10 @@ std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& ju
          "; what is left of an arm may not be like it";
 }
 
-std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string surenessText(const plan::Plan& plan, const plan::Criterion& criterion,
+                         const analysis::CriterionResult& result) {
   if (result.verdict == analysis::Verdict::NotAsked) return "";
-  const std::string worth = worthText(criterion, result);
+  const std::string worth = worthText(plan, criterion, result);
   return (worth.empty() ? "" : worth + "; ") + countsText(criterion, result);
 }
 
@@ -351,10 +366,11 @@ std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement
                                const store::Results& results, const plan::Criterion& criterion,
                                const analysis::CriterionResult& result) {
   const analysis::Description& seen = *judgement.description;
+  const std::string line = whyText(plan, criterion, result);
   std::vector<Fact> facts{{"claim", criterion.doc},
                           {"where", criterion.where, "", true},
-                          {"result", result.why, "result"},
-                          {"how sure", surenessText(criterion, result), marksOf(result).empty() ? "" : "warns"},
+                          {"result", line, "result"},
+                          {"how sure", surenessText(plan, criterion, result), marksOf(result).empty() ? "" : "warns"},
                           {result.scope.complete ? "tested" : "about", testedText(plan, results, result)},
                           {"note", lookText(criterion, result)},
                           {"note", sessionsText(plan, criterion, result)},
@@ -362,7 +378,7 @@ std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement
   const auto note = [&](std::vector<std::string> texts) {
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
-  note(widerNotes(criterion, result));
+  note(widerNotes(plan, criterion, result, line));
   facts.push_back({"note", unevenLossText(plan, judgement, criterion), "warns"});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, results));
@@ -374,7 +390,7 @@ std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
-  const auto bounds = analysis::ends(analysis::boundOf(criterion, planned));
+  const auto bounds = plan::ends(plan::boundOf(criterion, planned));
   const std::string_view dimension = analysis::dimensionOf(plan, planned);
   std::string line = analysis::cellLabel(criterion.factors, planned);
   if (!line.empty()) line += ": ";
@@ -383,8 +399,8 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval;
   line += fmt::format(", n={}", cell.scope.complete);
-  if (!cell.why.empty()) line += ": " + cell.why;
-  return line;
+  const std::string why = whyText(plan, criterion, cell).text;
+  return why.empty() ? line : line + ": " + why;
 }
 
 }  // namespace expc::report

@@ -9,6 +9,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/why.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -16,8 +17,14 @@ namespace expc::report {
 /// The criterion of a result; none for one that the plan does not have.
 const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result);
 
+/// What was asked for and has no value (analysis::Missing), with the reason in words.
+struct MissingThing {
+  std::string what, why;
+  analysis::Verdict verdict;
+};
+std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement);
 /// "BROKEN timed case=big: sh exited with code 1".
-std::string missingText(const analysis::Missing& missing);
+std::string missingText(const MissingThing& missing);
 /// "PASS (untrusted)": the word with its marks.
 std::string markedVerdict(const analysis::CriterionResult& result);
 
@@ -38,9 +45,11 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
 /// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
 /// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
 /// stand as it is printed, why that is so. "" of one that is not asked.
-std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+std::string surenessText(const plan::Plan& plan, const plan::Criterion& criterion,
+                         const analysis::CriterionResult& result);
 /// The first of these alone.
-std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+std::string worthText(const plan::Plan& plan, const plan::Criterion& criterion,
+                      const analysis::CriterionResult& result);
 
 /// Trials that were tried and do not count, by arm, where one arm loses clearly more of them than another; else "".
 std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
@@ -54,9 +63,9 @@ std::string intervalTitle(const plan::Criterion& criterion, const analysis::Crit
 /// of all of them is said of all, once.
 class SaidOnce {
  public:
-  /// `above` stands above all that follows, and names reasons of these cells.
-  explicit SaidOnce(const std::string& above = "", const std::vector<analysis::CellEstimate>& cells = {});
-  std::string operator()(const analysis::CellEstimate& cell);
+  /// `above` stands above all that follows, and names some of these reasons.
+  explicit SaidOnce(const std::string& above = "", const std::vector<Words>& reasons = {});
+  std::string operator()(const Words& reason);
 
  private:
   std::set<std::string> said_;

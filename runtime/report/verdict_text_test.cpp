@@ -37,6 +37,7 @@ plan::Criterion claimOnPairs() {
 analysis::CriterionResult judged(Verdict verdict) {
   analysis::CriterionResult result;
   result.verdict = verdict;
+  result.why = exampleWhy("");  // what is said of its cells is of why_test.cpp
   result.scope = {7, 7, 0, 1, 1};
   result.cells.resize(2);
   for (unsigned i = 0; i < 2; ++i) {
@@ -49,22 +50,19 @@ analysis::CriterionResult judged(Verdict verdict) {
 }
 
 TEST_CASE("a reason is said once") {
-  const auto cell = [](const std::string& of, const std::string& cause) {
-    analysis::CellEstimate estimate;
-    estimate.why = of + (cause.empty() ? "" : ": " + cause);
-    estimate.cause = cause;
-    return estimate;
+  const auto words = [](const std::string& of, const std::string& cause) {
+    return Words{of + (cause.empty() ? "" : ": " + cause), cause};
   };
-  const std::vector<analysis::CellEstimate> cells = {
-      cell("level=1 failed", "no such file"),         cell("level=2 failed", "killed: by whom"),
-      cell("level=3 failed", "killed: by whom"),      cell("level=\"4: slow; a\" is not available here", ""),
-      cell("tag=\"a: b\" failed", "killed: by whom"), cell("needs 6 pairs", "")};
-  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", cells);
+  const std::vector<Words> reasons = {
+      words("level=1 failed", "no such file"),         words("level=2 failed", "killed: by whom"),
+      words("level=3 failed", "killed: by whom"),      words("level=\"4: slow; a\" is not available here", ""),
+      words("tag=\"a: b\" failed", "killed: by whom"), words("needs 6 pairs", "")};
+  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", reasons);
   std::vector<std::string> said;
-  for (const analysis::CellEstimate& one : cells) said.push_back(reason(one));
+  for (const Words& one : reasons) said.push_back(reason(one));
   CHECK(said == std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
                                          "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
-  const analysis::CellEstimate few = cell("needs 6 pairs, has 3", "");
+  const Words few = words("needs 6 pairs, has 3", "");
   SaidOnce of_all("", {few, few});
   CHECK(of_all(few) == "all rows: needs 6 pairs, has 3");
   CHECK(of_all(few).empty());
@@ -92,8 +90,13 @@ TEST_CASE("how sure a claim with a confidence is") {
         "the verdict is provisional: trials that it rests on are still to come" + counts);
   CHECK(markedVerdict(result) == "PASS (provisional)");
   result = judged(Verdict::Pass);
-  result.untrusted = "the same twice differs";
-  CHECK(said(claim, result, "how sure") == "the verdict is not to be trusted: the same twice differs" + counts);
+  const plan::Plan plan = plan::examplePlan();
+  result.untrusted = exampleDistrust(plan);
+  CHECK(said(claim, result, "how sure", {}, plan) ==
+        "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
+            " (control again), run twice in each block, differs from itself by 20.0 % (1.20x [1.18x, 1.22x]), where "
+            "5.0 % is asked, half of the 10.0 % that this claims; more blocks would not change that" +
+            counts);
   result = judged(Verdict::Pass);
   for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
   CHECK(said(claim, result, "how sure") ==
@@ -161,7 +164,7 @@ TEST_CASE("a pass that does not stand, or on little, does not look like a sure o
   CHECK(analysis::meaningOf(result).answer == analysis::Answer::Holds);
   for (const Verdict verdict : {Verdict::Pass, Verdict::Fail, Verdict::Infeasible, Verdict::Inconclusive}) {
     analysis::CriterionResult doubted = judged(verdict);
-    doubted.untrusted = "the same twice differs";
+    doubted.untrusted = exampleDistrust(plan::examplePlan());
     CHECK(analysis::meaningOf(doubted).style == "open");
     CHECK(analysis::meaningOf(doubted).exit_code == 4);
   }
@@ -172,11 +175,13 @@ TEST_CASE("a pass that does not stand, or on little, does not look like a sure o
 TEST_CASE("what comes next, and what is to be noted") {
   const plan::Criterion claim = claimOnPairs();
   analysis::CriterionResult result = judged(Verdict::Inconclusive);
-  result.cells[1].steps = "t was read as the same each time";
+  result.cells[1].steps = {"t", 1, 1};
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) would decide it, probably as FAIL, if the estimates stay where they are");
-  CHECK(said(claim, result, "note") == "t was read as the same each time (at gpus=2)");
+  CHECK(said(claim, result, "note") ==
+        "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
+        "gpus=2)");
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
   result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};

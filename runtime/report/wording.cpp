@@ -9,6 +9,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::report {
 
@@ -230,13 +231,17 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
     }
   }
   size_t not_run = 0;
-  for (const analysis::Missing& missing : judgement.missing)
+  for (const MissingThing& missing : missingThings(plan, judgement))
     if (missing.verdict == analysis::Verdict::NotRun)
       ++not_run;
     else
       lines.push_back(missingText(missing));
   if (not_run > 0) lines.push_back(counted(not_run, "point") + (not_run == 1 ? " was not run" : " were not run"));
   return lines;
+}
+
+std::string withoutFailureText(unsigned n) {
+  return fmt::format("with 95 % confidence at most {:.2g} % of runs fail", 100 * stats::zeroFailuresBound(n));
 }
 
 std::string withoutPartnerText(const plan::Comparison& comparison) {

@@ -73,6 +73,9 @@ class Reasons {
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
+/// What `n` trials without a failure show: "with 95 % confidence at most 26 % of runs fail".
+std::string withoutFailureText(unsigned n);
+
 /// "2 points have no partner: the rule of slow removes it"; "" where all have one.
 std::string withoutPartnerText(const plan::Comparison& comparison);
 

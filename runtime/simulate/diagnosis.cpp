@@ -1,14 +1,13 @@
 #include "runtime/simulate/diagnosis.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <iterator>
-#include <thread>
 #include <variant>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/published.h"
+#include "runtime/analysis/readings.h"
+#include "runtime/base/parallel.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/simulate/study.h"
@@ -33,8 +32,8 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
   if (const MetricModel* metric = plan::named(model.metrics, term.metric); point && metric)
-    return {metric->centres[static_cast<size_t>(point - plan.points.data())], false, ""};
-  return {std::nullopt, false, "no such metric"};
+    return {metric->centres[static_cast<size_t>(point - plan.points.data())]};
+  return {std::nullopt, false, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
 }
 
 /// Whether the term multiplies and divides alone, so that noise that is a share of a metric needs no size of it.
@@ -129,15 +128,10 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
 std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scenarios, unsigned studies,
                            uint64_t seed) {
   std::vector<Drawn> drawn(studies);
-  std::atomic<unsigned> next = 0;
-  const auto work = [&] {
-    for (unsigned i; (i = next++) < studies;) drawn[i] = study.draw(scenarios, seed * 1'000'003 + i);
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 1; i < std::min(studies, std::max(1u, std::thread::hardware_concurrency())); ++i)
-    threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  llvm::cantFail(base::forEach(studies, base::allCores(), [&](int64_t i) {
+    drawn[static_cast<size_t>(i)] = study.draw(scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
+    return llvm::Error::success();
+  }));
   return drawn;
 }
 
@@ -153,17 +147,15 @@ class Designer {
       one.name = plan_.criteria[c].name;
       one.skipped = whyNotSimulated(plan_.criteria[c]);
       for (const double truth : truths_[c])
-        if (one.skipped.empty() && !std::isfinite(truth)) one.skipped = "its value cannot be computed without trials";
+        if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
       for (const plan::Cell& cell : plan_.criteria[c].cells)
-        if (one.skipped.empty() && !isProduct(plan_, *cell.term) && !isMeasured(plan_, model_, *cell.term))
-          one.skipped =
-              "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run "
-              "--pilot` measures that first";
+        if (!one.skipped && !isProduct(plan_, *cell.term) && !isMeasured(plan_, model_, *cell.term))
+          one.skipped = plan::because({plan::Reason::NoSize});
       if (const auto stated = options_.effects.find(one.name);
           stated != options_.effects.end() && study_.movesByFactor(c) && !(stated->second > 0))
-        one.skipped = "what was stated of it is not above zero, and its values are";
-      known_.push_back(one.skipped.empty() ? knownOf(plan_, model_, c, truths_[c], study_.movesByFactor(c), options_)
-                                           : Known{});
+        one.skipped = plan::because({plan::Reason::StatedNotPositive});
+      known_.push_back(one.skipped ? Known{}
+                                   : knownOf(plan_, model_, c, truths_[c], study_.movesByFactor(c), options_));
       result_.criteria.push_back(std::move(one));
     }
     findReaches();
@@ -171,7 +163,7 @@ class Designer {
     for (const double& distance : kDistances) scenarios.push_back(scenario(&distance));
     const std::vector<Drawn> drawn = drawAll(study_, scenarios, options_.studies, options_.seed);
     for (size_t c = 0; c < plan_.criteria.size(); ++c)
-      if (result_.criteria[c].skipped.empty()) gather(c, drawn);
+      if (!result_.criteria[c].skipped) gather(c, drawn);
     count(drawn);
     return std::move(result_);
   }
@@ -181,10 +173,10 @@ class Designer {
   Scenario scenario(const double* distance) const {
     Scenario scenario = plan_.criteria;
     for (size_t c = 0; c < scenario.size(); ++c) {
-      if (!result_.criteria[c].skipped.empty()) continue;
+      if (result_.criteria[c].skipped) continue;
       for (size_t i = 0; i < scenario[c].cells.size(); ++i) {
         plan::Cell& cell = scenario[c].cells[i];
-        const plan::Bound& bound = analysis::boundOf(plan_.criteria[c], plan_.criteria[c].cells[i]);
+        const plan::Bound& bound = plan::boundOf(plan_.criteria[c], plan_.criteria[c].cells[i]);
         const double wanted = distance ? valueAt(bound, study_.movesByFactor(c), *distance, result_.criteria[c].reach)
                               : known_[c].values.empty() ? truths_[c][i]
                                                          : known_[c].values[i];

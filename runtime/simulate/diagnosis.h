@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/reason.h"
 #include "runtime/simulate/model.h"
 
 namespace expc::simulate {
@@ -27,7 +28,7 @@ struct Sweep {
 
 struct CriterionDiagnosis {
   std::string name;
-  std::string skipped;  // why it was not simulated; "": it was
+  plan::Why skipped = nullptr;  // why it was not simulated
   /// What is known to be true of its cells: where from, "measured", "stated" or "published"; "" where nothing is, or
   /// not of all.
   std::string known;

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/analysis/bound.h"
-#include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::simulate {
@@ -52,7 +51,7 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
     const plan::Cell& cell = criterion.cells[i];
-    const std::vector<double> ends = analysis::ends(analysis::boundOf(criterion, cell));
+    const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
     if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) ||
         std::any_of(ends.begin(), ends.end(), [](double end) { return end <= 0; }) ||
         !multiplies(plan, model, *cell.term))
@@ -63,12 +62,13 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
 
 }  // namespace
 
-std::string whyNotSimulated(const plan::Criterion& criterion) {
-  if (criterion.not_asked || criterion.cells.empty()) return "it is not asked of these points";
-  if (criterion.infeasible) return "whether memory runs out is no matter of noise";
+plan::Why whyNotSimulated(const plan::Criterion& criterion) {
+  using plan::Reason;
+  if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
+  if (criterion.infeasible) return plan::because({Reason::NoMatterOfNoise});
   for (const plan::Cell& cell : criterion.cells)
-    if (readsCourse(*cell.term)) return "it reads the course of a series, and only last values are drawn";
-  return "";
+    if (readsCourse(*cell.term)) return plan::because({Reason::ReadsCourse});
+  return nullptr;
 }
 
 /// One study on its way.
@@ -198,9 +198,8 @@ class Run {
     const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
     std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
     for (size_t c = 0; c < plan.criteria.size(); ++c)
-      if (whyNotSimulated(plan.criteria[c]).empty())
-        measured[c] = analysis::measureCriterion(evidence, plan.criteria[c]);
-    const std::vector<std::string> untrusted = untrustedOf(evidence);
+      if (!whyNotSimulated(plan.criteria[c])) measured[c] = analysis::measureCriterion(evidence, plan.criteria[c]);
+    const std::vector<std::optional<analysis::Distrust>> untrusted = untrustedOf(evidence);
     for (size_t s = 0; s < scenarios_.size(); ++s) {
       if (look && !open_[s]) continue;
       std::vector<analysis::CriterionResult> results(plan.criteria.size());
@@ -210,7 +209,7 @@ class Run {
         if (!measured[c].cells.empty())
           results[c].verdict = analysis::decideCriterion(scenarios_[s][c], measured[c]).verdict;
         if (std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
-                        [](const analysis::MeasuredCell& cell) { return cell.unfinished; }))
+                        [](const analysis::MeasuredCell& cell) { return cell.estimate.unfinished; }))
           results[c].verdict = Verdict::Inconclusive;
       }
       if (look) open_[s] = !analysis::lookDecides(plan, *look, results);
@@ -219,8 +218,8 @@ class Run {
   }
 
   /// Why a control leaves each criterion untrusted, whatever its verdict.
-  std::vector<std::string> untrustedOf(const analysis::Evidence& evidence) const {
-    std::vector<std::string> untrusted(study_.plan_.criteria.size());
+  std::vector<std::optional<analysis::Distrust>> untrustedOf(const analysis::Evidence& evidence) const {
+    std::vector<std::optional<analysis::Distrust>> untrusted(study_.plan_.criteria.size());
     if (study_.plan_.controls.empty()) return untrusted;
     analysis::Judgement judgement;
     for (const plan::Criterion& criterion : study_.plan_.criteria) {
@@ -246,10 +245,10 @@ class Run {
       const bool of_kind =
           look && !study_.plan_.criteria[c].cells.empty() && study_.plan_.criteria[c].cells.front().kind == *look;
       if (kept[c] || (look && !of_kind)) continue;
-      ending.verdicts[c] = results[c].untrusted.empty() ? results[c].verdict : Verdict::Inconclusive;
-      ending.untrusted[c] = !results[c].untrusted.empty();
+      ending.verdicts[c] = results[c].untrusted ? Verdict::Inconclusive : results[c].verdict;
+      ending.untrusted[c] = results[c].untrusted.has_value();
       ending.cut_off[c] = std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
-                                      [](const analysis::MeasuredCell& cell) { return cell.unfinished; });
+                                      [](const analysis::MeasuredCell& cell) { return cell.estimate.unfinished; });
       if (s == 0) noteIntervals(c, measured[c].cells);
       kept[c] = of_kind;
     }

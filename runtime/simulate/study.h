@@ -67,7 +67,7 @@ class Study {
   std::vector<size_t> point_of_;  // by the index's number of the place
 };
 
-/// "" where trials that are drawn can decide the criterion, else why not.
-std::string whyNotSimulated(const plan::Criterion& criterion);
+/// Why trials that are drawn cannot decide the criterion; null where they can.
+plan::Why whyNotSimulated(const plan::Criterion& criterion);
 
 }  // namespace expc::simulate

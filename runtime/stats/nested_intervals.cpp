@@ -1,6 +1,8 @@
 #include "runtime/stats/nested_intervals.h"
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
 #include <utility>
 
 #include "runtime/stats/width_stop.h"
@@ -11,15 +13,8 @@ namespace {
 /// The first of 0 .. count - 1 where `holds` is true, which it stays from there on; `count` where it never is.
 template <class Holds>
 size_t firstWhere(size_t count, Holds holds) {
-  size_t low = 0, high = count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (holds(middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  const auto all = std::views::iota(size_t{0}, count);
+  return static_cast<size_t>(std::ranges::partition_point(all, std::not_fn(holds)) - all.begin());
 }
 
 }  // namespace

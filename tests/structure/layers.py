@@ -143,6 +143,32 @@ def null_gpu_apart(files):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {header} crosses the border of the null GPU"
 
 
+# Where results are computed, there are codes and numbers; words for them are in runtime/report (reasons.cpp).
+WORDLESS = ("runtime/analysis/", "runtime/simulate/", "runtime/stats/", "runtime/plan/evaluate.", "runtime/plan/reason.")
+# Of a program: comments, and texts that stand side by side.
+SPOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|((?:"(?:[^"\\\n]|\\.)*"\s*)+)', re.S)
+
+
+def prose_below_report(files):
+    """Texts of three words and more where results are computed. Errors of what a person gave, and assertions, may have words."""
+    for path, text in files:
+        if not path.startswith(WORDLESS):
+            continue
+        spoken = list(SPOKEN.finditer(text))
+        bare = list(text)
+        for one in spoken:
+            bare[one.start():one.end()] = " " * (one.end() - one.start())
+        bare = "".join(bare)
+        for one in spoken:
+            said = re.sub(r'"\s*"|"|\{[^}]*\}', " ", one.group(1) or "")
+            if sum(len(re.findall("[A-Za-z]", word)) > 1 for word in said.split()) < 3:
+                continue
+            statement = bare[max(bare.rfind(end, 0, one.start()) for end in ";{}") + 1:one.start()]
+            if not re.search(r"\b(createStringError|assert|static_assert)\(", statement):
+                line = text.count("\n", 0, one.start()) + 1
+                yield f"{path}:{line}: prose below runtime/report, where a code of runtime/plan/reason.h belongs: {said.strip()}"
+
+
 def foreign_namespaces(files):
     """A file below compiler/ or runtime/ that opens namespaces of the house opens that of a folder it lies in."""
     words = {"export": "exports"}  # a word of C++
@@ -177,6 +203,9 @@ def self_test():
                 (NULL_GPU_FACE, '#include "nullgpu/core/activity.h"\n')]
     assert len(list(null_gpu_apart(crossing))) == 3
     assert not list(null_gpu_apart([("runtime/x.cpp", f'#include "{NULL_GPU_FACE}"\n'), ("nullgpu/x.cpp", '#include "nullgpu/core/cards.h"\n')]))
+    reason = ("runtime/analysis/x.cpp", 'f("{0} ran out "\n  "of memory"); // one two three\n#include "runtime/a/b.h"\ng("two words");')
+    error = ("runtime/analysis/x.cpp", 'if (!x) return llvm::createStringError(fmt::format("there is no \'{}\' here", x));')
+    assert len(list(prose_below_report([reason, error, ("runtime/report/x.cpp", reason[1])]))) == 1
     named = ("runtime/a/x.h", "namespace expc::a {\n")
     assert not list(foreign_namespaces([named])) and len(list(foreign_namespaces([("runtime/b/x.h", named[1])]))) == 1
 
@@ -187,7 +216,7 @@ def main():
     files = [(path, text) for path, text in everything if not of_tests(path)]
     assert len(files) > 20, "no sources found"
     found = list(violations(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything)) + list(null_gpu_apart(everything))
-    found += foreign_namespaces(everything)
+    found += list(foreign_namespaces(everything)) + list(prose_below_report(files))
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 

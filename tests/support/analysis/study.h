@@ -13,6 +13,7 @@
 namespace expc::analysis::test {
 
 using plan::Bound;
+using plan::Reason;
 using plan::Relation;
 using plan::TrialKind;
 using store::TrialStatus;
@@ -156,6 +157,11 @@ struct Records {
 
 /// doctest finds expc's toString and cannot print what it returns.
 inline std::string word(Verdict verdict) { return std::string(toString(verdict)); }
+
+/// Whether it is this reason, with these numbers where some are given.
+inline bool is(const plan::Why& why, Reason::Code code, const std::vector<double>& numbers = {}) {
+  return why && why->code == code && (numbers.empty() || why->numbers == numbers);
+}
 
 /// The verdict of one criterion on these records.
 inline CriterionResult judged(plan::Plan plan, plan::Criterion criterion, const Records& records) {

@@ -3,7 +3,7 @@
 // Results and their judgement for plan::examplePlan(), by hand, with one of everything that a report shows: for tests.
 
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/null_cards.h"
+#include "runtime/analysis/judgement.h"
 #include "runtime/store/records.h"
 #include "tests/support/plan/example_plan.h"
 
@@ -23,8 +23,12 @@ inline std::vector<double> exampleValues(double centre, unsigned n = 7) {
   return values;
 }
 
+inline plan::Why exampleWhy(std::string text) {
+  return plan::because({.code = plan::Reason::Said, .said = std::move(text)});
+}
+
 inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analysis::Verdict verdict,
-                                          std::string why = "") {
+                                          plan::Why why = nullptr) {
   analysis::CellEstimate result;
   result.cell = cell;
   result.estimate = estimate;
@@ -34,6 +38,11 @@ inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analys
   result.verdict = verdict;
   result.why = std::move(why);
   return result;
+}
+
+/// A control by which the same twice differs by 20 %, where a claim of 10 % asks for 5 %.
+inline analysis::Distrust exampleDistrust(const plan::Plan& plan) {
+  return {{"again", plan.points[0].id, "step_time", true, exampleCell(0, 1.2, analysis::Verdict::NotRun)}, 0.1, true};
 }
 
 /// A trial of which only what it was of matters, and perhaps the machine.
@@ -99,17 +108,21 @@ inline Example exampleResults() {
   analysis::CellEstimate missing;
   missing.cell = 3;
   missing.scope = {7, 0, 7, 0, 0};
-  missing.why = "needs 6 pairs, has 0";
+  missing.why = exampleWhy("needs 6 pairs, has 0");
   gain.cells.push_back(missing);
   example.judgement.comparisons = {gain};
 
-  analysis::CriterionResult pays{
-      "fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1}, {},
-      {}};
+  analysis::CriterionResult pays{"fp32_pays",
+                                 Verdict::Pass,
+                                 exampleWhy("every cell's interval lies above 1.2x"),
+                                 plan.criteria[0].domain,
+                                 {7, 7, 0, 1, 1},
+                                 {},
+                                 {}};
   pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
   analysis::CriterionResult learns{"learns",
                                    Verdict::Fail,
-                                   "accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on",
+                                   exampleWhy("accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on"),
                                    plan.criteria[1].domain,
                                    {1, 1, 0, 1, 1},
                                    {},
@@ -121,11 +134,11 @@ inline Example exampleResults() {
     estimate.scope = {1, 1, 0, 1, 1};
     estimate.values = {*estimate.estimate};
     estimate.verdict = cell == 3 ? Verdict::Fail : Verdict::Pass;
-    if (cell == 3) estimate.why = "1 of 1 below 90 %";
+    if (cell == 3) estimate.why = exampleWhy("1 of 1 below 90 %");
     learns.cells.push_back(estimate);
   }
   analysis::CriterionResult asked{
-      "fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}, {}};
+      "fp16_pays", Verdict::NotAsked, exampleWhy("the preset leaves it no point"), plan.criteria[2].domain, {}, {}, {}};
   example.judgement.criteria = {pays, learns, asked};
 
   store::Session session;

@@ -1,18 +1,43 @@
-#include "runtime/analysis/why.h"
+#include "runtime/report/why.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "runtime/analysis/bound.h"
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
-#include "runtime/stats/procedures.h"
+#include "runtime/plan/bound.h"
+#include "runtime/plan/plan_words.h"
+#include "runtime/report/layout.h"
 
-namespace expc::analysis {
+namespace expc::report {
 namespace {
+
+using analysis::CellEstimate;
+using analysis::CellState;
+using analysis::Verdict;
+using plan::Reason;
+
+/// "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
+std::string violation(const plan::Bound& bound) {
+  static constexpr std::string_view kViolated[] = {"below",     "not above",    "above",
+                                                   "not below", "not equal to", "outside"};
+  return fmt::format("{} {}", plan::words::name(kViolated, bound.relation),
+                     bound.text.substr(bound.text.find(' ') + 1));
+}
+
+/// What the cell with the least margin is called.
+std::string_view extreme(const plan::Bound& bound) {
+  static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
+                                                   "largest",  "farthest", "closest to an end"};
+  return plan::words::name(kExtremes, bound.relation);
+}
 
 /// Whether a term is the place in a series at which it reaches a bound: `epochs_to`, also by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
@@ -22,56 +47,37 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   return std::holds_alternative<plan::FirstTerm>(term.node);
 }
 
-std::string cellCount(size_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
+std::string cellCount(size_t count) { return counted(count, "cell"); }
+
+/// "pairs" or "trials": what the cell's scope counts. With a number: "1 pair", "7 pairs".
+std::string countNoun(const plan::Cell& cell, size_t count) {
+  return counted(count, cell.points.size() > 1 ? "pair" : "trial");
+}
 
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }
 
-/// Explains one criterion from its measured cells, whose verdicts are set. `levels`: those at which cells are decided,
-/// where intervals at them are those of one look; else empty.
+/// Explains the cells of one criterion, and the criterion from them.
 class Explainer {
  public:
-  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
-            std::vector<Levels> levels)
-      : plan_(plan), criterion_(criterion), cells_(cells), levels_(std::move(levels)) {}
+  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, std::span<const CellEstimate> cells)
+      : plan_(plan), criterion_(criterion), cells_(cells) {}
 
   /// "" for a cell that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
-  std::string cell(size_t index) const {
-    const MeasuredCell& cell = cells_[index];
-    if (cell.estimate.verdict == Verdict::Pass) return "";
-    if (cell.state != CellState::Measured) return cell.estimate.why;
-    if (!cell.estimate.unusable.empty() && cell.estimate.verdict != Verdict::Fail) return cell.estimate.unusable;
-    if (!criterion_.confidence) {
-      const std::vector<double>& values = cell.estimate.values;
-      const auto broken = [&](double v) { return !satisfies(bound(index), v, v); };
-      const auto count = std::count_if(values.begin(), values.end(), broken);
-      const Scope& scope = cell.estimate.scope;
-      if (count > 0) {
-        return fmt::format("{} of {} {} {}", count, countNoun(criterion_.cells[index], scope.complete),
-                           are(static_cast<size_t>(count)), violation(bound(index)));
-      }
-      return fmt::format("{} so far {} {}, of {} planned", countNoun(criterion_.cells[index], scope.complete),
-                         are(scope.complete), bound(index).text, scope.planned);
-    }
-    if (!cell.estimate.interval) return cell.estimate.why;
-    const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
-    if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(bound(index));
-    if (violates(bound(index), low, high) || satisfies(bound(index), low, high)) return notAfterCorrection(index);
-    return shown(index) + " does not decide " + bound(index).text +
-           (cell.estimate.steps.empty() ? "" : "; " + cell.estimate.steps);
-  }
-
-  /// The interval of a cell that its own would decide if it were the only one, corrected for the others, where that
-  /// leaves it open; nothing for other cells.
-  std::optional<stats::Interval> corrected(size_t index) const {
-    const CellEstimate& estimate = cells_[index].estimate;
-    const auto decides = [&](const stats::Interval& one) {
-      return violates(bound(index), one.low, one.high) || satisfies(bound(index), one.low, one.high);
-    };
-    if (index >= levels_.size() || estimate.verdict != Verdict::Inconclusive || !criterion_.confidence ||
-        !estimate.interval || !decides(*estimate.interval))
-      return std::nullopt;
-    const auto wider = atItsLevel(index);
-    return wider && !decides(*wider) ? wider : std::nullopt;
+  Words cell(size_t index) const {
+    const CellEstimate& cell = cells_[index];
+    const bool told = cell.why && (cell.why->code == Reason::Said || cell.why->code == Reason::OnNullCards);
+    if (told || criterion_.infeasible) return inWords(plan_, cell.why);
+    if (cell.verdict == Verdict::Pass) return {};
+    if (cell.state != CellState::Measured) return inWords(plan_, cell.why);
+    if (cell.unusable && cell.verdict != Verdict::Fail) return {inWords(plan_, cell.unusable).text};
+    if (!criterion_.confidence) return {trialsOf(index)};
+    if (!cell.interval) return inWords(plan_, cell.why);
+    const stats::Interval& own = ownInterval(index);
+    if (cell.verdict == Verdict::Fail) return {shown(index) + " is " + violation(bound(index))};
+    if (violates(bound(index), own.low, own.high) || satisfies(bound(index), own.low, own.high))
+      return {notAfterCorrection(index)};
+    return {shown(index) + " does not decide " + bound(index).text +
+            (cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "")};
   }
 
   /// "all 4 cells: smallest 1.52x [1.48x, 1.57x] >= 1.2x".
@@ -86,10 +92,10 @@ class Explainer {
         return undecided();
       case Verdict::Infeasible:
       case Verdict::NotRun: {
-        if (cells_.size() == 1) return cells_[0].estimate.why;
+        if (cells_.size() == 1) return cell(0).text;
         const bool memory = verdict == Verdict::Infeasible;
         return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of",
-                           cellCount(cells_.size()), cells_[0].estimate.why);
+                           cellCount(cells_.size()), cell(0).text);
       }
       case Verdict::NotAsked:
         break;
@@ -100,29 +106,46 @@ class Explainer {
  private:
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
 
-  /// Of a cell whose interval would decide it if it were the only one.
-  std::string notAfterCorrection(size_t index) const {
-    const stats::Interval& alone = *cells_[index].estimate.interval;
-    const std::string text =
-        fmt::format("{} is {} alone, but", shown(index),
-                    violates(bound(index), alone.low, alone.high) ? violation(bound(index)) : bound(index).text);
-    const std::string correction = fmt::format("corrected for {} (Holm)", cellCount(cells_.size()));
-    if (const auto wider = corrected(index))
-      return fmt::format(
-          "{} {} its interval is {}", text, correction,
-          formatInterval(*wider, criterion_.unit, dimensionOf(plan_, criterion_.cells[index]), ends(bound(index))));
-    return index < levels_.size() && !atItsLevel(index)
-               ? fmt::format("{} {} it has too few values for an interval", text, correction)
-               : fmt::format("{} not {}", text, correction);
+  const plan::Cell& planned(size_t index) const { return criterion_.cells[cells_[index].cell]; }
+  const plan::Bound& bound(size_t index) const { return boundOf(criterion_, planned(index)); }
+
+  /// As if it were the only one.
+  const stats::Interval& ownInterval(size_t index) const {
+    return cells_[index].alone ? *cells_[index].alone : *cells_[index].interval;
   }
 
-  /// At the level that the others leave it; nothing where there are too few values.
-  std::optional<stats::Interval> atItsLevel(size_t index) const {
-    const stats::Interval& alone = *cells_[index].estimate.interval;
-    const Levels& levels = levels_[index];
-    return cells_[index].intervals.interval(
-        1 - (violates(bound(index), alone.low, alone.high) ? levels.fail : levels.pass));
+  size_t brokenOf(size_t index) const {
+    return static_cast<size_t>(std::ranges::count_if(
+        cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
   }
+
+  /// Of a cell of a claim about every trial.
+  std::string trialsOf(size_t index) const {
+    const CellEstimate& cell = cells_[index];
+    const size_t count = brokenOf(index);
+    const std::string trials = countNoun(planned(index), cell.scope.complete);
+    if (count > 0) return fmt::format("{} of {} {} {}", count, trials, are(count), violation(bound(index)));
+    return fmt::format("{} so far {} {}, of {} planned", trials, are(cell.scope.complete), bound(index).text,
+                       cell.scope.planned);
+  }
+
+  /// Of a cell whose interval would decide it if it were the only one.
+  std::string notAfterCorrection(size_t index) const {
+    const CellEstimate& cell = cells_[index];
+    const stats::Interval& own = ownInterval(index);
+    const std::string text =
+        fmt::format("{} is {} alone, but", shown(index),
+                    violates(bound(index), own.low, own.high) ? violation(bound(index)) : bound(index).text);
+    const std::string correction = fmt::format("corrected for {} (Holm)", cellCount(criterion_.cells.size()));
+    if (cell.alone)
+      return fmt::format(
+          "{} {} its interval is {}", text, correction,
+          analysis::formatInterval(*cell.interval, criterion_.unit, dimension(index), ends(bound(index))));
+    return cell.too_few_corrected ? fmt::format("{} {} it has too few values for an interval", text, correction)
+                                  : fmt::format("{} not {}", text, correction);
+  }
+
+  std::string_view dimension(size_t index) const { return analysis::dimensionOf(plan_, planned(index)); }
 
   std::string passes() const {
     const std::vector<size_t> passing = with(Verdict::Pass);
@@ -162,15 +185,11 @@ class Explainer {
 
   /// Of these cells, all of which pass.
   std::string everyTrialPasses(const std::vector<size_t>& passing) const {
-    const size_t chosen = worst(passing);
     size_t trials = 0;
-    for (const size_t index : passing) trials += cells_[index].estimate.values.size();
-    const std::vector<double>& values = cells_[chosen].estimate.values;
-    const double shown_value = *std::min_element(values.begin(), values.end(), [&](double a, double b) {
-      return margin(bound(chosen), a, a) < margin(bound(chosen), b, b);
-    });
+    for (const size_t index : passing) trials += cells_[index].values.size();
+    const auto [chosen, shown_value] = worstValue(passing);
     const std::string place = label(chosen);
-    const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
+    const std::string count = countNoun(planned(chosen), trials);
     std::string text = trials == 1 ? count : "all " + count;
     text +=
         fmt::format(" {} {}: the {} is {}", are(trials), holds(), extreme(bound(chosen)), value(chosen, shown_value));
@@ -183,12 +202,12 @@ class Explainer {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
       if (among.empty()) return "no part of the claim holds";
       const size_t chosen = best(among);
-      const std::string detail = failing.empty() ? cells_[chosen].estimate.why : prefix(chosen) + shown(chosen);
+      const std::string detail = failing.empty() ? cell(chosen).text : prefix(chosen) + shown(chosen);
       return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
     }
     if (failing.empty() && memory.empty()) return "some part of the claim fails";
     if (failing.empty()) {
-      const std::string& why = cells_[memory.front()].estimate.why;
+      const std::string why = cell(memory.front()).text;
       return cells_.size() == 1 ? why
                                 : fmt::format("{} of {} did not run: {}", memory.size(), cellCount(cells_.size()), why);
     }
@@ -202,27 +221,20 @@ class Explainer {
     } else {
       text = trialsFail();
     }
-    return memory.empty() ? text : text + "; also " + cells_[memory.front()].estimate.why;
+    return memory.empty() ? text : text + "; also " + cell(memory.front()).text;
   }
 
   std::string trialsFail() const {
-    size_t broken = 0, trials = 0, chosen = 0;
-    double least = 0, shown_value = 0;
+    size_t broken = 0, trials = 0;
+    std::vector<size_t> all;
     for (size_t i = 0; i < cells_.size(); ++i) {
-      for (const double v : cells_[i].estimate.values) {
-        ++trials;
-        if (satisfies(bound(i), v, v)) continue;
-        const double distance = margin(bound(i), v, v);
-        if (broken++ == 0 || distance < least) {
-          least = distance;
-          shown_value = v;
-          chosen = i;
-        }
-      }
+      all.push_back(i);
+      trials += cells_[i].values.size();
+      broken += brokenOf(i);
     }
+    const auto [chosen, shown_value] = worstValue(all);
     const std::string place = label(chosen);
-    return fmt::format("{} of {} {} {}: {} got {}", broken,
-                       countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials)), are(broken), breaks(),
+    return fmt::format("{} of {} {} {}: {} got {}", broken, countNoun(planned(chosen), trials), are(broken), breaks(),
                        place.empty() ? "the worst" : place, value(chosen, shown_value));
   }
 
@@ -236,7 +248,7 @@ class Explainer {
         for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
     }
     if (open.empty()) return "undecided";
-    const std::string& why = cells_[open.front()].estimate.why;
+    const std::string why = cell(open.front()).text;
     // Reasons about points name them already.
     const bool named = cells_[open.front()].state != CellState::Measured;
     const std::string reason = (named ? "" : prefix(open.front())) + why;
@@ -251,13 +263,13 @@ class Explainer {
   std::vector<size_t> with(Verdict verdict) const {
     std::vector<size_t> found;
     for (size_t i = 0; i < cells_.size(); ++i) {
-      if (cells_[i].estimate.verdict == verdict) found.push_back(i);
+      if (cells_[i].verdict == verdict) found.push_back(i);
     }
     return found;
   }
 
   double marginOf(size_t index) const {
-    const CellEstimate& estimate = cells_[index].estimate;
+    const CellEstimate& estimate = cells_[index];
     if (criterion_.confidence && estimate.interval) {
       // A failing cell is as far off as its end that is nearest to the bound.
       return estimate.verdict == Verdict::Fail ? margin(bound(index), estimate.interval->high, estimate.interval->low)
@@ -273,34 +285,41 @@ class Explainer {
     return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
   }
 
+  /// Of the values of these cells the one that is farthest from holding, and whose it is.
+  std::pair<size_t, double> worstValue(const std::vector<size_t>& among) const {
+    const size_t chosen = worst(among);
+    const auto margin_of = [&](double value) { return margin(bound(chosen), value, value); };
+    return {chosen, *std::ranges::min_element(cells_[chosen].values, {}, margin_of)};
+  }
+
   size_t best(const std::vector<size_t>& among) const {
     return *std::max_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
   }
 
   /// "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
   std::string shown(size_t index) const {
-    const CellEstimate& estimate = cells_[index].estimate;
-    const std::string_view dimension = dimensionOf(plan_, criterion_.cells[index]);
+    const CellEstimate& estimate = cells_[index];
     const std::vector<double> bounds = ends(bound(index));
-    if (cells_[index].exact && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
+    if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
     if (estimate.estimate && estimate.interval) {
-      return formatEstimate(*estimate.estimate, *estimate.interval, criterion_.unit, dimension, bounds);
+      return analysis::formatEstimate(*estimate.estimate, ownInterval(index), criterion_.unit, dimension(index),
+                                      bounds);
     }
-    if (estimate.interval) return formatInterval(*estimate.interval, criterion_.unit, dimension, bounds);
+    if (estimate.interval)
+      return analysis::formatInterval(ownInterval(index), criterion_.unit, dimension(index), bounds);
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
   }
 
   std::string value(size_t index, double number) const {
-    const plan::Cell& cell = criterion_.cells[index];
     if (std::isinf(number)) {
       if (cells_[index].timed_out) return "a timeout";
-      return isFirst(plan_, *cell.term) ? "a series that never reached its bound" : "no finite value";
+      return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return formatAgainst(number, ends(bound(index)), criterion_.unit, dimensionOf(plan_, cell));
+    return analysis::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));
   }
 
   /// "precision=fp32 gpus=2", or "" where there is one cell without labels.
-  std::string label(size_t index) const { return cellLabel(criterion_.factors, criterion_.cells[index]); }
+  std::string label(size_t index) const { return analysis::cellLabel(criterion_.factors, planned(index)); }
 
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
     if (claim.kind == plan::Claim::Kind::Cell) return {claim.cell};
@@ -317,7 +336,7 @@ class Explainer {
     std::vector<size_t> passing;
     const std::vector<size_t> own = cellsOf(part);
     for (const size_t index : own)
-      if (cells_[index].estimate.verdict == Verdict::Pass) passing.push_back(index);
+      if (cells_[index].verdict == Verdict::Pass) passing.push_back(index);
     if (part.kind == plan::Claim::Kind::Exists && !passing.empty()) return {best(passing)};
     return passing.size() == own.size() ? passing : std::vector<size_t>();
   }
@@ -328,7 +347,7 @@ class Explainer {
       return std::all_of(among.begin(), among.end(),
                          [&](const auto& one) { return labels(one)[factor] == labels(among[0])[factor]; });
     };
-    const auto of = [&](size_t index) -> const auto& { return criterion_.cells[index].labels; };
+    const auto of = [&](size_t index) -> const auto& { return planned(index).labels; };
     const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
     std::vector<std::string> texts;
     for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
@@ -342,8 +361,6 @@ class Explainer {
     const std::string text = label(index);
     return text.empty() ? "" : text + ": ";
   }
-
-  const plan::Bound& bound(size_t index) const { return boundOf(criterion_, criterion_.cells[index]); }
 
   /// Whether the cells have bounds of their own: agreement with a reference.
   bool ownBounds() const {
@@ -359,29 +376,32 @@ class Explainer {
   /// "; 4 of 10 pairs so far" while the design still wants trials.
   std::string soFar() const {
     for (size_t i = 0; i < cells_.size(); ++i) {
-      const Scope& scope = cells_[i].estimate.scope;
+      const analysis::Scope& scope = cells_[i].scope;
       if (!cells_[i].unfinished || scope.complete == 0) continue;
-      return fmt::format("; {} of {} so far", scope.complete, countNoun(criterion_.cells[i], scope.planned));
+      return fmt::format("; {} of {} so far", scope.complete, countNoun(planned(i), scope.planned));
     }
     return "";
   }
 
   const plan::Plan& plan_;
   const plan::Criterion& criterion_;
-  const std::vector<MeasuredCell>& cells_;
-  std::vector<Levels> levels_;
+  std::span<const CellEstimate> cells_;
 };
 
 }  // namespace
 
-std::string explain(const plan::Plan& plan, const plan::Criterion& criterion, Verdict verdict,
-                    std::vector<Levels> levels, std::vector<MeasuredCell>& cells) {
-  const Explainer explainer(plan, criterion, cells, std::move(levels));
-  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explainer.cell(i);
-  const std::string line = explainer.criterion(verdict);
-  for (size_t i = 0; i < cells.size(); ++i)
-    if (const auto wider = explainer.corrected(i)) cells[i].estimate.interval = wider;
-  return line;
+std::string whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (result.why) return inWords(plan, result.why).text;
+  if (criterion.infeasible) return memoryText(plan, criterion, result);
+  const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
+  // Beside them stand tables with 95 %.
+  if (!result.look || result.verdict > Verdict::Inconclusive || result.look->confidence <= *criterion.confidence)
+    return line;
+  return line + fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
 }
 
-}  // namespace expc::analysis
+Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
+  return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();
+}
+
+}  // namespace expc::report

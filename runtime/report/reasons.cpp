@@ -1,0 +1,195 @@
+// Why: reasons and controls in words.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/analysis/cells.h"
+#include "runtime/analysis/format.h"
+#include "runtime/analysis/index.h"
+#include "runtime/plan/bound.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/why.h"
+
+namespace expc::report {
+namespace {
+
+using plan::Reason;
+
+/// By code. 0: the point or control. 1: the name. 2 to 4: numbers. 5: what is behind it. 6: the first number, with what
+/// it counts.
+constexpr std::string_view kTexts[] = {
+    "",
+    "{1} is not a number",
+    "{1} is no series",
+    "{1} is an empty series",
+    "the series of {1} have no place in common",
+    "{1} has no value here",
+    "a division by zero",
+    "a ratio needs values above 0",
+    "both timed out, which says nothing of their ratio",
+    "neither series gets to its bound, which says nothing of their ratio",
+    "both are worse than every value, which cannot be compared",
+    "{1} is not measured on this device",
+    "{1} is missing from the trials",
+    "it timed out, and whether more of {1} is better is not said",
+    "{1} cannot be computed: {5}",
+    "{5} of {0}",
+    "no trial of {0}",
+    "{0} was not run",
+    "{0} was not run in the same block and session",
+    "{0} timed out after {2:.6g} s, which is less than it is given now",
+    "{0} failed",
+    "{0} was disturbed",
+    "{0} ran out of memory",
+    "{0} ran out of memory in {2:.0f} blocks",
+    "no baseline: {0} ran out of memory in {2:.0f} blocks",
+    "{0} is unstable: out of memory in {2:.0f} of {3:.0f} blocks",
+    "{0} is not available here",
+    "{0} is expected infeasible, not started",
+    "{0} is expected infeasible, not started",
+    "{0} ran well in {2:.0f} of {3:.0f} blocks",
+    "{0} ran out of memory in its only block",
+    "{0} ran out of memory in {2:.0f} block, {3:.0f} are needed",
+    "{0} did not run out of memory, nor did it run well",
+    "is exact, and one value does not show that it is constant: two do",
+    "needs {6} for {3:.4g} % confidence, has {4:.0f}",
+    "cannot be judged: its values go on from one trial to the next (correlation {2:.2f}), so that {3:.0f} are "
+    "worth fewer than three",
+    "{6} no value that can be used: {5}",
+    "no trial has a value that can be used",
+    "the selection or the system leaves no point that it speaks about",
+    "measured on null cards, which compute nothing",
+    "it is not asked of these points",
+    "whether memory runs out is no matter of noise",
+    "it reads the course of a series, and only last values are drawn",
+    "its value cannot be computed without trials",
+    "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run --pilot` "
+    "measures that first",
+    "what was stated of it is not above zero, and its values are"};
+static_assert(std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1);
+
+/// Of the block that is all there is: one trial shows that it can happen.
+constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
+
+}  // namespace
+
+Words inWords(const plan::Plan& plan, const plan::Why& why) {
+  if (!why) return {};
+  const Reason& reason = *why;
+  std::vector<double> numbers = reason.numbers;
+  numbers.resize(3);
+  const std::string behind = inWords(plan, reason.because).text;
+  const std::string label =
+      reason.point < plan.points.size() ? analysis::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
+  std::string count;
+  if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
+    count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
+  if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
+  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)]), label, reason.name, numbers[0],
+                                 numbers[1], numbers[2], behind, count);
+  if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
+  if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
+  if (reason.code == Reason::RanWell) {
+    if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
+    return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};
+  }
+  if (reason.said.empty() || text.empty()) return {text + reason.said};
+  const std::string cause =
+      reason.said +
+      (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
+  return {text + ": " + cause, cause};
+}
+
+std::string memoryText(const plan::Plan& plan, const plan::Criterion& criterion,
+                       const analysis::CriterionResult& result) {
+  using analysis::CellEstimate;
+  using analysis::Verdict;
+  const std::vector<CellEstimate>& cells = result.cells;
+  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
+  if (cells.size() == 1) return said(cells.begin());
+  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
+  const std::string all = counted(cells.size(), "point");
+  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
+    const bool one_block = std::ranges::any_of(
+        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
+    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
+                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
+  }
+  // The first cell with the verdict explains it; without one the first that does not pass.
+  const auto explains = std::ranges::find_if(cells, has_verdict);
+  if (explains != cells.end())
+    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
+  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
+}
+
+std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {
+  const plan::Metric* metric = plan.findMetric(steps.metric);
+  return fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", steps.metric,
+                     cell.points.size() > 1 ? " of one point" : "",
+                     steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
+                     analysis::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+}
+
+namespace {
+
+/// Of a control with an interval: how it lies to what it repeats. `gap`: what it is held to half of; 0: nothing is
+/// claimed to hold it against.
+std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
+                          const char* claimed) {
+  const plan::Metric& metric = *plan.findMetric(control.metric);
+  const stats::Interval& interval = *control.estimate.interval;
+  const std::optional<double>& estimate = control.estimate.estimate;
+  const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
+  const double neutral = control.ratio ? 1 : 0;
+  const plan::Bound band{plan::Relation::Within, neutral - gap / 2, neutral + gap / 2, ""};
+  const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
+  const bool differs = leaves && estimate && !satisfies(band, *estimate, *estimate);
+  const auto sizeText = [&](double size) {
+    return control.ratio ? analysis::formatQuantity(size, "", "share")
+                         : analysis::formatQuantity(size, metric.unit, metric.dimension);
+  };
+  const double size = differs ? std::abs(*estimate - neutral)
+                              : std::max(std::abs(interval.low - neutral), std::abs(interval.high - neutral));
+  const bool alone = control.name == plan::kAlone;
+  const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector<double>();
+  const plan::Point* point = plan.findPoint(control.point);
+  const std::string text =
+      fmt::format("{} of {}, {}, {} {} {}{} ({})", control.metric, analysis::placeLabel(plan, point, control.name),
+                  alone ? "which ran alone and not beside others" : "run twice in each block",
+                  differs ? "differs from" : "agrees with", alone ? "those" : "itself",
+                  differs  ? "by "
+                  : leaves ? "only to "
+                           : "to ",
+                  sizeText(size),
+                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
+                           : analysis::formatInterval(interval, unit, dimension, bounds));
+  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
+  return fmt::format("{}, where {} is asked, half of the {} that {}{}", text, sizeText(gap / 2), sizeText(gap), claimed,
+                     differs ? "; more blocks would not change that" : "");
+}
+
+}  // namespace
+
+std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control) {
+  const std::string why = inWords(plan, control.estimate.why).text;
+  if (control.estimate.why && control.estimate.why->code == Reason::OnNullCards)
+    return fmt::format("{} (control {}) is not judged: {}", control.metric, control.name, why);
+  if (!control.estimate.interval)
+    return fmt::format("{} of {} is not judged: {}", control.metric,
+                       analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
+                       why.empty() ? "not run" : why);
+  return agreementText(plan, control, control.margin ? 2 * *control.margin : 0, "are claimed at least");
+}
+
+std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust) {
+  return agreementText(plan, distrust.control, distrust.gap, distrust.own ? "this claims" : "are claimed at least");
+}
+
+}  // namespace expc::report

@@ -1,0 +1,334 @@
+#include "runtime/report/why.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/plan/json.h"
+#include "runtime/report/result_json.h"
+#include "tests/support/analysis/study.h"
+
+namespace expc::report {
+namespace {
+
+using namespace analysis::test;
+using Kind = plan::Claim::Kind;
+
+/// What is said of one criterion and of its cells.
+struct Line {
+  std::string text;
+  std::vector<std::string> cells;
+};
+Line lineOf(plan::Plan plan, plan::Criterion criterion, const Records& records) {
+  plan.criteria.push_back(std::move(criterion));
+  const analysis::CriterionResult result = analysis::judge(plan, records.results).criteria.back();
+  Line line{whyText(plan, plan.criteria.back(), result), {}};
+  for (const analysis::CellEstimate& cell : result.cells)
+    line.cells.push_back(whyText(plan, plan.criteria.back(), cell).text);
+  return line;
+}
+Line lineOfGain(const Records& records, double bound, std::string text, Kind kind = Kind::ForAll) {
+  return lineOf(study(), criterion(gainCells(), atLeast(bound, std::move(text)), "x", 0.95, kind), records);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+void runsOut(Records& records, const plan::Place& point, int64_t block) {
+  records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
+}
+
+/// Both bf16 points run out of memory.
+plan::Criterion outOfMemory() {
+  std::vector<plan::Cell> cells;
+  for (const int gpus : {1, 2}) {
+    plan::Cell cell;
+    cell.labels = {"bf16", std::to_string(gpus)};
+    cell.term = term(plan::ConstantTerm{0});
+    cell.points = {id("bf16", gpus)};
+    cells.push_back(std::move(cell));
+  }
+  plan::Criterion claim = criterion(std::move(cells), {}, "", std::nullopt);
+  claim.infeasible = true;
+  return claim;
+}
+
+}  // namespace
+
+TEST_CASE("the line of a claim on intervals names the cell that tells most") {
+  const auto at = [](double gain, double bound, const char* text, Kind kind = Kind::ForAll) {
+    Records records;
+    records.pairs(7, gain);
+    return lineOfGain(records, bound, text, kind);
+  };
+  const Line passes = at(1.5, 1.2, "1.2x");
+  CHECK(passes.text == "all 2 cells are >= 1.2x: the smallest is 1.50x [1.49x, 1.51x]");
+  CHECK(passes.cells[0].empty());
+  const Line fails = at(1.1, 1.2, "1.2x");
+  CHECK(fails.text.starts_with("2 of 2 cells are below 1.2x, by Holm over them: the worst is precision=fp32 gpus="));
+  CHECK(has(fails.cells[1], "is below 1.2x"));
+  const Line open = at(1.2, 1.2, "1.2x");
+  CHECK(open.text.starts_with("2 of 2 cells are undecided: precision=fp32 gpus=1: 1."));
+  CHECK(has(open.text, "does not decide >= 1.2x"));
+  CHECK(
+      at(1.5, 2, "2x", Kind::Exists).text.starts_with("none of 2 cells is >= 2x: the closest is precision=fp32 gpus="));
+  Records records;
+  records.pairs(7, 1.0);
+  CHECK(
+      lineOf(study(), criterion(gainCells(), {Relation::Within, 0.96, 1.04, "within 0.96x..1.04x"}, "x", 0.95), records)
+          .text == "all 2 cells are within 0.96x..1.04x: the closest to an end is 1.00x [0.99x, 1.01x]");
+}
+
+TEST_CASE("a cell that Holm leaves open says what its own interval would decide") {
+  Records six;
+  six.pairs(6, 1.5);
+  CHECK(lineOf(study(6), criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), six)
+            .cells[0]
+            .ends_with("is below 2x alone, but corrected for 2 cells (Holm) it has too few values for an interval"));
+  Records nine;
+  nine.pairs(9, 1.5);
+  const double end = judgedGain(nine, 1, "1x").cells[0].interval->high * 1.0001;
+  CHECK(has(lineOfGain(nine, end, "the end").text,
+            "is below the end alone, but corrected for 2 cells (Holm) its interval is [1."));
+}
+
+TEST_CASE("an exists says where it holds") {
+  Records records;
+  records.pairs(7, 1.5);
+  for (store::Trial& trial : records.results.trials)
+    if (trial.key->place.point == "fp32-2") trial.metrics["step_time"] *= 2;
+  CHECK(lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
+        "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] is >= "
+        "1.2x");
+  // Parts of several cells are named by what these have in common.
+  Records both;
+  both.pairs(8, 1.5);
+  both.pairs(8, 0.8, 0.01, "bf16");
+  auto cells = gainCells();
+  for (plan::Cell& cell : gainCells("bf16")) cells.push_back(cell);
+  auto claim = criterion(cells, atLeast(1.2, "1.2x"), "x", 0.95);
+  const auto leaf = [](unsigned cell) { return plan::Claim{Kind::Cell, {}, cell}; };
+  claim.claim = {Kind::Exists, {{Kind::ForAll, {leaf(0), leaf(1)}, 0}, {Kind::ForAll, {leaf(2), leaf(3)}, 0}}, 0};
+  CHECK(lineOf(study(8), claim, both)
+            .text.starts_with(
+                "it holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
+  claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(2)}, 0}, {Kind::Exists, {leaf(1), leaf(3)}, 0}}, 0};
+  CHECK(lineOf(study(8), claim, both).text.starts_with("2 of 4 cells are >= 1.2x: the smallest is "));
+}
+
+TEST_CASE("what is lacking is said with what became of it") {
+  Records records;
+  records.pairs(4, 1.5);
+  for (int64_t block = 5; block <= 7; ++block)
+    for (const int gpus : {1, 2}) {
+      records.timed(id("fp64", gpus), block, 0.1);
+      records.add(id("fp32", gpus), TrialKind::Timed, block, TrialStatus::Failed).reason =
+          "rank 1 died with signal 9\ntrace";
+    }
+  const Line few = lineOfGain(records, 1.2, "1.2x");
+  CHECK(few.cells[0] ==
+        "needs 6 pairs for 95 % confidence, has 4 (precision=fp32 gpus=1 failed: rank 1 died with signal 9)");
+  CHECK(has(few.text, "; 4 of 7 pairs so far"));
+  Records apart;
+  apart.pairs(6, 1.5);
+  for (store::Trial& trial : apart.results.trials)
+    if (trial.key->place.point == "fp32-1" && trial.block == 6) trial.session = 2;
+  CHECK(
+      has(lineOfGain(apart, 1.2, "1.2x").cells[0], "precision=fp64 gpus=1 was not run in the same block and session"));
+  CHECK(lineOfGain({}, 1.2, "1.2x").text == "nothing was run of 2 cells: precision=fp32 gpus=1 was not run");
+  Records zero;
+  zero.pairs(7, 1.5);
+  zero.results.trials[3].metrics["step_time"] = 0;  // fp32-2, block 1
+  CHECK(lineOfGain(zero, 1.2, "1.2x").cells[1] == "1 pair has no value that can be used: a ratio needs values above 0");
+  for (store::Trial& trial : zero.results.trials) trial.metrics.erase("step_time");
+  CHECK(lineOfGain(zero, 1.2, "1.2x").cells[0] == "step_time is missing from the trials of precision=fp64 gpus=1");
+
+  plan::Plan plan = study();
+  plan.points[1].unavailable = plan.points[3].unavailable = "the node has fewer cards";
+  Records one;
+  one.pairs(7, 1.5);
+  std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.key->place.point.back() == '2'; });
+  const plan::Criterion gain = criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95);
+  CHECK(lineOf(plan, gain, one).text ==
+        "1 of 2 cells is undecided: precision=fp32 gpus=2 is not available here: the node has fewer cards");
+  plan::Criterion nobody = gain;
+  nobody.not_asked = true;
+  CHECK(lineOf(study(), nobody, {}).text == "the selection or the system leaves no point that it speaks about");
+}
+
+TEST_CASE("memory: infeasible, unstable, without a baseline") {
+  const auto gain = [](const std::string& point, int64_t from, int64_t to) {
+    Records records;
+    records.pairs(8, 1.5);
+    for (store::Trial& trial : records.results.trials) {
+      if (trial.key->place.point != point || trial.block < from || trial.block > to) continue;
+      trial.status = TrialStatus::Infeasible;
+      trial.reason = "killed by the kernel: out of memory\nand more";
+      trial.metrics.clear();
+    }
+    return lineOfGain(records, 1.2, "1.2x").text;
+  };
+  const std::string cause = ": killed by the kernel: out of memory";
+  CHECK(gain("fp32-2", 1, 8) ==
+        "1 of 2 cells did not run: precision=fp32 gpus=2 ran out of memory in 8 blocks" + cause);
+  CHECK(has(gain("fp32-2", 3, 3), "precision=fp32 gpus=2 is unstable: out of memory in 1 of 8 blocks" + cause));
+  CHECK(has(gain("fp64-2", 1, 8), "no baseline: precision=fp64 gpus=2 ran out of memory in 8 blocks" + cause));
+}
+
+TEST_CASE("a claim that memory runs out says in how many blocks it did") {
+  plan::Plan plan = study();
+  Records records;
+  for (const int64_t block : {1, 2}) runsOut(records, "bf16-1", block);
+  runsOut(records, "bf16-2", 1);
+  CHECK(lineOf(plan, outOfMemory(), records).text ==
+        "1 of 2 points: precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
+  Records both = records;
+  runsOut(both, "bf16-2", 2);
+  CHECK(lineOf(plan, outOfMemory(), both).text == "all 2 points ran out of memory in 2 blocks or more");
+  records.timed("bf16-2", 2, 0.1);
+  CHECK(lineOf(plan, outOfMemory(), records).text ==
+        "1 of 2 points: precision=bf16 gpus=2 ran well in 1 of 2 blocks, out of memory in 1: it is unstable (out of "
+        "memory)");
+  Records broken;
+  broken.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Failed).reason = "rank 1 died";
+  CHECK(has(lineOf(plan, outOfMemory(), broken).text,
+            "precision=bf16 gpus=1 did not run out of memory, nor did it run well: rank 1 died"));
+
+  for (plan::Point& point : plan.points)
+    if (point.id.starts_with("bf16")) point.expected_infeasible = "needs 120 GiB of 96 GB";
+  const std::string expected = " is expected infeasible, not started: needs 120 GiB of 96 GB";
+  CHECK(has(lineOf(plan, outOfMemory(), {}).text,
+            expected + " (an estimate is no evidence; --try-infeasible starts it)"));
+  CHECK(has(lineOf(plan, criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95), {}).text,
+            "precision=bf16 gpus=1" + expected));
+  CHECK(has(resultJsonText(plan, analysis::judge(plan, store::Results()), {}, nullptr, false),
+            "\"last_reason\":\"expected infeasible, not started: needs 120 GiB of 96 GB\""));
+}
+
+TEST_CASE("a claim about every trial counts trials") {
+  const plan::Plan plan = study();
+  const auto claim = criterion(metricCells(plan, "accuracy"), atLeast(0.9, "90 %"), "", std::nullopt);
+  Records records;
+  for (const plan::Point& point : plan.points)
+    records.accuracy(point.id, 1, 0.95 + 0.001 * (point.levels[0] + point.levels[1]));
+  CHECK(lineOf(plan, claim, records).text ==
+        "all 6 trials are >= 90 %: the smallest is 95.0 % at precision=fp64 gpus=1");
+  records.results.trials[5].metrics["accuracy"] = 0.883;
+  records.results.trials[4].metrics["accuracy"] = 0.899;
+  const Line fails = lineOf(plan, claim, records);
+  CHECK(fails.text == "2 of 6 trials are below 90 %: precision=bf16 gpus=2 got 88.3 %");
+  CHECK(fails.cells[5] == "1 of 1 trial is below 90 %");
+  for (store::Trial& trial : records.results.trials) trial.metrics["accuracy"] = 0.9;
+  records.results.trials[2].status = TrialStatus::Timeout;
+  CHECK(lineOf(plan, claim, records).text == "1 of 6 trials is below 90 %: precision=fp32 gpus=1 got a timeout");
+  records.results.trials[2].status = TrialStatus::Failed;
+  records.results.trials[2].reason = "worker printed nonsense";
+  CHECK(lineOf(plan, claim, records).text ==
+        "1 of 6 cells is broken: precision=fp32 gpus=1 failed: worker printed nonsense");
+
+  const plan::Plan thrice = study(7, 3);
+  auto cells = metricCells(thrice, "accuracy");
+  cells.resize(1);
+  Records two;
+  two.accuracy("fp64-1", 1, 0.95);
+  two.accuracy("fp64-1", 2, 0.96);
+  CHECK(lineOf(thrice, criterion(cells, atLeast(0.9, "90 %"), "", std::nullopt), two).text ==
+        "precision=fp64 gpus=1: 2 trials so far are >= 90 %, of 3 planned");
+}
+
+TEST_CASE("medians, constant values, and series that never get there") {
+  plan::Plan plan = study(7, 7);
+  auto cells = metricCells(plan, "accuracy");
+  cells.resize(1);
+  Records records;
+  for (int64_t block = 1; block <= 7; ++block)
+    records.accuracy("fp64-1", block, 0.952 + 0.002 * double((block * 3) % 7));
+  CHECK(lineOf(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.95), records).text ==
+        "precision=fp64 gpus=1: 95.8 % [95.2 %, 96.4 %] is >= 90 %");
+  CHECK(lineOf(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.99), records).cells[0] ==
+        "needs 8 trials for 99 % confidence, has 7");
+
+  auto memory = metricCells(plan, "memory");
+  memory.resize(2);
+  Records exact;
+  exact.pairs(2, 1.5);
+  CHECK(lineOf(study(2), criterion(memory, atMost(0x1p31, "2GiB"), "B", 0.95), exact).text ==
+        "all 2 cells are <= 2GiB: the largest is 1.00 GiB (constant)");
+  for (store::Trial& trial : exact.results.trials) {
+    trial.metrics.erase("memory");
+    trial.not_on_device = {"memory"};
+  }
+  CHECK(has(lineOf(study(2), criterion(memory, atMost(1e9, "1GB"), "B", std::nullopt), exact).text,
+            "memory is not measured on this device"));
+
+  plan::Metric epochs{"epochs", "", "", plan::Direction::Lower, TrialKind::Quality, false};
+  epochs.derived = term(plan::FirstTerm{{"loss", ""}, {Relation::LessEqual, 0.5, 0, "<= 0.5"}});
+  plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, TrialKind::Quality, false});
+  plan.metrics.push_back(epochs);
+  plan::Cell cell = cells[0];
+  cell.kind = TrialKind::Quality;
+  cell.term = metric("epochs", "fp64-1");
+  for (store::Trial& trial : records.results.trials) trial.series["loss"] = {3, 2, 1};
+  const auto soon = criterion({cell}, atMost(2, "2"), "", std::nullopt);
+  CHECK(lineOf(plan, soon, records).text ==
+        "7 of 7 trials are above 2: precision=fp64 gpus=1 got a series that never reached its bound");
+  for (store::Trial& trial : records.results.trials) trial.status = TrialStatus::Timeout;
+  CHECK(lineOf(plan, soon, records).text == "7 of 7 trials are above 2: precision=fp64 gpus=1 got a timeout");
+}
+
+TEST_CASE("agreement with a reference names the band of the cell") {
+  Records records;
+  records.pairs(7, 1.5);
+  plan::Criterion agree = criterion(gainCells(), {Relation::Within, 0, 0, "like table2 within 10 %"}, "x", 0.95);
+  agree.cells[0].bound = plan::Bound{Relation::Within, 1.35, 1.65, "within 10 % of 1.50x"};
+  agree.cells[1].bound = plan::Bound{Relation::Within, 1.4, 1.7, "within 10 % of 1.55x"};
+  CHECK(has(lineOf(study(), agree, records).text, "within 10 % of 1.5"));
+  agree.cells[1].bound = plan::Bound{Relation::Within, 1.8, 2.2, "within 10 % of 2.00x"};
+  const Line fails = lineOf(study(), agree, records);
+  CHECK(has(fails.text, "outside the published bands"));
+  CHECK(has(fails.cells[1], "outside 10 % of 2.00x"));
+}
+
+TEST_CASE("steps of a clock, and a quotient by zero") {
+  plan::Cell pair = gainCells()[0];
+  plan::Plan plan = study();
+  CHECK(stepsText(plan, pair, {"step_time", 2, 0.01}) ==
+        "step_time of one point was read as 2 different values, so the interval reaches by a step of 10.0 ms to each "
+        "side");
+  CHECK(stepsText(plan, metricCells(plan, "step_time")[0], {"step_time", 1, 0.001}) ==
+        "step_time was read as the same each time, so the interval reaches by a step of 1.00 ms to each side");
+  const plan::Why zero = plan::because({Reason::DivisionByZero});
+  CHECK(inWords(plan, plan::because({.code = Reason::NotComputed, .name = "share", .because = zero})).text ==
+        "share cannot be computed: a division by zero");
+  CHECK(inWords(plan, plan::because({.code = Reason::TooAlike, .numbers = {0.9, 30}})).text ==
+        "cannot be judged: its values go on from one trial to the next (correlation 0.90), so that 30 are worth fewer "
+        "than three");
+  CHECK(inWords(plan, nullptr).text.empty());
+}
+
+TEST_CASE("a control says how far the same twice agrees, and what asks for how much") {
+  plan::Plan plan = study();
+  plan.controls = {{"twice", "fp64-1"}};
+  plan.criteria.push_back(criterion(gainCells(), atLeast(1.2, "it"), "x", 0.95));
+  const auto judged = [&](double factor, int64_t blocks) {
+    Records records;
+    records.pairs(7, 1.5);
+    for (int64_t b = 1; b <= blocks; ++b)
+      records.timed({"fp64-1", "twice"}, b, 0.1 * (1 + 0.2 * double(((b - 1) * 7) % 5)) * factor);
+    return analysis::judge(plan, records.results);
+  };
+  const analysis::Judgement far = judged(1.15, 7);
+  CHECK(has(whyText(plan, far.controls[0]), "where 10.0 % is asked, half of the 20.0 % that are claimed at least"));
+  REQUIRE(far.criteria[0].untrusted);
+  const std::string untrusted = whyText(plan, *far.criteria[0].untrusted);
+  CHECK(untrusted.starts_with(
+      "step_time of precision=fp64 gpus=1 (control twice), run twice in each block, differs from "));
+  CHECK(untrusted.ends_with(
+      "where 10.0 % is asked, half of the 20.0 % that this claims; more blocks would not change that"));
+  CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: needs 6 pairs"));
+  analysis::Judgement null = judged(1, 7);
+  CHECK(has(whyText(plan, null.controls[0]), "agrees with itself to "));
+  analysis::withholdVerdicts(null);
+  CHECK(whyText(plan, plan.criteria[0], null.criteria[0]) == "measured on null cards, which compute nothing");
+  CHECK(whyText(plan, null.controls[0]) ==
+        "step_time (control twice) is not judged: measured on null cards, which compute nothing");
+}
+
+}  // namespace expc::report
