@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "runtime/analysis/criteria.h"
-#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/analysis/looks.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/stats/nested_intervals.h"
 #include "runtime/stats/procedures.h"
 

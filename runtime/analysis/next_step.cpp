@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "runtime/analysis/criteria.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/stats/distributions.h"
 

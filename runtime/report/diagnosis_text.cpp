@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/why.h"

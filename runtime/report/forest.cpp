@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
 

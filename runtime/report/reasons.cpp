@@ -13,7 +13,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/index.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/why.h"
 

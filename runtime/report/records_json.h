@@ -21,7 +21,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/attribution_text.h"
+#include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/why.h"
 #include "runtime/simulate/diagnosis.h"

@@ -16,6 +16,7 @@
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/document.h"
 #include "runtime/report/grid.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/store/records.h"
 

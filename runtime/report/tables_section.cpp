@@ -7,7 +7,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/forest.h"
 #include "runtime/report/sections.h"

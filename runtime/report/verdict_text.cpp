@@ -11,7 +11,6 @@
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/grid.h"

@@ -12,7 +12,7 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
-#include "runtime/plan/bound.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan_words.h"
 #include "runtime/report/layout.h"
 

@@ -7,7 +7,6 @@
 
 #include "runtime/analysis/readings.h"
 #include "runtime/base/parallel.h"
-#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/simulate/study.h"

@@ -6,7 +6,6 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
-#include "runtime/plan/bound.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::simulate {
