@@ -171,15 +171,11 @@ double onScale(const plan::Cell& cell, double value) {
 /// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
 bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
 
-/// Whether the cell is of one time, rate or size that the worker takes: none is below zero. What a program prints may
-/// be, as the offset of a clock is.
-bool isNeverNegative(const plan::Plan& plan, const plan::Cell& cell) {
+/// Whether the cell is of one metric that is never below zero.
+bool isOfNoNegative(const plan::Plan& plan, const plan::Cell& cell) {
   const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
   const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
-  return metric && !metric->derived && (isTimed(*metric) || metric->unit == "B") &&
-         std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && plan::named(workload.command->metrics, metric->name);
-         });
+  return metric && isNeverNegative(plan, *metric);
 }
 
 /// The distance at which a metric can be read, as far as few different readings show it.
@@ -250,7 +246,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
-  if (isNeverNegative(evidence.index.plan(), cell))  // takes nothing from what is covered
+  if (isOfNoNegative(evidence.index.plan(), cell))  // takes nothing from what is covered
     return intervals.mapped([](double value) { return std::max(0.0, value); });
   if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
   return intervals.mapped([](double log) { return std::exp(log); });
@@ -283,6 +279,13 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 }
 
 }  // namespace
+
+bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric) {
+  return !metric.derived && (isTimed(metric) || metric.unit == "B") &&
+         std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
+           return workload.command && plan::named(workload.command->metrics, metric.name);
+         });
+}
 
 Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,
              std::string said) {

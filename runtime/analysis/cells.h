@@ -76,4 +76,8 @@ std::string placeLabel(const Index& index, const plan::Place& place);
 /// "precision=fp32 gpus=2" from names and labels.
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);
 
+/// Whether it is a time, rate or size that the worker takes: none is below zero. What a program prints may be, as the
+/// offset of a clock is.
+bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric);
+
 }  // namespace expc::analysis

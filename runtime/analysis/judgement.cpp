@@ -66,6 +66,8 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   stats::NestedIntervals intervals =
       stats::orderStatistics(ranked, stats::inflationOf(evidence.correlation(metric.name), sessions));
   if (repetitionsAdapt(index.plan(), metric.kind)) intervals = intervals.afterWidthStop();
+  if (isNeverNegative(index.plan(), metric))
+    intervals = intervals.mapped([](double value) { return std::max(0.0, value); });
   summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);

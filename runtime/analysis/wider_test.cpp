@@ -145,6 +145,22 @@ TEST_CASE("no interval of a time goes below zero, unless a program printed it") 
   CHECK(interval().low == -0.01);
 }
 
+TEST_CASE("neither does that of a table, where values that hang together make it wider than they are") {
+  Records records;
+  for (int64_t block = 1; block <= 16; ++block) records.timed(id("fp32", 1), block, block / 4 % 2 ? 0.01 : 0.001);
+  plan::Plan plan = study(16, 0);
+  const auto low = [&] {
+    const Judgement judgement = judge(plan, records.results);
+    for (const Summary& summary : judgement.summaries)
+      if (summary.point == id("fp32", 1) && summary.metric == "step_time" && summary.interval)
+        return summary.interval->low;
+    return std::nan("");
+  };
+  CHECK(low() == 0);
+  plan.workloads.emplace_back().command.emplace().metrics.push_back({"step_time"});
+  CHECK(low() < 0);
+}
+
 TEST_CASE("values of several sessions scatter twice: inside and between") {
   Records records;
   for (int64_t session = 1; session <= 3; ++session)
