@@ -76,6 +76,7 @@ HEADERS = {
     "map": "map multimap erase_if",
     "memory": """addressof allocator construct_at default_delete destroy_at enable_shared_from_this make_shared make_unique make_unique_for_overwrite
         shared_ptr static_pointer_cast dynamic_pointer_cast to_address uninitialized_copy unique_ptr weak_ptr""",
+    "locale": "locale",
     "mutex": "adopt_lock call_once defer_lock lock lock_guard mutex once_flag recursive_mutex scoped_lock try_to_lock unique_lock",
     "new": "bad_alloc nothrow launder align_val_t get_new_handler set_new_handler new_handler",
     "numbers": "numbers",

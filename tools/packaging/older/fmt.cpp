@@ -1,5 +1,8 @@
 // The functions of fmt 9 that its library has, compiled in: Debian has no archive of them.
 #include <fmt/format-inl.h>
+
+#include <locale>
+
 FMT_BEGIN_NAMESPACE
 namespace detail {
 template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
