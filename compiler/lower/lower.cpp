@@ -79,6 +79,7 @@ struct PlanBuilder {
       plan.points.push_back(std::move(point));
       return true;
     });
+    plan.indexPoints();
   }
 
   void references() {

@@ -1,6 +1,7 @@
 #include "runtime/plan/plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/plan/find.h"
 #include "runtime/plan/plan_words.h"
@@ -8,8 +9,19 @@
 namespace expc::plan {
 
 const Point* Plan::findPoint(std::string_view id) const {
-  const auto found = std::find_if(points.begin(), points.end(), [&](const Point& point) { return point.id == id; });
+  if (by_id_.size() == points.size()) {
+    const auto id_at = [&](uint32_t at) -> std::string_view { return points[at].id; };
+    const auto place = std::ranges::lower_bound(by_id_, id, {}, id_at);
+    if (place != by_id_.end() && id_at(*place) == id) return &points[*place];
+  }
+  const auto found = std::ranges::find(points, id, &Point::id);
   return found == points.end() ? nullptr : &*found;
+}
+
+void Plan::indexPoints() {
+  by_id_.resize(points.size());
+  std::iota(by_id_.begin(), by_id_.end(), 0u);
+  std::ranges::stable_sort(by_id_, {}, [&](uint32_t at) -> std::string_view { return points[at].id; });
 }
 
 PlotKind Plot::kind(const Plan& plan) const {

@@ -355,13 +355,19 @@ struct Plan {
   std::vector<Table> tables;
   std::vector<Plot> plots;
 
+  /// Null where there is none. Whoever has filled `points` calls indexPoints() so that not each is looked at; points
+  /// that were changed since are found all the same.
   const Point* findPoint(std::string_view id) const;
+  void indexPoints();
   const Metric* findMetric(std::string_view name) const;
   /// "fp32 gpus=2"-like text: bare labels for enum factors would be ambiguous, so always "precision=fp32 gpus=2".
   /// Factors that are not active at the point are left out.
   std::string label(const Point& point) const;
   /// The point's level of a factor as tables show it: "–" where the factor is not active.
   std::string levelLabel(const Point& point, size_t factor) const;
+
+ private:
+  std::vector<uint32_t> by_id_;  // places in `points`, by id
 };
 
 std::string_view toString(TrialKind kind);

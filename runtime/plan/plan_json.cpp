@@ -486,7 +486,11 @@ void describePlan(JsonRecord& io, Plan& plan) { PlanFields{plan}.describe(io); }
 
 Value toJson(const Plan& plan) { return JsonRecord::written(plan, describePlan); }
 
-llvm::Expected<Plan> planFromJson(const Value& value) { return readRecord<Plan>(value, "the plan", describePlan); }
+llvm::Expected<Plan> planFromJson(const Value& value) {
+  auto plan = readRecord<Plan>(value, "the plan", describePlan);
+  if (plan) plan->indexPoints();
+  return plan;
+}
 
 llvm::Error validate(const Plan& plan) { return planFromJson(toJson(plan)).takeError(); }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "runtime/plan/json.h"
@@ -216,6 +217,21 @@ TEST_CASE("every kind of term comes back") {
                           make(GapTerm{{"accuracy", point}, {"accuracy", plan.points[1].id}})}});
   const Value json = toJson(plan);
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
+}
+
+TEST_CASE("a point is found by its id, in the order of its plan or in another") {
+  Plan plan = llvm::cantFail(planFromJson(toJson(examplePlan())));
+  const auto found = [&] {
+    return std::ranges::all_of(plan.points, [&](const Point& point) { return plan.findPoint(point.id) == &point; });
+  };
+  CHECK(found());
+  std::ranges::reverse(plan.points);  // the index is of another order now
+  CHECK(found());
+  plan.indexPoints();
+  CHECK(found());
+  plan.points.pop_back();
+  CHECK(found());
+  CHECK(plan.findPoint("nowhere") == nullptr);
 }
 
 TEST_CASE("labels name every factor") {
