@@ -24,56 +24,63 @@ using plan::Reason;
 
 /// By code. 0: the point or control. 1: the name. 2 to 4: numbers. 5: what is behind it. 6: the first number, with what
 /// it counts.
-constexpr std::string_view kTexts[] = {
-    "",
-    "{1} is not a number",
-    "{1} is no series",
-    "{1} is an empty series",
-    "the series of {1} have no place in common",
-    "{1} has no value here",
-    "a division by zero",
-    "a ratio needs values above 0",
-    "both timed out, which says nothing of their ratio",
-    "neither series gets to its bound, which says nothing of their ratio",
-    "both are worse than every value, which cannot be compared",
-    "{1} is not measured on this device",
-    "{1} is missing from the trials",
-    "it timed out, and whether more of {1} is better is not said",
-    "{1} cannot be computed: {5}",
-    "{5} of {0}",
-    "no trial of {0}",
-    "{0} was not run",
-    "{0} was not run in the same block and session",
-    "{0} timed out after {2:.6g} s, which is less than it is given now",
-    "{0} failed",
-    "{0} was disturbed",
-    "{0} ran out of memory",
-    "{0} ran out of memory in {2:.0f} blocks",
-    "no baseline: {0} ran out of memory in {2:.0f} blocks",
-    "{0} is unstable: out of memory in {2:.0f} of {3:.0f} blocks",
-    "{0} is not available here",
-    "{0} is expected infeasible, not started",
-    "{0} is expected infeasible, not started",
-    "{0} ran well in {2:.0f} of {3:.0f} blocks",
-    "{0} ran out of memory in its only block",
-    "{0} ran out of memory in {2:.0f} block, {3:.0f} are needed",
-    "{0} did not run out of memory, nor did it run well",
-    "is exact, and one value does not show that it is constant: two do",
-    "needs {6} for {3:.4g} % confidence, has {4:.0f}",
-    "cannot be judged: its values go on from one trial to the next (correlation {2:.2f}), so that {3:.0f} are "
-    "worth fewer than three",
-    "{6} no value that can be used: {5}",
-    "no trial has a value that can be used",
-    "the selection or the system leaves no point that it speaks about",
-    "measured on null cards, which compute nothing",
-    "it is not asked of these points",
-    "whether memory runs out is no matter of noise",
-    "it reads the course of a series, and only last values are drawn",
-    "its value cannot be computed without trials",
-    "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run --pilot` "
-    "measures that first",
-    "what was stated of it is not above zero, and its values are"};
-static_assert(std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1);
+constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
+    {Reason::Said, ""},
+    {Reason::NotANumber, "{1} is not a number"},
+    {Reason::NoSeries, "{1} is no series"},
+    {Reason::EmptySeries, "{1} is an empty series"},
+    {Reason::NoCommonPlace, "the series of {1} have no place in common"},
+    {Reason::NoParameter, "{1} has no value here"},
+    {Reason::DivisionByZero, "a division by zero"},
+    {Reason::NotPositive, "a ratio needs values above 0"},
+    {Reason::BothTimedOut, "both timed out, which says nothing of their ratio"},
+    {Reason::NeitherReached, "neither series gets to its bound, which says nothing of their ratio"},
+    {Reason::BothWorst, "both are worse than every value, which cannot be compared"},
+    {Reason::NotOnDevice, "{1} is not measured on this device"},
+    {Reason::NotInTrials, "{1} is missing from the trials"},
+    {Reason::NoDirection, "it timed out, and whether more of {1} is better is not said"},
+    {Reason::NotComputed, "{1} cannot be computed: {5}"},
+    {Reason::OfPlace, "{5} of {0}"},
+    {Reason::NoTrial, "no trial of {0}"},
+    {Reason::NotRun, "{0} was not run"},
+    {Reason::NotTogether, "{0} was not run in the same block and session"},
+    {Reason::Superseded, "{0} timed out after {2:.6g} s, which is less than it is given now"},
+    {Reason::Failed, "{0} failed"},
+    {Reason::Disturbed, "{0} was disturbed"},
+    {Reason::RanOut, "{0} ran out of memory"},
+    {Reason::RanOutIn, "{0} ran out of memory in {2:.0f} blocks"},
+    {Reason::NoBaseline, "no baseline: {0} ran out of memory in {2:.0f} blocks"},
+    {Reason::Unstable, "{0} is unstable: out of memory in {2:.0f} of {3:.0f} blocks"},
+    {Reason::Unavailable, "{0} is not available here"},
+    {Reason::ExpectedOut, "{0} is expected infeasible, not started"},
+    {Reason::ExpectedOutOnly, "{0} is expected infeasible, not started"},
+    {Reason::RanWell, "{0} ran well in {2:.0f} of {3:.0f} blocks"},
+    {Reason::RanOutInOnlyBlock, "{0} ran out of memory in its only block"},
+    {Reason::RanOutTooSeldom, "{0} ran out of memory in {2:.0f} block, {3:.0f} are needed"},
+    {Reason::NeitherOutNorWell, "{0} did not run out of memory, nor did it run well"},
+    {Reason::OneExactValue, "is exact, and one value does not show that it is constant: two do"},
+    {Reason::TooFew, "needs {6} for {3:.4g} % confidence, has {4:.0f}"},
+    {Reason::TooAlike,
+     "cannot be judged: its values go on from one trial to the next (correlation {2:.2f}), so that {3:.0f} are "
+     "worth fewer than three"},
+    {Reason::Unusable, "{6} no value that can be used: {5}"},
+    {Reason::NoUsableValue, "no trial has a value that can be used"},
+    {Reason::NotAsked, "the selection or the system leaves no point that it speaks about"},
+    {Reason::OnNullCards, "measured on null cards, which compute nothing"},
+    {Reason::NotOfThesePoints, "it is not asked of these points"},
+    {Reason::NoMatterOfNoise, "whether memory runs out is no matter of noise"},
+    {Reason::ReadsCourse, "it reads the course of a series, and only last values are drawn"},
+    {Reason::NoTruth, "its value cannot be computed without trials"},
+    {Reason::NoSize,
+     "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run --pilot` "
+     "measures that first"},
+    {Reason::StatedNotPositive, "what was stated of it is not above zero, and its values are"}};
+constexpr bool standAtTheirCodes() {
+  for (size_t i = 0; i < std::size(kTexts); ++i)
+    if (kTexts[i].first != static_cast<Reason::Code>(i)) return false;
+  return std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1;
+}
+static_assert(standAtTheirCodes());
 
 /// Of the block that is all there is: one trial shows that it can happen.
 constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
@@ -92,8 +99,8 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
     count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
-  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)]), label, reason.name, numbers[0],
-                                 numbers[1], numbers[2], behind, count);
+  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
+                                 numbers[0], numbers[1], numbers[2], behind, count);
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
   if (reason.code == Reason::RanWell) {
