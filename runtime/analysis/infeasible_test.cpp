@@ -6,38 +6,16 @@
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {
-namespace {
 
 using namespace test;
-
-/// Both bf16 points run out of memory.
-plan::Criterion oom(plan::Claim::Kind kind = plan::Claim::Kind::ForAll) {
-  std::vector<plan::Cell> cells;
-  for (const int gpus : {1, 2}) {
-    plan::Cell cell;
-    cell.labels = {"bf16", std::to_string(gpus)};
-    cell.term = term(plan::ConstantTerm{0});
-    cell.points = {id("bf16", gpus)};
-    cells.push_back(std::move(cell));
-  }
-  plan::Criterion claim = criterion(std::move(cells), {}, "", std::nullopt, kind);
-  claim.infeasible = true;
-  return claim;
-}
-
-void runsOut(Records& records, const plan::Place& point, int64_t block) {
-  records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
-}
-
-}  // namespace
 
 TEST_CASE("infeasible passes when every point ran out of memory in two blocks") {
   const plan::Plan plan = study();
   Records records;
-  CHECK(word(judged(plan, oom(), records).verdict) == "not run");
+  CHECK(word(judged(plan, outOfMemory(), records).verdict) == "not run");
   for (const int gpus : {1, 2})
-    for (const int64_t block : {1, 2}) runsOut(records, id("bf16", gpus), block);
-  const CriterionResult result = judged(plan, oom(), records);
+    for (const int64_t block : {1, 2}) records.runsOut(id("bf16", gpus), block);
+  const CriterionResult result = judged(plan, outOfMemory(), records);
   CHECK(word(result.verdict) == "pass");
   CHECK(is(result.cells[1].why, Reason::RanOutIn, {2}));
   CHECK(result.scope.complete == 2);
@@ -46,21 +24,21 @@ TEST_CASE("infeasible passes when every point ran out of memory in two blocks") 
 TEST_CASE("infeasible is open after one block, and fails when a trial was valid") {
   const plan::Plan plan = study();
   Records records;
-  for (const int64_t block : {1, 2}) runsOut(records, "bf16-1", block);
-  runsOut(records, "bf16-2", 1);
-  CriterionResult result = judged(plan, oom(), records);
+  for (const int64_t block : {1, 2}) records.runsOut("bf16-1", block);
+  records.runsOut("bf16-2", 1);
+  CriterionResult result = judged(plan, outOfMemory(), records);
   CHECK(word(result.verdict) == "inconclusive");
   CHECK(is(result.cells[1].why, Reason::RanOutTooSeldom, {1, 2}));
   // An exists has its witness already.
-  CHECK(word(judged(plan, oom(plan::Claim::Kind::Exists), records).verdict) == "pass");
+  CHECK(word(judged(plan, outOfMemory(plan::Claim::Kind::Exists), records).verdict) == "pass");
 
   records.timed("bf16-2", 2, 0.1);
-  result = judged(plan, oom(), records);
+  result = judged(plan, outOfMemory(), records);
   CHECK(word(result.verdict) == "fail");
   CHECK(is(result.cells[1].why, Reason::RanWell, {1, 2, 1}));
   CHECK(result.cells[1].why->said == "out of memory");
   plan::Plan both = plan;
-  both.criteria.push_back(oom());
+  both.criteria.push_back(outOfMemory());
   CHECK(exitCode(judge(both, records.results)) == 3);
 }
 
@@ -68,7 +46,7 @@ TEST_CASE("a failure that is no lack of memory decides nothing") {
   const plan::Plan plan = study();
   Records records;
   records.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Failed).reason = "rank 1 died";
-  const CriterionResult result = judged(plan, oom(), records);
+  const CriterionResult result = judged(plan, outOfMemory(), records);
   CHECK(word(result.verdict) == "broken");
   CHECK(is(result.cells[0].why, Reason::NeitherOutNorWell));
   CHECK(result.cells[0].why->said == "rank 1 died");
@@ -76,7 +54,7 @@ TEST_CASE("a failure that is no lack of memory decides nothing") {
 
 TEST_CASE("a claim of infeasibility schedules its points, a second block even where the design has one") {
   plan::Plan plan = study(1, 0);
-  plan.criteria.push_back(oom());
+  plan.criteria.push_back(outOfMemory());
   Records records;
   for (int64_t block = 1; block <= 9; ++block) {
     const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
@@ -84,7 +62,7 @@ TEST_CASE("a claim of infeasibility schedules its points, a second block even wh
     CHECK(points.size() == (block == 1 ? 6 : 2));
     for (const plan::Place& point : points) {
       if (point.point.starts_with("bf16"))
-        runsOut(records, point, block);
+        records.runsOut(point, block);
       else
         records.timed(point, block, 0.1);
     }
@@ -102,7 +80,7 @@ TEST_CASE("what is expected infeasible is not started, and verdicts say so") {
   Records records;
   const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
   CHECK(points == std::vector<plan::Place>{"fp64-1", "fp64-2", "fp32-1", "fp32-2"});
-  const CriterionResult claim = judged(plan, oom(), records);
+  const CriterionResult claim = judged(plan, outOfMemory(), records);
   CHECK(word(claim.verdict) == "not run");
   CHECK(is(claim.cells[0].why, Reason::ExpectedOutOnly));
   CHECK(claim.cells[0].why->said == "needs 120 GiB of 96 GB");
@@ -115,8 +93,8 @@ TEST_CASE("what is expected infeasible is not started, and verdicts say so") {
     if (status.point == "bf16-1") CHECK(status.planned == 0);
   // Trials that were tried all the same count.
   for (const int gpus : {1, 2})
-    for (const int64_t block : {1, 2}) runsOut(records, id("bf16", gpus), block);
-  CHECK(word(judged(plan, oom(), records).verdict) == "pass");
+    for (const int64_t block : {1, 2}) records.runsOut(id("bf16", gpus), block);
+  CHECK(word(judged(plan, outOfMemory(), records).verdict) == "pass");
 }
 
 TEST_CASE("agreement with a reference holds each cell against its own band") {

@@ -31,25 +31,6 @@ Line lineOfGain(const Records& records, double bound, std::string text, Kind kin
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-void runsOut(Records& records, const plan::Place& point, int64_t block) {
-  records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
-}
-
-/// Both bf16 points run out of memory.
-plan::Criterion outOfMemory() {
-  std::vector<plan::Cell> cells;
-  for (const int gpus : {1, 2}) {
-    plan::Cell cell;
-    cell.labels = {"bf16", std::to_string(gpus)};
-    cell.term = term(plan::ConstantTerm{0});
-    cell.points = {id("bf16", gpus)};
-    cells.push_back(std::move(cell));
-  }
-  plan::Criterion claim = criterion(std::move(cells), {}, "", std::nullopt);
-  claim.infeasible = true;
-  return claim;
-}
-
 }  // namespace
 
 TEST_CASE("the line of a claim on intervals names the cell that tells most") {
@@ -175,12 +156,12 @@ TEST_CASE("memory: infeasible, unstable, without a baseline") {
 TEST_CASE("a claim that memory runs out says in how many blocks it did") {
   plan::Plan plan = study();
   Records records;
-  for (const int64_t block : {1, 2}) runsOut(records, "bf16-1", block);
-  runsOut(records, "bf16-2", 1);
+  for (const int64_t block : {1, 2}) records.runsOut("bf16-1", block);
+  records.runsOut("bf16-2", 1);
   CHECK(lineOf(plan, outOfMemory(), records).text ==
         "1 of 2 points: precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
   Records both = records;
-  runsOut(both, "bf16-2", 2);
+  both.runsOut("bf16-2", 2);
   CHECK(lineOf(plan, outOfMemory(), both).text == "all 2 points ran out of memory in 2 blocks or more");
   records.timed("bf16-2", 2, 0.1);
   CHECK(lineOf(plan, outOfMemory(), records).text ==

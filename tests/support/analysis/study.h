@@ -95,6 +95,21 @@ inline plan::Criterion criterion(std::vector<plan::Cell> cells, Bound bound, std
   return criterion;
 }
 
+/// That both bf16 points run out of memory.
+inline plan::Criterion outOfMemory(plan::Claim::Kind kind = plan::Claim::Kind::ForAll) {
+  std::vector<plan::Cell> cells;
+  for (const int gpus : {1, 2}) {
+    plan::Cell cell;
+    cell.labels = {"bf16", std::to_string(gpus)};
+    cell.term = term(plan::ConstantTerm{0});
+    cell.points = {id("bf16", gpus)};
+    cells.push_back(std::move(cell));
+  }
+  plan::Criterion claim = criterion(std::move(cells), {}, "", std::nullopt, kind);
+  claim.infeasible = true;
+  return claim;
+}
+
 inline Bound atLeast(double value, std::string text) {
   return {Relation::GreaterEqual, value, 0, ">= " + std::move(text)};
 }
@@ -132,6 +147,9 @@ struct Records {
     trial.metrics = std::move(metrics);
     results.trials.push_back(trial);
     return results.trials.back();
+  }
+  void runsOut(const plan::Place& point, int64_t block) {
+    add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
   }
   store::Trial& timed(const plan::Place& point, int64_t block, double step_time, int64_t session = 1) {
     return add(point, TrialKind::Timed, block, TrialStatus::Valid,
