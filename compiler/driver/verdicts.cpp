@@ -12,7 +12,6 @@
 #include "compiler/driver/version.h"
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"

@@ -1,5 +1,9 @@
 #include "runtime/analysis/attribution.h"
 
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -75,8 +79,9 @@ struct Pair {
   std::optional<AttributionView> view(const ViewName& wanted, const CategoryShare& step) const {
     AttributionView view{std::string(wanted.name), categories(wanted.name)};
     if (view.categories.empty()) return std::nullopt;
-    std::stable_sort(view.categories.begin(), view.categories.end(),
-                     [](const auto& a, const auto& b) { return std::abs(a.difference()) > std::abs(b.difference()); });
+    std::ranges::stable_sort(view.categories, [](const auto& a, const auto& b) {
+      return std::abs(a.difference()) > std::abs(b.difference());
+    });
     if (wanted.whole) view.categories.push_back(rest(view.categories, step));
     if (std::abs(step.difference()) >= kNoDifference * step.baseline)
       for (CategoryShare& category : view.categories) category.share = category.difference() / step.difference();
@@ -148,29 +153,11 @@ Profiles profilesOf(const store::Results& results) {
   return profiles;
 }
 
-std::optional<Attribution> attributionOf(Profiles& profiles, const plan::Place& treated, const plan::Place& baseline) {
-  const auto& others = profiles[baseline];
-  Pair pair;
-  for (const auto& [where, trial] : profiles[treated]) {
-    const auto other = others.find(where);
-    if (other == others.end()) continue;
-    auto one = read(*trial), two = read(*other->second);
-    if (!one || !two) continue;
-    pair.treated.push_back(std::move(*one));
-    pair.baseline.push_back(std::move(*two));
-  }
-  if (pair.treated.empty()) return std::nullopt;
-  Attribution attribution = pair.attribution();
-  attribution.treated = treated.point;
-  attribution.baseline = baseline.point;
-  return attribution;
-}
-
 /// Whether a cell compares two points by nothing but times, or rates, of timed trials.
 bool comparesTimes(const plan::Plan& plan, const plan::Cell& cell) {
   if (cell.kind != plan::TrialKind::Timed || cell.estimator == plan::Estimator::Median) return false;
   const auto terms = plan::metricTerms(*cell.term);
-  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const plan::MetricTerm& term) {
+  return !terms.empty() && std::ranges::all_of(terms, [&](const plan::MetricTerm& term) {
     const plan::Metric* metric = plan.findMetric(term.metric);
     return metric && (metric->dimension == "time" || metric->dimension.ends_with("/time"));
   });
@@ -188,51 +175,63 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 }
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-/// Says that a cell of a comparison compares the two points.
-void addComparison(const plan::Plan& plan, const plan::Comparison& comparison, unsigned cell,
-                   const ComparisonResult* result, Attribution& to) {
-  addOnce(to.comparisons, comparison.name);
-  if (comparesTimes(plan, comparison.cells[cell])) to.timed.push_back(timedEffect(comparison, cell, result));
+/// Of two points, with the comparisons and criteria that read them; `either_way`: also those the other way round, which
+/// speak of the same effect. A comparison of comparisons reads four points: it is no pair.
+std::optional<Attribution> attributionOf(const plan::Plan& plan, const Judgement& judgement, Profiles& profiles,
+                                         const std::array<plan::Place, 2>& points, bool either_way) {
+  const auto& others = profiles[points[1]];
+  Pair pair;
+  for (const auto& [where, trial] : profiles[points[0]]) {
+    const auto other = others.find(where);
+    if (other == others.end()) continue;
+    auto one = read(*trial), two = read(*other->second);
+    if (!one || !two) continue;
+    pair.treated.push_back(std::move(*one));
+    pair.baseline.push_back(std::move(*two));
+  }
+  if (pair.treated.empty()) return std::nullopt;
+  Attribution attribution = pair.attribution();
+  attribution.treated = points[0].point;
+  attribution.baseline = points[1].point;
+  const auto same = [&](const plan::Cell& cell) {
+    return std::ranges::equal(cell.points, points) || (either_way && std::ranges::is_permutation(cell.points, points));
+  };
+  for (const plan::Comparison& comparison : plan.comparisons) {
+    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
+    for (unsigned cell = 0; cell < comparison.cells.size(); ++cell) {
+      if (!same(comparison.cells[cell])) continue;
+      addOnce(attribution.comparisons, comparison.name);
+      if (comparesTimes(plan, comparison.cells[cell]))
+        attribution.timed.push_back(timedEffect(comparison, cell, result));
+    }
+  }
+  for (const plan::Criterion& criterion : plan.criteria)
+    if (std::ranges::any_of(criterion.cells, same)) addOnce(attribution.criteria, criterion.name);
+  return attribution;
 }
 
 }  // namespace
 
 const TimedEffect* Attribution::mayBeNone() const {
-  const auto found = std::find_if(timed.begin(), timed.end(), [](const TimedEffect& one) { return one.may_be_none; });
+  const auto found = std::ranges::find_if(timed, [](const TimedEffect& one) { return one.may_be_none; });
   return found == timed.end() ? nullptr : &*found;
 }
 
 std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judgement, const store::Results& results) {
   Profiles profiles = profilesOf(results);
   std::vector<Attribution> all;
-  std::map<std::pair<plan::Place, plan::Place>, std::optional<size_t>> known;
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
-    for (unsigned number = 0; number < comparison.cells.size(); ++number) {
-      const plan::Cell& cell = comparison.cells[number];
-      // A comparison of comparisons reads four points: it is no pair.
+  std::set<std::array<plan::Place, 2>> seen;
+  for (const plan::Comparison& comparison : plan.comparisons)
+    for (const plan::Cell& cell : comparison.cells) {
       if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
-      const auto [at, fresh] = known.try_emplace({cell.points[0], cell.points[1]});
-      if (fresh) {
-        if (auto attribution = attributionOf(profiles, cell.points[0], cell.points[1])) {
-          at->second = all.size();
-          all.push_back(std::move(*attribution));
-        }
-      }
-      if (at->second) addComparison(plan, comparison, number, result, all[*at->second]);
+      const std::array<plan::Place, 2> points{cell.points[0], cell.points[1]};
+      if (!seen.insert(points).second) continue;
+      if (auto one = attributionOf(plan, judgement, profiles, points, false)) all.push_back(std::move(*one));
     }
-  }
-  for (const plan::Criterion& criterion : plan.criteria) {
-    for (const plan::Cell& cell : criterion.cells) {
-      if (cell.points.size() != 2) continue;
-      const auto found = known.find({cell.points[0], cell.points[1]});
-      if (found != known.end() && found->second) addOnce(all[*found->second].criteria, criterion.name);
-    }
-  }
-  std::stable_partition(all.begin(), all.end(), [](const Attribution& one) { return !one.criteria.empty(); });
+  std::ranges::stable_partition(all, [](const Attribution& one) { return !one.criteria.empty(); });
   return all;
 }
 
@@ -240,22 +239,7 @@ std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement
                                          const store::Results& results, const plan::Place& treated,
                                          const plan::Place& baseline) {
   Profiles profiles = profilesOf(results);
-  auto attribution = attributionOf(profiles, treated, baseline);
-  if (!attribution) return std::nullopt;
-  const std::array<plan::Place, 2> pair{treated, baseline};
-  // A comparison the other way round speaks of the same effect.
-  const auto same = [&](const plan::Cell& cell) {
-    return cell.points.size() == 2 && std::is_permutation(cell.points.begin(), cell.points.end(), pair.begin());
-  };
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
-    for (unsigned number = 0; number < comparison.cells.size(); ++number)
-      if (same(comparison.cells[number])) addComparison(plan, comparison, number, result, *attribution);
-  }
-  for (const plan::Criterion& criterion : plan.criteria)
-    if (std::any_of(criterion.cells.begin(), criterion.cells.end(), same))
-      addOnce(attribution->criteria, criterion.name);
-  return attribution;
+  return attributionOf(plan, judgement, profiles, {treated, baseline}, true);
 }
 
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
@@ -284,6 +268,88 @@ std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
   if (in_others > 0) kept.push_back(std::move(others));
   kept.insert(kept.end(), last.begin(), last.end());
   return kept;
+}
+
+namespace {
+
+using llvm::StringRef;
+
+/// The number of the one that a study calls so; an error says that it is no `what` of `whom`, and which there are.
+template <class T>
+llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name, const char* what,
+                                  const std::string& whom) {
+  std::vector<std::string> names;
+  for (const T& one : all) {
+    // A shell takes the quotes of a text away.
+    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
+    names.push_back(one.*name);
+  }
+  return llvm::createStringError(fmt::format("'{}' is no {} of {}, which has {}", wanted.str(), what, whom,
+                                             names.empty() ? "none" : llvm::join(names, ", ")));
+}
+
+llvm::Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
+  return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", "the study '" + plan.study + "'");
+}
+
+llvm::Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
+  return numberOf(label.trim(), factor.levels, &plan::Level::label, "level", "'" + factor.name + "'");
+}
+
+/// "gpus = 2, layout = nhwc"
+llvm::Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef text) {
+  std::map<unsigned, unsigned> levels;
+  llvm::SmallVector<StringRef, 8> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (const StringRef part : parts) {
+    const auto [name, label] = part.split('=');
+    auto factor = factorOf(plan, name);
+    if (!factor) return factor.takeError();
+    auto level = levelOf(plan.factors[*factor], label.ltrim('='));
+    if (!level) return level.takeError();
+    levels[*factor] = *level;
+  }
+  return levels;
+}
+
+/// Whether two points have the same levels, but for one factor, wherever both have one.
+bool agreeElsewhere(const plan::Point& a, const plan::Point& b, unsigned factor) {
+  for (unsigned other = 0; other < a.levels.size(); ++other) {
+    if (other == factor || a.levels[other] == plan::kInactive || b.levels[other] == plan::kInactive) continue;
+    if (a.levels[other] != b.levels[other]) return false;
+  }
+  return true;
+}
+
+bool isAt(const plan::Point& point, const std::map<unsigned, unsigned>& place) {
+  return std::ranges::all_of(place, [&](const auto& one) { return point.levels[one.first] == one.second; });
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change) {
+  const auto [what, where] = StringRef(change).split('@');
+  const auto [name, levels] = what.split(':');
+  const auto [from, to] = levels.split("->");
+  if (from.trim().empty() || to.trim().empty())
+    return llvm::createStringError(
+        fmt::format("'{}' is no change of a level, which is written 'precision: fp64 -> fp16 @ gpus = 2'", change));
+  auto factor = factorOf(plan, name);
+  if (!factor) return factor.takeError();
+  auto baseline = levelOf(plan.factors[*factor], from);
+  if (!baseline) return baseline.takeError();
+  auto treated = levelOf(plan.factors[*factor], to);
+  if (!treated) return treated.takeError();
+  auto place = placeOf(plan, where.trim());
+  if (!place) return place.takeError();
+  std::vector<PairOfPoints> pairs;
+  for (const plan::Point& before : plan.points)
+    for (const plan::Point& after : plan.points)
+      if (before.levels[*factor] == *baseline && after.levels[*factor] == *treated &&
+          agreeElsewhere(before, after, *factor) && isAt(after, *place))
+        pairs.push_back({after.id, before.id});
+  if (pairs.empty()) return llvm::createStringError(fmt::format("the plan has no two points with '{}'", change));
+  return pairs;
 }
 
 }  // namespace expc::analysis

@@ -3,8 +3,11 @@
 // Where the difference between two levels comes from: the categories of their profile trials, side by side. A
 // description: its intervals say how much blocks vary, each for itself, and decide nothing.
 
+#include <llvm/Support/Error.h>
+
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/analysis/judgement.h"
@@ -71,6 +74,16 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judg
 std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement& judgement,
                                          const store::Results& results, const plan::Place& treated,
                                          const plan::Place& baseline);
+
+/// Two points that a change of one factor's level leads between: what `report --explain` asks about.
+struct PairOfPoints {
+  plan::Place treated, baseline;
+};
+
+/// Of "precision: fp64 -> fp16 @ gpus = 2, layout = nhwc": every pair of points with these levels, the first the
+/// baseline, that agree in all other factors which are active at both. What stands behind @ may be left out. Errors
+/// name what the plan has instead: an unknown factor or level, a text of another form, no such pair.
+llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most);

@@ -51,7 +51,7 @@ class Members {
 
   const std::vector<Outcome>& ofFirst() const { return places_.front()->outcomes; }
   bool triedIn(int64_t block) const {
-    return std::all_of(places_.begin(), places_.end(), [&](const auto* place) { return place->triedIn(block); });
+    return std::ranges::all_of(places_, [&](const auto* place) { return place->triedIn(block); });
   }
   /// From now on everything is about this block and session.
   void moveTo(int64_t block, int64_t session) {
@@ -83,7 +83,7 @@ class Members {
   bool valid() const { return all(&Outcome::valid); }
 
   Reading read(const plan::MetricTerm& term) const {
-    const auto member = std::find(cell_.points.begin(), cell_.points.end(), term.place);
+    const auto member = std::ranges::find(cell_.points, term.place);
     const auto i = static_cast<size_t>(member - cell_.points.begin());
     if (member == cell_.points.end() || !at_[i])
       return {std::nullopt, false, because(about(index_, term.place, Reason::NoTrial))};
@@ -191,7 +191,7 @@ double decimalStep(const std::set<double>& readings) {
     const double steps = reading / step;
     return std::abs(steps - std::round(steps)) <= 1e-9 * std::max(1.0, std::abs(steps));
   };
-  while (step > 1e-12 && !std::all_of(readings.begin(), readings.end(), isMultiple)) step /= 10;
+  while (step > 1e-12 && !std::ranges::all_of(readings, isMultiple)) step /= 10;
   return step;
 }
 
@@ -313,7 +313,7 @@ std::string brief(const std::string& reason) {
 
 bool isExact(const plan::Plan& plan, const plan::Term& term) {
   const std::vector<plan::MetricTerm> metrics = metricTerms(term);
-  return !metrics.empty() && std::all_of(metrics.begin(), metrics.end(), [&](const plan::MetricTerm& metric) {
+  return !metrics.empty() && std::ranges::all_of(metrics, [&](const plan::MetricTerm& metric) {
     const plan::Metric* declared = plan.findMetric(metric.metric);
     return declared && declared->exact;
   });
@@ -347,9 +347,8 @@ double Evidence::correlation(const std::string& metric) const {
 }
 
 bool Evidence::wantsAny() const {
-  return std::any_of(std::begin(wanted), std::end(wanted), [](const std::vector<bool>& places) {
-    return std::find(places.begin(), places.end(), true) != places.end();
-  });
+  return std::any_of(std::begin(wanted), std::end(wanted),
+                     [](const std::vector<bool>& places) { return std::ranges::find(places, true) != places.end(); });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -376,9 +375,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
 
   const bool adaptive = repetitionsAdapt(plan, cell.kind);
-  result.estimate.unfinished = (scope.complete < scope.planned || adaptive) &&
-                               std::any_of(cell.points.begin(), cell.points.end(),
-                                           [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
+  result.estimate.unfinished =
+      (scope.complete < scope.planned || adaptive) &&
+      std::ranges::any_of(cell.points, [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.estimate.timed_out = values.timed_out;
   if (values.unused > 0)

@@ -22,7 +22,7 @@ struct Subject {
 /// Whether intervals of pairs decide the criterion.
 bool compares(const plan::Criterion& criterion) {
   return criterion.confidence && !criterion.not_asked && !criterion.infeasible &&
-         std::any_of(criterion.cells.begin(), criterion.cells.end(), [](const plan::Cell& cell) {
+         std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
            return cell.estimator != plan::Estimator::Median && cell.points.size() > 1;
          });
 }

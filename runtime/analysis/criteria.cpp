@@ -75,7 +75,7 @@ bool outOfMemory(CellState state) { return state == CellState::Infeasible || sta
 Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
   const std::vector<double>& values = cell.estimate.values;
   const auto broken = [&](double value) { return !satisfies(bound, value, value); };
-  if (std::any_of(values.begin(), values.end(), broken)) return {1, 0};
+  if (std::ranges::any_of(values, broken)) return {1, 0};
   return {values.empty() || cell.estimate.unfinished ? 1.0 : 0.0, 1};
 }
 
@@ -115,7 +115,7 @@ Scope scopeOf(const std::vector<MeasuredCell>& cells) {
 }
 
 Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
-  const auto all = [&](auto holds) { return std::all_of(cells.begin(), cells.end(), holds); };
+  const auto all = [&](auto holds) { return std::ranges::all_of(cells, holds); };
   if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::NotRun; })) return Verdict::NotRun;
   if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::Infeasible; }))
     return Verdict::Infeasible;
@@ -272,11 +272,9 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.verdict = decision.verdict;
   if (criterion.confidence && measured.standing.only()) correct(criterion, decision.levels, cells);
   result.scope = scopeOf(cells);
-  result.provisional =
-      criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
-      std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
-  const bool usable =
-      std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return !cell.estimate.unusable; });
+  result.provisional = criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
+                       std::ranges::any_of(cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
+  const bool usable = std::ranges::all_of(cells, [](const MeasuredCell& cell) { return !cell.estimate.unusable; });
   if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
     result.next = nextStep(evidence, criterion, measured);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));

@@ -77,7 +77,7 @@ double slopeOf(const std::vector<double>& levels) {
 std::optional<double> warmUp(const std::vector<double>& levels) {
   const std::vector<double> others(levels.begin() + 1, levels.end());
   const double centre = medianOf(others);
-  const auto [low, high] = std::minmax_element(others.begin(), others.end());
+  const auto [low, high] = std::ranges::minmax_element(others);
   std::vector<double> distances;
   for (const double level : others) distances.push_back(std::abs(level - centre));
   const double spread = 1.4826 * medianOf(distances), distance = levels.front() - centre;
@@ -113,7 +113,7 @@ std::vector<Outlier> outliersOf(const Index& index, const plan::Metric& metric) 
     for (const unsigned i : stats::tukeyOutliers(plain))
       outliers.push_back({metric.name, point.id, values[i].trial, values[i].block, values[i].value, medianOf(plain)});
   }
-  std::sort(outliers.begin(), outliers.end(), [](const Outlier& a, const Outlier& b) { return a.trial < b.trial; });
+  std::ranges::sort(outliers, {}, &Outlier::trial);
   return outliers;
 }
 

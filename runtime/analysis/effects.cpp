@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -61,7 +62,7 @@ Grid largestGrid(Grid all, const std::map<LevelIndices, const Logs*>& there) {
     // The factor with the most levels first: without one of them most is left.
     std::vector<size_t> order(grid.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return grid[a].size() > grid[b].size(); });
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t f) { return grid[f].size(); });
     for (const size_t f : order) {
       if (grid[f].size() < 2) continue;
       Grid less = grid;
@@ -90,8 +91,7 @@ Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there
   });
   std::vector<std::pair<int64_t, int64_t>> blocks;
   for (const auto& [block, log] : *there.at(table.points.front()))
-    if (std::all_of(table.points.begin(), table.points.end(),
-                    [&](const LevelIndices& at) { return there.at(at)->count(block) > 0; }))
+    if (std::ranges::all_of(table.points, [&](const LevelIndices& at) { return there.at(at)->count(block) > 0; }))
       blocks.push_back(block);
   for (const LevelIndices& at : table.points) {
     table.logs.emplace_back();
@@ -154,8 +154,7 @@ class Decomposition {
     effects.higher = varying.size() > 2 ? (before - squares()) / all : 0;
     effects.error = squares() / all;
     for (auto* kind : {&single, &pairs}) {
-      std::stable_sort(kind->begin(), kind->end(),
-                       [](const FactorEffect& a, const FactorEffect& b) { return a.share > b.share; });
+      std::ranges::stable_sort(*kind, std::greater<>(), &FactorEffect::share);
       effects.effects.insert(effects.effects.end(), kind->begin(), kind->end());
     }
     return effects;
@@ -181,7 +180,7 @@ class Decomposition {
       size_t& group = groups.emplace_back();
       for (const size_t f : factors) {
         const auto& own = table_.grid[f];
-        group = group * own.size() + static_cast<size_t>(std::find(own.begin(), own.end(), point[f]) - own.begin());
+        group = group * own.size() + static_cast<size_t>(std::ranges::find(own, point[f]) - own.begin());
       }
       levels[group] = point;
     }
@@ -228,7 +227,7 @@ std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric)
     for (size_t f = 0; f < all.size(); ++f) all[f].push_back(point.levels[f]);
   }
   for (auto& levels : all) {
-    std::sort(levels.begin(), levels.end());
+    std::ranges::sort(levels);
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   }
   if (there.size() < 2) return std::nullopt;

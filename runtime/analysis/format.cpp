@@ -98,7 +98,7 @@ double magnitudeOf(std::initializer_list<double> values) {
 }
 
 bool allWhole(std::initializer_list<double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v == std::floor(v); });
+  return std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v == std::floor(v); });
 }
 
 /// Adds decimals until each value that differs from a bound also prints differently.

@@ -30,16 +30,13 @@ std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
 }
 
 bool plansLooks(const plan::Plan& plan) {
-  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                     [](const plan::KindDesign& design) { return !design.looks.empty(); });
+  return std::ranges::any_of(plan.design.kinds, [](const plan::KindDesign& design) { return !design.looks.empty(); });
 }
 
 }  // namespace
 
 std::optional<size_t> PlaceOutcomes::find(int64_t block, int64_t session) const {
-  const auto found =
-      std::lower_bound(outcomes.begin(), outcomes.end(), std::pair(block, session),
-                       [](const Outcome& a, const auto& b) { return std::pair(a.block, a.session) < b; });
+  const auto found = std::ranges::lower_bound(outcomes, std::pair(block, session), {}, &Outcome::where);
   if (found == outcomes.end() || found->block != block || found->session != session) return std::nullopt;
   return static_cast<size_t>(found - outcomes.begin());
 }
@@ -47,8 +44,7 @@ std::optional<size_t> PlaceOutcomes::find(int64_t block, int64_t session) const 
 std::vector<Outcome>::const_iterator PlaceOutcomes::firstOf(int64_t block) const {
   // Blocks are mostly asked for in the order in which they were added.
   if (outcomes.empty() || outcomes.back().block < block) return outcomes.end();
-  return std::lower_bound(outcomes.begin(), outcomes.end(), block,
-                          [](const Outcome& outcome, int64_t wanted) { return outcome.block < wanted; });
+  return std::ranges::lower_bound(outcomes, block, {}, &Outcome::block);
 }
 
 bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "runtime/analysis/judgement.h"
@@ -38,6 +39,7 @@ struct Outcome {
   bool forgiven = false;       // to be tried again: disturbed, or lost, before this run, which was told to
   bool out_of_memory = false;  // some attempt ran out of memory, whatever decided
 
+  std::pair<int64_t, int64_t> where() const { return {block, session}; }
   bool valid() const { return status == store::TrialStatus::Valid; }
   /// Has a value: a valid trial, or a timeout that counts, which is worse than every value.
   bool ended() const { return valid() || (status == store::TrialStatus::Timeout && !superseded); }
@@ -207,9 +209,6 @@ class Index {
   /// Without these ten times the longest valid trial of the point, in steps of 1, 2, 4 … minutes; for a point that was
   /// not measured half an hour, or ten times the longest valid trial of the kind in steps of 0.5, 1, 2 … hours.
   double limit(plan::TrialKind kind, const std::string& point) const;
-  /// The longest valid trial of a point (its controls included), and of the kind.
-  std::optional<double> longest(plan::TrialKind kind, const std::string& point) const;
-  std::optional<double> longest(plan::TrialKind kind) const;
   /// What a valid trial of the point takes: their median; of a point without any the median of the others' medians;
   /// nothing if there is none.
   std::optional<double> typicalSeconds(plan::TrialKind kind, const std::string& point) const;

@@ -24,9 +24,8 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
   PointStatus status{outcomes, point.id, design.kind};
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
-  status.lost = static_cast<unsigned>(
-      std::count_if(outcomes.outcomes.begin(), outcomes.outcomes.end(),
-                    [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
+  status.lost = static_cast<unsigned>(std::ranges::count_if(
+      outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
   for (const auto& [metric, column] : evidence.index.columns())
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
@@ -71,7 +70,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
-  const auto [low, high] = std::minmax_element(summary.values.begin(), summary.values.end());
+  const auto [low, high] = std::ranges::minmax_element(summary.values);
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;
   summary.constant =

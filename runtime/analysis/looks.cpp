@@ -68,13 +68,13 @@ std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& crit
   for (const MeasuredCell& cell : cells) {
     subjects.push_back(plan::subjectOf(index.plan(), criterion.cells[cell.estimate.cell]));
     measured.push_back(cell.runs);
-    std::sort(measured.back().begin(), measured.back().end());
+    std::ranges::sort(measured.back());
   }
   for (const store::PastLook& look : index.looks()) {
     std::optional<Earlier> run;
     for (size_t i = 0; i < cells.size(); ++i) {
       if (look.judged && !look.judged->subjects.count(subjects[i])) continue;
-      const auto first = std::lower_bound(measured[i].begin(), measured[i].end(), look.run);
+      const auto first = std::ranges::lower_bound(measured[i], look.run);
       const auto past = std::upper_bound(first, measured[i].end(), look.run);
       const Earlier own{&look, unsigned(first - measured[i].begin()), unsigned(past - measured[i].begin())};
       if (!run || own.ended < run->ended) run = own;
@@ -144,7 +144,7 @@ double leftOver(const plan::Plan& plan, const plan::Criterion& criterion, const 
                 const LookHistory& history, unsigned of) {
   const bool exact =
       history.looks.empty() && of <= stats::kExactPairs && !repetitionsAdapt(plan, kindOf(criterion)) &&
-      std::all_of(cells.begin(), cells.end(), [&](const MeasuredCell& cell) {
+      std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
         return criterion.cells[cell.estimate.cell].points.size() > 1 && cell.estimate.scope.sessions <= 1;
       });
   return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;

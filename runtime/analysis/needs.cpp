@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <cmath>
 #include <set>
 
 #include "runtime/analysis/criteria.h"
@@ -72,7 +73,7 @@ class Deficits {
     const std::vector<Group>& groups = index.groups(kind);
     for (size_t i = 0; i < groups.size(); ++i) {
       const std::vector<unsigned>& members = groups[i].places;
-      if (!std::all_of(members.begin(), members.end(), [&](unsigned member) { return possible[member]; })) continue;
+      if (!std::ranges::all_of(members, [&](unsigned member) { return possible[member]; })) continue;
       const unsigned deficit = lacking(progress.ofGroup(i));
       for (const unsigned member : members) need_[member] = std::max(need_[member], deficit);
     }
@@ -80,7 +81,7 @@ class Deficits {
   }
 
   bool any() const { return largest() > 0; }
-  unsigned largest() const { return need_.empty() ? 0 : *std::max_element(need_.begin(), need_.end()); }
+  unsigned largest() const { return need_.empty() ? 0 : *std::ranges::max_element(need_); }
   unsigned of(unsigned number) const { return need_[number]; }
 
  private:
@@ -125,7 +126,7 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
   if (deficits.any() || !adapts(design)) return deficits;
   if (looksAtWidths(index, design.kind)) {
     const std::vector<UntilState> states = untilStates(index, design.kind);
-    if (std::all_of(states.begin(), states.end(), [](const UntilState& state) { return state.over; })) return deficits;
+    if (std::ranges::all_of(states, [](const UntilState& state) { return state.over; })) return deficits;
   }
   // The fewest repetitions that lack something: what is lacking only grows with them.
   unsigned low = design.repeat, high = design.most();
@@ -166,7 +167,88 @@ std::vector<unsigned> wanted(const Index& index, const plan::KindDesign& design,
   return wanted;
 }
 
+/// The half-width of a cell's interval in the sense of `until`; nothing while there is no interval.
+std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
+  const CellEstimate& estimate = cell.estimate;
+  if (!estimate.estimate || !estimate.interval) return std::nullopt;
+  const double width =
+      std::max(*estimate.estimate - estimate.interval->low, estimate.interval->high - *estimate.estimate);
+  if (!relative) return width;
+  if (*estimate.estimate == 0) return width == 0 ? std::optional<double>(0) : std::nullopt;
+  return width / std::abs(*estimate.estimate);
+}
+
+/// The cells whose intervals an `until` speaks of, with the names of their labels.
+std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
+                                                                          const std::string& subject) {
+  if (const plan::Comparison* comparison = plan::named(plan.comparisons, subject))
+    return {comparison->cells, comparison->factors};
+  std::vector<plan::Cell> cells;
+  std::vector<std::string> factors;
+  for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
+  const plan::Metric* metric = plan.findMetric(subject);
+  for (const plan::Point& point : plan.points) {
+    if (!metric) break;
+    plan::Cell cell = cellOf(*metric, point.id);
+    for (size_t i = 0; i < plan.factors.size(); ++i) cell.labels.push_back(plan.levelLabel(point, i));
+    cells.push_back(std::move(cell));
+  }
+  return {std::move(cells), std::move(factors)};
+}
+
+/// Whether further blocks could give the cell the interval that it lacks.
+bool canGoOn(const Index& index, const plan::Cell& cell, unsigned tried, unsigned most) {
+  return tried < most && std::ranges::all_of(
+                             cell.points,
+                             [&](const plan::Place& place) {
+                               const std::optional<unsigned> number = index.number(place);
+                               return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
+                             });
+}
+
+/// Sets `widest`, `where`, `blocks`, `met` and `over`.
+void measureUntil(const Evidence& evidence, UntilState& state) {
+  const auto [cells, factors] = subjectCells(evidence.index.plan(), state.until.subject);
+  std::optional<double> widest;
+  bool all_known = true;
+  for (const plan::Cell& cell : cells) {
+    if (cell.kind != state.kind) continue;
+    const MeasuredCell measured = measure(evidence, cell, kConfidence);
+    const Scope& scope = measured.estimate.scope;
+    state.blocks = std::max(state.blocks, scope.complete);
+    if (measured.estimate.state != CellState::Measured && measured.estimate.state != CellState::Lost &&
+        measured.estimate.state != CellState::Broken)  // until it is given up
+      continue;
+    const std::optional<double> width = halfWidth(measured, state.until.relative);
+    if (!width && !canGoOn(evidence.index, cell, scope.complete + scope.lost, state.most)) continue;
+    if (!all_known || (width && widest && *width < *widest)) continue;
+    state.where = cellLabel(factors, cell);
+    all_known = width.has_value();
+    widest = width;
+  }
+  state.widest = widest;
+  state.met = widest && *widest <= state.until.half_width;
+  state.over = state.met || (!widest && all_known);
+}
+
 }  // namespace
+
+std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
+  std::optional<std::vector<UntilState>>& known = index.widths_[static_cast<size_t>(kind)];
+  if (known) return *known;
+  std::vector<UntilState> states;
+  const Evidence evidence{index, {}};
+  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
+  for (const plan::Until& until : design ? design->until : std::vector<plan::Until>()) {
+    UntilState& state = states.emplace_back();
+    state.kind = kind;
+    state.until = until;
+    state.most = design->most();
+    measureUntil(evidence, state);
+  }
+  known = states;
+  return states;
+}
 
 bool looksAtWidths(const Index& index, plan::TrialKind kind) {
   unsigned repetitions = 0;
@@ -228,13 +310,13 @@ unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {
   for (unsigned number = 0; number < index.places(); ++number)
     if (possible(number)) fewest = std::min(fewest, index.of(kind, number).ended);
   for (const Group& group : index.groups(kind))
-    if (std::all_of(group.places.begin(), group.places.end(), possible)) fewest = std::min(fewest, group.complete);
+    if (std::ranges::all_of(group.places, possible)) fewest = std::min(fewest, group.complete);
   return fewest == UINT_MAX ? 0 : fewest;
 }
 
 bool lacksTrials(const Index& index) {
   const auto& kinds = index.plan().design.kinds;
-  return std::any_of(kinds.begin(), kinds.end(), [&](const plan::KindDesign& design) {
+  return std::ranges::any_of(kinds, [&](const plan::KindDesign& design) {
     return Deficits(index, design.kind, Progress(index, design.kind, {}), repetitionsAsked(index, design), std::nullopt)
         .any();
   });

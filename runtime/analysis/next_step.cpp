@@ -96,8 +96,8 @@ bool holdsAtEstimates(const plan::Criterion& criterion, const plan::Claim& claim
     return satisfies(boundOf(criterion, criterion.cells[claim.cell]), *estimate.estimate, *estimate.estimate);
   }
   const auto holds = [&](const plan::Claim& child) { return holdsAtEstimates(criterion, child, cells); };
-  return claim.kind == plan::Claim::Kind::Exists ? std::any_of(claim.children.begin(), claim.children.end(), holds)
-                                                 : std::all_of(claim.children.begin(), claim.children.end(), holds);
+  return claim.kind == plan::Claim::Kind::Exists ? std::ranges::any_of(claim.children, holds)
+                                                 : std::ranges::all_of(claim.children, holds);
 }
 
 }  // namespace

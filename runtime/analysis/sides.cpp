@@ -79,7 +79,7 @@ bool constant(const std::vector<double>& values) {
 }
 
 bool allPositive(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+  return std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
 /// With what sessions may lie apart: as their means show it, or, where too few do, as far as is allowed for.
@@ -148,7 +148,7 @@ void sayWorse(Both& both, double margin) {
 }  // namespace
 
 bool Sides::generalises() const {
-  return !shifts.empty() && std::all_of(shifts.begin(), shifts.end(), [](const Shift& shift) {
+  return !shifts.empty() && std::ranges::all_of(shifts, [](const Shift& shift) {
     return shift.by_session || shift.constant || !shift.tellable;
   });
 }

@@ -59,7 +59,7 @@ bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
 /// Whether trials of all that the term reads were seen.
 bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term) {
   const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, term);
-  return !read.empty() && std::all_of(read.begin(), read.end(), [&](const plan::MetricTerm& part) {
+  return !read.empty() && std::ranges::all_of(read, [&](const plan::MetricTerm& part) {
     const plan::Point* point = plan.findPoint(part.place.point);
     const MetricModel* metric = plan::named(model.metrics, part.metric);
     return point && metric && metric->known[static_cast<size_t>(point - plan.points.data())];
@@ -107,7 +107,7 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
   const size_t cells = criterion.cells.size();
   if (const auto stated = options.effects.find(criterion.name); stated != options.effects.end())
     return {"stated", std::vector<double>(cells, stated->second)};
-  const auto all = [&](auto holds) { return std::all_of(criterion.cells.begin(), criterion.cells.end(), holds); };
+  const auto all = [&](auto holds) { return std::ranges::all_of(criterion.cells, holds); };
   if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) {
     // What a report estimates of the same trials; the points' own centres where it has no estimate.
     Known measured{"measured", truths};
@@ -236,8 +236,8 @@ class Designer {
     if (coverage.cells > 0 && criterion.confidence)
       result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
     if (result.reach <= 0) return;
-    const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
-                                 [](const plan::Cell& cell) { return cell.bound.has_value(); });
+    const bool own =
+        std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
     for (size_t i = 0; i < std::size(kDistances); ++i) {
       Sweep sweep{kDistances[i], std::nullopt, chancesOf(c, i + 1, drawn)};
       if (!own) sweep.value = valueAt(criterion.bound, study_.movesByFactor(c), kDistances[i], result.reach);
@@ -260,8 +260,7 @@ class Designer {
       }
       return std::nullopt;
     };
-    const auto middle = std::find_if(result.sweeps.begin(), result.sweeps.end(),
-                                     [](const Sweep& sweep) { return sweep.distance >= 0; });
+    const auto middle = std::ranges::find_if(result.sweeps, [](const Sweep& sweep) { return sweep.distance >= 0; });
     result.passes_at = at([](const Chances& chances) { return chances.pass; }, middle, result.sweeps.end());
     const auto outwards = std::make_reverse_iterator(std::next(middle));
     result.fails_at = at([](const Chances& chances) { return chances.fail; }, outwards, result.sweeps.rend());
@@ -285,8 +284,7 @@ class Designer {
       for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
     for (const plan::KindDesign& design : plan_.design.kinds) {
       if (design.kind != plan::TrialKind::Profile) continue;  // not drawn, and each is run as planned
-      const auto startable = std::count_if(plan_.points.begin(), plan_.points.end(),
-                                           [](const plan::Point& point) { return point.startable(); });
+      const auto startable = std::ranges::count_if(plan_.points, &plan::Point::startable);
       result_.blocks[design.kind] = design.repeat;
       result_.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
     }
@@ -312,7 +310,7 @@ class Designer {
 plan::Plan largerOf(plan::Plan plan) {
   const auto more = [](unsigned repetitions) { return repetitions + (repetitions + 1) / 2; };
   for (plan::KindDesign& design : plan.design.kinds) {
-    const bool judged = std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
+    const bool judged = std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
       return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == design.kind;
     });
     if (!judged) continue;

@@ -107,7 +107,7 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   model.known.assign(index.plan().points.size(), false);
   std::vector<Value> values = valuesOf(index, metric);
   findCentres(values, model);
-  model.multiplies = std::all_of(values.begin(), values.end(), [](const Value& value) { return value.value > 0; });
+  model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
   const auto of_metric = assumptions.noise.find(metric.name), of_all = assumptions.noise.find("");
@@ -156,9 +156,9 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
     if (const auto seconds = index.typicalSeconds(design.kind)) model.seconds[design.kind] = *seconds;
   }
   for (const plan::Point& point : plan.points)
-    model.infeasible.push_back(std::any_of(
-        plan.design.kinds.begin(), plan.design.kinds.end(),
-        [&](const plan::KindDesign& design) { return index.of(design.kind, point.id).settledInfeasible(); }));
+    model.infeasible.push_back(std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
+      return index.of(design.kind, point.id).settledInfeasible();
+    }));
   const analysis::Tally& tally = index.tally();
   const auto ended = static_cast<double>(tally.valid + tally.failed);
   model.lost = assumptions.lost.value_or(ended > 0 ? static_cast<double>(tally.failed) / ended : 0);
@@ -166,8 +166,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 }
 
 plan::Plan pilotOf(plan::Plan plan) {
-  const auto startable = static_cast<unsigned>(std::count_if(
-      plan.points.begin(), plan.points.end(), [](const plan::Point& point) { return point.startable(); }));
+  const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.points, &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
   const unsigned blocks = others == 0 ? 2 : 1 + (kFewestFreedoms + others - 1) / others;

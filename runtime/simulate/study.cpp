@@ -29,7 +29,7 @@ bool readsCourse(const plan::Term& term) {
 double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
   if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const double centre = *estimate.estimate;
-  const auto [low, high] = std::minmax_element(estimate.values.begin(), estimate.values.end());
+  const auto [low, high] = std::ranges::minmax_element(estimate.values);
   const double reach = of_interval && estimate.interval
                            ? std::max(estimate.interval->high - centre, centre - estimate.interval->low)
                        : estimate.values.size() == 1 ? std::abs(centre - truth)
@@ -40,8 +40,8 @@ double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_int
 /// Whether noise multiplies every metric that the term reads.
 bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& term) {
   return std::ranges::all_of(plan::measuredTerms(plan, term), [&](const plan::MetricTerm& part) {
-    return std::all_of(model.metrics.begin(), model.metrics.end(),
-                       [&](const MetricModel& metric) { return metric.name != part.metric || metric.multiplies; });
+    return std::ranges::all_of(
+        model.metrics, [&](const MetricModel& metric) { return metric.name != part.metric || metric.multiplies; });
   });
 }
 
@@ -52,8 +52,7 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
     const plan::Cell& cell = criterion.cells[i];
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
     if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) ||
-        std::any_of(ends.begin(), ends.end(), [](double end) { return end <= 0; }) ||
-        !multiplies(plan, model, *cell.term))
+        std::ranges::any_of(ends, [](double end) { return end <= 0; }) || !multiplies(plan, model, *cell.term))
       return false;
   }
   return true;
@@ -93,12 +92,12 @@ class Run {
   /// open, they go on as they would have for it.
   void runKind(const Study::Kind& kind) {
     const plan::TrialKind which = kind.design->kind;
-    std::fill(open_.begin(), open_.end(), true);
+    open_.assign(scenarios_.size(), true);
     std::vector<plan::Place> places, last;
     for (int64_t block = 1;; ++block) {
       places = analysis::nextBlock(index_, which);
       if (places.empty()) {
-        if (std::find(open_.begin(), open_.end(), true) == open_.end() || kind.design->looks.empty() ||
+        if (std::ranges::find(open_, true) == open_.end() || kind.design->looks.empty() ||
             !analysis::endedAtLook(index_))
           break;
         places = last;
@@ -113,7 +112,7 @@ class Run {
       last = places;
       const unsigned repetitions = analysis::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
-      if (std::find(looks.begin(), looks.end(), repetitions) != looks.end()) judgeOpen(&which);
+      if (std::ranges::find(looks, repetitions) != looks.end()) judgeOpen(&which);
     }
   }
 

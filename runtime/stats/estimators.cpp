@@ -17,8 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool hasBothInfinities(std::span<const double> values) {
-  return std::find(values.begin(), values.end(), kInfinity) != values.end() &&
-         std::find(values.begin(), values.end(), -kInfinity) != values.end();
+  return std::ranges::find(values, kInfinity) != values.end() && std::ranges::find(values, -kInfinity) != values.end();
 }
 
 /// Of m ordered statistics as many intervals [lower(k), upper(m-1-k)] have two sides.
@@ -46,7 +45,7 @@ std::function<double(size_t)> signedRankProbability(unsigned n) {
 NestedIntervals orderStatistics(std::span<const double> values, double inflation) {
   if (values.empty() || hasNan(values)) return {};
   auto sorted = std::make_shared<std::vector<double>>(values.begin(), values.end());
-  std::sort(sorted->begin(), sorted->end());
+  std::ranges::sort(*sorted);
   const size_t n = sorted->size();
   const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]), worth = double(n) / inflation;
   const double error = inflation > 1 && worth >= kLeastWorth ? errorOfMean(*sorted, worth) : kInfinity;

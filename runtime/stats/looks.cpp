@@ -75,7 +75,7 @@ std::vector<std::pair<double, double>> tableOf(std::span<const LookAt> looks) {
 double interpolate(const std::vector<std::pair<double, double>>& table, double x, bool inverse) {
   const auto key = [&](const auto& entry) { return inverse ? entry.second : entry.first; };
   const auto value = [&](const auto& entry) { return inverse ? entry.first : entry.second; };
-  auto above = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return key(entry) >= x; });
+  auto above = std::ranges::find_if(table, [&](const auto& entry) { return key(entry) >= x; });
   above = std::clamp(above, table.begin() + 1, table.end() - 1);
   const auto below = above - 1;
   const double slope = (value(*above) - value(*below)) / (key(*above) - key(*below));

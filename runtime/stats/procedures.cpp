@@ -12,7 +12,7 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   const size_t m = p_values.size();
   std::vector<size_t> order(m);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> levels(m, alpha);
   bool rejecting = true;
   double level = alpha;
@@ -25,13 +25,13 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
 }
 
 bool hasNan(std::span<const double> values) {
-  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  return std::ranges::any_of(values, [](double value) { return std::isnan(value); });
 }
 
 std::vector<double> ranksOf(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (size_t i = 0; i < order.size();) {
     size_t end = i;
@@ -49,7 +49,7 @@ double zeroFailuresBound(unsigned n, double confidence) {
 std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
   if (values.size() < 4 || hasNan(values)) return {};
   std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const auto quartile = [&](double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<size_t>(at);

@@ -60,7 +60,7 @@ NestedIntervals rankSum(std::span<const double> treated, std::span<const double>
   differences->reserve(treated.size() * baseline.size());
   for (const double one : treated)
     for (const double other : baseline) differences->push_back(one == other ? 0 : one - other);
-  std::sort(differences->begin(), differences->end());
+  std::ranges::sort(*differences);
   const size_t all = differences->size();
   const double median = middle((*differences)[(all - 1) / 2], (*differences)[all / 2]);
   return {std::isnan(median) ? std::nullopt : std::optional(median), (all + 1) / 2,

@@ -36,7 +36,7 @@ std::vector<double> meansOf(const std::map<int64_t, std::vector<double>>& groups
 }
 
 bool allFinite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace

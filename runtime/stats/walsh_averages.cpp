@@ -20,11 +20,11 @@ double valueOf(uint64_t rank) { return std::bit_cast<double>(rank & kSign ? rank
 
 WalshAverages::WalshAverages(std::span<const double> values, double undefined, size_t stored)
     : values_(values.begin(), values.end()), undefined_(undefined) {
-  std::sort(values_.begin(), values_.end());
+  std::ranges::sort(values_);
   if (size() > stored) return;
   for (size_t i = 0; i < values_.size(); ++i)
     for (size_t j = i; j < values_.size(); ++j) sorted_.push_back(average(i, j));
-  std::sort(sorted_.begin(), sorted_.end());
+  std::ranges::sort(sorted_);
 }
 
 double WalshAverages::average(size_t i, size_t j) const {
