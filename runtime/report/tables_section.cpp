@@ -9,7 +9,7 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
-#include "runtime/report/forest.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/why.h"
@@ -62,8 +62,8 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   const plan::Cell& first = of.cells[shown[0]->cell];
   const std::string dimension(analysis::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
-  const Forest forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit,
-                      dimension);
+  const Forest drawn =
+      forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
@@ -85,11 +85,11 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   if (bounded) table.columns.push_back({"bound", Kind::Number, Shown::OnPage});
   table.columns.push_back({"n"});
   if (explained) table.columns.push_back({"why", Kind::Prose, judged ? Shown::InText : Shown::Everywhere});
-  if (!forest.empty())
+  if (!drawn.rows.empty())
     table.columns.push_back({std::string("dot: estimate; bar: interval; faint dots: single blocks") +
                                  (bound ? "; shaded: where the claim holds" : ""),
                              Kind::Drawing, Shown::OnPage});
-  if (!forest.empty()) table.foot = forest.axis();
+  table.foot = drawn.axis;
 
   SaidOnce reason(of.above, whys);
   for (size_t i = 0; i < shown.size(); ++i) {
@@ -111,7 +111,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     if (bounded) row.add(boundText(planned));
     row.add(std::to_string(cell.n));
     if (explained) row.add(why);
-    if (!forest.empty()) row.add(forest.row(cell) + forest.axis());
+    if (!drawn.rows.empty()) row.add(drawn.rows[i] + drawn.axis);
     table.rows.push_back(std::move(row));
   }
   return table;
