@@ -59,7 +59,6 @@ std::optional<stats::Interval> bandOf(const analysis::CurvePlace& place, bool in
 
 /// One chart.
 struct Facet {
-  std::string name;
   size_t curves = 0;
   Array rows = {};
 };
@@ -120,21 +119,20 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
-  std::vector<Facet> facets;
+  InOrder<std::string, Facet> facets;
   for (const DrawnCurve& one : all) {
-    auto at = std::ranges::find_if(facets, [&](const Facet& facet) { return facet.name == one.facet; });
-    const bool known = at != facets.end();
-    if (known ? at->curves == kMaxCurves : facets.size() == kMaxCharts) {
+    const auto at = facets.find(one.facet);
+    if (at == facets.end() ? facets.size() == kMaxCharts : at->second.curves == kMaxCurves) {
       ++left_out;
       continue;
     }
-    if (!known) at = facets.insert(at, {one.facet});
-    ++at->curves;
-    addCurve(one, intervals, y.factor, (values + kMaxData - 1) / kMaxData, at->rows);
+    Facet& facet = facets[one.facet];
+    ++facet.curves;
+    addCurve(one, intervals, y.factor, (values + kMaxData - 1) / kMaxData, facet.rows);
   }
-  for (Facet& facet : facets) {
+  for (auto& [name, facet] : facets) {
     study["rows"] = std::move(facet.rows);
-    charts.push_back({facet.name, filled(assets::curves(), study)});
+    charts.push_back({name, filled(assets::curves(), study)});
   }
   return charts;
 }
