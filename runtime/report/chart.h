@@ -24,6 +24,7 @@ namespace expc::report {
 struct Chart {
   std::string caption;  // the facet: "layout=nhwc"; "" if there is one chart
   llvm::json::Object specification;
+  std::string name = {};  // on the page: "gain over gpus by precision at layout=nhwc"
 };
 
 /// The most charts of one thing. `left_out` below counts what is not drawn.

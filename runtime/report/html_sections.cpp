@@ -19,8 +19,8 @@
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/plan_text.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 

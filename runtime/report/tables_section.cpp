@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "runtime/analysis/format.h"
@@ -54,7 +55,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
-    if (estimate.cell >= of.cells.size() || shown.size() == kMostDrawn) continue;
+    if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
     cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate, largest));
   }
@@ -73,11 +74,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   std::vector<Words> whys;
   for (const analysis::CellEstimate& estimate : estimates)
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
-  const auto whyOf = [&](const analysis::CellEstimate* estimate) {
-    return whys[static_cast<size_t>(estimate - estimates.data())];
-  };
   const bool explained =
-      std::ranges::any_of(shown, [&](const auto* estimate) { return !whyOf(estimate).text.empty(); });
+      std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
+  const std::vector<std::string> reasons = saidOnce(of.above, whys);
 
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
@@ -91,7 +90,6 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
                              Kind::Drawing, Shown::OnPage});
   table.foot = drawn.axis;
 
-  SaidOnce reason(of.above, whys);
   for (size_t i = 0; i < shown.size(); ++i) {
     const analysis::CellEstimate& estimate = *shown[i];
     const GridCell& cell = cells[i];
@@ -100,7 +98,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
     const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
     const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
-    const std::string why = reason(whyOf(shown[i])), interval = cell.estimate ? kNoInterval : "–";
+    const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : planned.labels) row.add(level);
     if (judged) row.add(std::string(meaning.word)).more = why;
