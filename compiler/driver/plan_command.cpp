@@ -16,7 +16,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/plan/printable.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/plan_text.h"
+#include "runtime/report/texts.h"
 #include "runtime/simulate/diagnosis.h"
 
 namespace expc::driver {

@@ -17,9 +17,8 @@
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
-#include "runtime/report/result_json.h"
-#include "runtime/report/result_text.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 
 namespace expc::driver {
 
@@ -61,10 +60,9 @@ std::string fileName(const std::string& chart) {
 
 /// The chart that `--chart` means: a number on the page, or a name, of which the beginning is enough where only one
 /// begins so.
-llvm::Expected<const report::NamedChart*> chosen(const std::vector<report::NamedChart>& charts,
-                                                 const std::string& wanted) {
+llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, const std::string& wanted) {
   std::string names;
-  std::vector<const report::NamedChart*> begins;
+  std::vector<const report::Chart*> begins;
   for (size_t i = 0; i < charts.size(); ++i) {
     names += fmt::format("\n  {}  {}", i + 1, report::printable(charts[i].name));
     if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
@@ -79,7 +77,7 @@ llvm::Expected<const report::NamedChart*> chosen(const std::vector<report::Named
   return llvm::createStringError(why + " with a name or a number of these:" + names);
 }
 
-int drawOne(const std::vector<report::NamedChart>& charts, const ReportOptions& options, const Console& console) {
+int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
   const char* format = options.format == ReportFormat::Svg   ? "svg"
                        : options.format == ReportFormat::Png ? "png"
                                                              : "pdf";

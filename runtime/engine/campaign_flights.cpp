@@ -13,7 +13,7 @@
 #include "runtime/engine/rank_process.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
-#include "runtime/validity/gate.h"
+#include "runtime/validity/readings.h"
 
 namespace expc::engine {
 namespace {

@@ -15,7 +15,6 @@
 #include "runtime/report/assets.h"
 #include "runtime/report/python.h"
 #include "runtime/report/records_json.h"
-#include "runtime/report/result_json.h"
 
 namespace expc::exports {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/find.h"
+#include "runtime/report/layout.h"
 
 namespace expc::exports {
 namespace {
@@ -156,14 +157,11 @@ Cell levelCell(const Said& of, const std::string& factor, Type type) {
 /// The factors of several studies: a number in base units where every level of the factor is one, else the level as it
 /// is written, a string without its quotes. Those of one name share a column.
 std::vector<Described> factorsOf(std::span<const Source> sources) {
-  std::vector<std::pair<std::string, Type>> factors;
+  report::InOrder<std::string, Type> factors;
   for (const Source& source : sources)
     for (const plan::Factor& factor : source.plan.factors) {
-      const auto known = std::ranges::find(factors, factor.name, &std::pair<std::string, Type>::first);
-      if (known == factors.end())
-        factors.emplace_back(factor.name, typeOf(factor));
-      else
-        known->second = common(known->second, typeOf(factor));
+      const auto [known, fresh] = factors.try_emplace(factor.name, typeOf(factor));
+      if (!fresh) known->second = common(known->second, typeOf(factor));
     }
   std::vector<Described> columns;
   for (const auto& [name, type] : factors)

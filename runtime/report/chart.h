@@ -1,7 +1,7 @@
 #pragma once
 
-// Results as Vega-Lite specifications, ready to draw. How each kind of chart looks is in its file (assets/*.vl.json);
-// here are the rows and the settings that go into it.
+// Results as drawings: as Vega-Lite specifications, of which it is in a file (assets/*.vl.json) how each kind looks,
+// and here are the rows and the settings that go into it; and as SVG.
 
 #include <llvm/Support/JSON.h>
 
@@ -24,6 +24,7 @@ namespace expc::report {
 struct Chart {
   std::string caption;  // the facet: "layout=nhwc"; "" if there is one chart
   llvm::json::Object specification;
+  std::string name = {};  // on the page: "gain over gpus by precision at layout=nhwc"
 };
 
 /// The most charts of one thing. `left_out` below counts what is not drawn.
@@ -54,6 +55,17 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
 /// divided into the phases of a step (the first view). What runs beside the phases is left out, and what is counted
 /// twice makes a bar longer than the step: the note says so.
 std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all);
+
+/// Estimates and intervals of cells on one scale, as small SVG drawings inside table rows. They need no script and
+/// print.
+struct Forest {
+  std::vector<std::string> rows;  // of each cell; empty: there is nothing to draw
+  std::string axis;               // the scale's ticks, for the table's last row
+};
+/// The scale spans every finite number of `cells` and the bound's ends; it is logarithmic if `ratio` and all of them
+/// are positive. `bound` (of a criterion) shades the side that satisfies it; `neutral` draws a dashed line.
+Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Bound>& bound,
+              std::optional<double> neutral, bool ratio, const std::string& unit, const std::string& dimension);
 
 // What several kinds of charts say of their axes, and of the levels that they draw in colours.
 

@@ -7,7 +7,6 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/forest.h"
 #include "tests/support/report/example_results.h"
 
 using namespace expc;
@@ -145,12 +144,12 @@ TEST_CASE("infinite values stay out of drawings, and a grid without values draws
   const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
   CHECK(charts(example.plan, grid, left_out).empty());
   std::vector<GridCell> cells = {grid.cells[0][0]};
-  const Forest forest(cells, std::nullopt, std::nullopt, false, "s", "time");
-  for (const char* word : {"inf\"", "nan"}) CHECK(forest.row(cells[0]).find(word) == std::string::npos);
+  const std::string row = forest(cells, std::nullopt, std::nullopt, false, "s", "time").rows.at(0);
+  for (const char* word : {"inf\"", "nan"}) CHECK(row.find(word) == std::string::npos);
 
   example.judgement.summaries.clear();
   CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), left_out).empty());
-  CHECK(Forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").empty());
+  CHECK(forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").rows.empty());
 }
 
 TEST_CASE("many combinations make a bounded number of charts, and the rest is counted") {
@@ -219,7 +218,7 @@ TEST_CASE("the scale of a drawing names both ends of a band, apart from no diffe
   GridCell cell;
   cell.estimate = 1;
   const plan::Bound band{plan::Relation::Within, 0.999, 1.001, "within 0.999x..1.001x"};
-  const std::string axis = Forest({cell}, band, std::nullopt, true, "x", "").axis();
+  const std::string axis = forest({cell}, band, std::nullopt, true, "x", "").axis;
   CHECK(axis.find("class=\"bound-name\"") != std::string::npos);
   CHECK(axis.find(">0.999x<") != std::string::npos);
   CHECK(axis.find(">1.001x<") != std::string::npos);

@@ -81,14 +81,16 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
     return {{repeatCommand(plan, folder),
              failed ? "to go on where the study is, once what failed is mended" : "to go on where the study is"}};
   }
-  std::vector<std::pair<std::pair<double, unsigned>, NextCommand>> lines;  // by what they cost
+  struct Line {
+    double seconds;
+    unsigned blocks;
+    std::string what_for;
+  };
+  InOrder<std::string, Line> lines;  // by their commands
   const auto add = [&](double seconds, unsigned blocks, const std::string& command, std::string what,
                        const std::string& gain) {
-    const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.second.command == command; });
-    if (same == lines.end())
-      lines.push_back({{seconds, blocks}, {command, what + gain}});
-    else if (!gain.empty())
-      same->second.what_for += ", and " + gain;
+    const auto [line, fresh] = lines.try_emplace(command, Line{seconds, blocks, what + gain});
+    if (!fresh && !gain.empty()) line->second.what_for += ", and " + gain;
   };
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const plan::Criterion* criterion = criterionOf(plan, result);
@@ -108,9 +110,11 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
     }
   }
-  std::ranges::stable_sort(lines, std::less(), [](const auto& line) { return line.first; });
+  auto cheapest = lines.takeVector();
+  std::ranges::stable_sort(cheapest, std::less(),
+                           [](const auto& one) { return std::pair(one.second.seconds, one.second.blocks); });
   std::vector<NextCommand> commands;
-  for (auto& [cost, line] : lines) commands.push_back(std::move(line));
+  for (auto& [command, line] : cheapest) commands.push_back({command, line.what_for});
   return commands;
 }
 
@@ -143,22 +147,18 @@ std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
   return "expc report " + selectionWords(plan, plan.overrides) + resultsWords(folder);
 }
 
-std::vector<Tally> tallies(const analysis::Judgement& judgement) {
-  std::vector<Tally> all;
+InOrder<std::string, Tally> tallies(const analysis::Judgement& judgement) {
+  InOrder<std::string, Tally> all;
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const Tally one{llvm::StringRef(markedVerdict(result)).lower(), analysis::meaningOf(result).style};
-    const auto same = std::ranges::find_if(all, [&](const Tally& tally) { return tally.word == one.word; });
-    if (same == all.end())
-      all.push_back(one);
-    else
-      ++same->count;
+    Tally& one = all[llvm::StringRef(markedVerdict(result)).lower()];
+    one = {analysis::meaningOf(result).style, one.count + 1};
   }
   return all;
 }
 
 std::string tallyText(const analysis::Judgement& judgement) {
   return joined(
-      textsOf(tallies(judgement), [](const Tally& tally) { return fmt::format("{} {}", tally.count, tally.word); }));
+      textsOf(tallies(judgement), [](const auto& one) { return fmt::format("{} {}", one.second.count, one.first); }));
 }
 
 std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,

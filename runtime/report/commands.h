@@ -10,6 +10,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/layout.h"
 
 namespace expc::report {
 
@@ -24,13 +25,12 @@ std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
 /// One that reports what is stored of the plan in `folder`.
 std::string reportCommand(const plan::Plan& plan, const std::string& folder);
 
-/// Verdicts of one kind, with the marks that they have.
+/// Verdicts of one kind, by their word with its marks: "pass", "inconclusive", "pass (untrusted)".
 struct Tally {
-  std::string word;        // "pass", "inconclusive", "pass (untrusted)"
   std::string_view style;  // analysis::Meaning::style
-  unsigned count = 1;
+  unsigned count = 0;
 };
-std::vector<Tally> tallies(const analysis::Judgement& judgement);
+InOrder<std::string, Tally> tallies(const analysis::Judgement& judgement);
 
 /// "2 pass, 1 inconclusive"; "" for a study without criteria.
 std::string tallyText(const analysis::Judgement& judgement);

@@ -7,9 +7,8 @@
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"
-#include "runtime/report/plan_text.h"
-#include "runtime/report/result_json.h"
-#include "runtime/report/result_text.h"
+#include "runtime/report/records_json.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
 

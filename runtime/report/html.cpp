@@ -19,7 +19,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/result_json.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
@@ -116,17 +116,17 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
   for (Chart& chart : all) {
     const bool captioned = !chart.caption.empty();
-    charts.push_back({captioned ? name + " at " + chart.caption : name, std::move(chart.specification)});
+    chart.name = captioned ? name + " at " + chart.caption : name;
     out += fmt::format(
         "<figure>{}<div class=\"chart\" id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}\"></div></figure>",
-        captioned ? "<figcaption>" + html(chart.caption) + "</figcaption>" : "", charts.size(),
-        html(charts.back().name));
+        captioned ? "<figcaption>" + html(chart.caption) + "</figcaption>" : "", charts.size() + 1, html(chart.name));
+    charts.push_back(std::move(chart));
   }
   return out + (all.size() > 1 ? "</div>" : "");
 }
 
-std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                    const store::Results& results) {
+std::vector<Chart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results) {
   const HtmlOptions options;
   Page page{plan, judgement, results, options};
   tableBlocks(page);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <llvm/Support/Error.h>
-#include <llvm/Support/JSON.h>
 
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "runtime/report/chart.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -45,18 +45,13 @@ std::string pageName(const plan::Plan& plan);
 llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
                       const store::Results& results, const HtmlOptions& options);
 
-/// A chart as the page has it: "gain over gpus by precision at layout=nhwc".
-struct NamedChart {
-  std::string name;
-  llvm::json::Object specification;  // Vega-Lite, with the data in it
-};
-/// All charts of the page, in its order.
-std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                    const store::Results& results);
+/// All charts of the page by their names, in its order.
+std::vector<Chart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results);
 
 /// Draws a chart with the set-up's vl-convert into the file `path` as "svg", "png" or "pdf", black on white. The error
 /// says what is missing and how to get it, or what the file system said; a file of that name stays as it was.
-llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path);
+llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path);
 
 /// Whether this build has the chart library inside (it comes with the set-up's Python environment).
 bool hasChartLibrary();

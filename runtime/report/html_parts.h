@@ -7,7 +7,6 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/report/chart.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/store/records.h"
@@ -20,7 +19,7 @@ struct Page {
   const analysis::Judgement& judgement;
   const store::Results& results;
   const HtmlOptions& options;
-  std::vector<NamedChart> charts = {};
+  std::vector<Chart> charts = {};
 
   /// Places for the charts of one thing, each with its caption; the script draws them. `name`: what they are charts of.
   std::string figures(std::vector<Chart> all, const std::string& name);

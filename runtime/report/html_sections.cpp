@@ -19,8 +19,8 @@
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/plan_text.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
@@ -220,8 +220,8 @@ std::vector<Block> verdictBlocks(const Page& page) {
   if (cards.empty()) {
     cards.emplace_back(Paragraph{"The study claims nothing: it has no criterion.", Tone::Plain});
   } else {
-    for (const Tally& tally : tallies(page.judgement))
-      summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, tally.word);
+    for (const auto& [word, tally] : tallies(page.judgement))
+      summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, word);
     if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
     cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
   }

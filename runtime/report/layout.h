@@ -2,8 +2,11 @@
 
 // Text that keeps to a width, and its colours. Widths are display columns, so 'é' is one and '中' two.
 
+#include <llvm/ADT/MapVector.h>
+
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +32,10 @@ std::string counted(uint64_t count, std::string_view noun);
 
 /// Elements with ", " between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+
+/// A map whose keys stay in the order in which they came.
+template <typename Key, typename T>
+using InOrder = llvm::MapVector<Key, T, std::map<Key, unsigned>>;
 
 /// What `text_of` says of each, which may be a member's name.
 template <typename Those, typename TextOf>

@@ -3,7 +3,7 @@
 #include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/result_text.h"
+#include "runtime/report/texts.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {

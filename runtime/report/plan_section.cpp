@@ -144,11 +144,11 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
   Reasons reasons[std::size(kinds)];
   for (const plan::Point& point : plan.points)
     if (!point.unavailable.empty())
-      reasons[0].add(point.unavailable, plan.label(point));
+      reasons[0][point.unavailable].push_back(plan.label(point));
     else if (!point.expected_infeasible.empty())
-      reasons[claimed.contains(point.id) ? 2 : 1].add(point.expected_infeasible, plan.label(point));
+      reasons[claimed.contains(point.id) ? 2 : 1][point.expected_infeasible].push_back(plan.label(point));
   for (size_t i = 0; i < std::size(kinds); ++i)
-    for (std::string& text : reasons[i].lines(kinds[i], kinds[i]))
+    for (std::string& text : reasonLines(reasons[i], kinds[i], kinds[i]))
       blocks.emplace_back(Paragraph{std::move(text), Tone::Plain});
   return blocks;
 }

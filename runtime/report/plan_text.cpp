@@ -1,5 +1,3 @@
-#include "runtime/report/plan_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/design.h"

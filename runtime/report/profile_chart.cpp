@@ -6,6 +6,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 
 namespace expc::report {
@@ -89,9 +90,8 @@ Object specification(const std::vector<Bar>& bars) {
                                           {"rows", std::move(rows)}});
 }
 
-/// A baseline and what is compared with it.
+/// What is compared with one baseline, which is the first bar.
 struct Group {
-  std::string baseline;
   std::vector<Bar> bars;
   std::set<std::string> treated = {};  // points
 };
@@ -99,25 +99,23 @@ struct Group {
 }  // namespace
 
 std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all) {
-  std::vector<Group> groups;
+  InOrder<std::string, Group> groups;  // by their baselines
   for (const analysis::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
     // Levels of several factors are named by all of the point.
     if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
       treated = plan.label(*point);
-    auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.baseline == one.baseline; });
-    if (group == groups.end()) {
-      if (groups.size() == kMaxCharts) continue;
-      group = groups.insert(group, {one.baseline, {barOf(one.views[0], baseline, false)}});
-    }
-    if (group->bars.size() < kMaxBars && group->treated.insert(one.treated).second)
-      group->bars.push_back(barOf(one.views[0], treated, true));
+    if (groups.size() == kMaxCharts && !groups.contains(one.baseline)) continue;
+    Group& group = groups[one.baseline];
+    if (group.bars.empty()) group.bars.push_back(barOf(one.views[0], baseline, false));
+    if (group.bars.size() < kMaxBars && group.treated.insert(one.treated).second)
+      group.bars.push_back(barOf(one.views[0], treated, true));
   }
   std::vector<Chart> charts;
-  for (const auto& [baseline, bars, treated] : groups) {
+  for (const auto& [baseline, group] : groups) {
     const plan::Point* point = plan.findPoint(baseline);
-    charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(bars)});
+    charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(group.bars)});
   }
   return charts;
 }

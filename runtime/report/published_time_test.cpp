@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "runtime/report/plan_text.h"
+#include "runtime/report/texts.h"
 
 namespace expc::report {
 namespace {

@@ -28,7 +28,7 @@ std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
 constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
 
-std::string standalone(const NamedChart& chart) {
+std::string standalone(const Chart& chart) {
   llvm::json::Object config = *llvm::cantFail(plan::parseJson(assets::chartConfig())).getAsObject();
   config["background"] = "white";
   config["font"] = "sans-serif";
@@ -86,7 +86,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   return failure(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
 }
 
-llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
+llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path) {
   constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
   const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
   return files::writeBy(path, [&](const std::string& temporary) {

@@ -239,8 +239,8 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
   for (const Outcome outcome : {Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
     Reasons reasons;
     for (const rehearsal::Point& seen : study.points)
-      if (seen.outcome == outcome) reasons.add(beginningOf(seen.reason), seen.label);
-    for (std::string& text : reasons.lines(verb(outcome, 1), verb(outcome, 2))) say(std::move(text));
+      if (seen.outcome == outcome) reasons[beginningOf(seen.reason)].push_back(seen.label);
+    for (std::string& text : reasonLines(reasons, verb(outcome, 1), verb(outcome, 2))) say(std::move(text));
     if (outcome == Outcome::Failed && countOf(study, outcome) > 0 && !options.logs.empty())
       say("what ranks printed lies in " + options.logs, Shown::InText);
   }

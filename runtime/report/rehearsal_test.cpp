@@ -8,9 +8,9 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/plan_text.h"
-#include "runtime/report/result_json.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
 #include "tests/support/report/example_results.h"
 

@@ -68,22 +68,18 @@ std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Resu
     std::set<plan::Place> places;
     std::string first, log;
   };
-  std::map<Alike, Those> those;
-  std::vector<Alike> order;
+  InOrder<Alike, Those> those;
   for (const store::Trial* trial : lostTrials(results)) {
-    const Alike key{trial->key->kind, trial->status, trial->reason};
-    Those& same = those[key];
+    Those& same = those[{trial->key->kind, trial->status, trial->reason}];
     if (++same.trials == 1) {
-      order.push_back(key);
       same.first = placeText(plan, trial->place());
       same.log = trial->log_tail;
     }
     same.places.insert(trial->place());
   }
   std::vector<Paragraph> lines;
-  for (const Alike& key : order) {
-    const auto& [kind, status, reason] = key;
-    const Those& same = those[key];
+  for (const auto& [alike, same] : those) {
+    const auto& [kind, status, reason] = alike;
     const size_t more = same.places.size() - 1;
     lines.push_back({.text = fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
                                          more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),

@@ -1,5 +1,3 @@
-#include "runtime/report/result_json.h"
-
 #include <llvm/Support/raw_ostream.h>
 
 #include <set>

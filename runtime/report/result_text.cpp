@@ -1,5 +1,3 @@
-#include "runtime/report/result_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/why.h"
 #include "runtime/report/wording.h"

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
-#include "runtime/report/forest.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/why.h"
@@ -54,7 +55,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
-    if (estimate.cell >= of.cells.size() || shown.size() == kMostDrawn) continue;
+    if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
     cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate, largest));
   }
@@ -62,8 +63,8 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   const plan::Cell& first = of.cells[shown[0]->cell];
   const std::string dimension(analysis::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
-  const Forest forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit,
-                      dimension);
+  const Forest drawn =
+      forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
@@ -73,11 +74,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   std::vector<Words> whys;
   for (const analysis::CellEstimate& estimate : estimates)
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
-  const auto whyOf = [&](const analysis::CellEstimate* estimate) {
-    return whys[static_cast<size_t>(estimate - estimates.data())];
-  };
   const bool explained =
-      std::ranges::any_of(shown, [&](const auto* estimate) { return !whyOf(estimate).text.empty(); });
+      std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
+  const std::vector<std::string> reasons = saidOnce(of.above, whys);
 
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
@@ -85,13 +84,12 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   if (bounded) table.columns.push_back({"bound", Kind::Number, Shown::OnPage});
   table.columns.push_back({"n"});
   if (explained) table.columns.push_back({"why", Kind::Prose, judged ? Shown::InText : Shown::Everywhere});
-  if (!forest.empty())
+  if (!drawn.rows.empty())
     table.columns.push_back({std::string("dot: estimate; bar: interval; faint dots: single blocks") +
                                  (bound ? "; shaded: where the claim holds" : ""),
                              Kind::Drawing, Shown::OnPage});
-  if (!forest.empty()) table.foot = forest.axis();
+  table.foot = drawn.axis;
 
-  SaidOnce reason(of.above, whys);
   for (size_t i = 0; i < shown.size(); ++i) {
     const analysis::CellEstimate& estimate = *shown[i];
     const GridCell& cell = cells[i];
@@ -100,7 +98,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
     const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
     const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
-    const std::string why = reason(whyOf(shown[i])), interval = cell.estimate ? kNoInterval : "–";
+    const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : planned.labels) row.add(level);
     if (judged) row.add(std::string(meaning.word)).more = why;
@@ -111,7 +109,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     if (bounded) row.add(boundText(planned));
     row.add(std::to_string(cell.n));
     if (explained) row.add(why);
-    if (!forest.empty()) row.add(forest.row(cell) + forest.axis());
+    if (!drawn.rows.empty()) row.add(drawn.rows[i] + drawn.axis);
     table.rows.push_back(std::move(row));
   }
   return table;

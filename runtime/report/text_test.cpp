@@ -6,10 +6,9 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/plan_text.h"
-#include "runtime/report/result_json.h"
-#include "runtime/report/result_text.h"
+#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
 

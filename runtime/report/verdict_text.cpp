@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/analysis/cells.h"
@@ -40,19 +41,19 @@ bool comparesPoints(const plan::Criterion& criterion) {
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
 }
 
-SaidOnce::SaidOnce(const std::string& above, const std::vector<Words>& reasons) {
+std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
+  std::set<std::string> said;
+  const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
   for (const Words& one : reasons)
-    if (!one.text.empty() && above.find(one.text) != std::string::npos)
-      said_.insert(one.cause.empty() ? one.text : one.cause);
-  alike_ = reasons.size() > 1 && std::all_of(reasons.begin(), reasons.end(), [&](const Words& one) {
-             return !one.text.empty() && one.text == reasons.front().text;
-           });
-}
-
-std::string SaidOnce::operator()(const Words& one) {
-  if (alike_) return said_.insert(one.cause.empty() ? one.text : one.cause).second ? "all rows: " + one.text : "";
-  if (one.cause.empty()) return said_.count(one.text) ? "" : one.text;
-  return said_.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
+    if (!one.text.empty() && above.find(one.text) != std::string::npos) said.insert(keyOf(one));
+  const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
+                       return !one.text.empty() && one.text == reasons.front().text;
+                     });
+  return textsOf(reasons, [&](const Words& one) -> std::string {
+    if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
+    if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
+    return said.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
+  });
 }
 
 namespace {

@@ -2,7 +2,6 @@
 
 // What terminal, page and exports say of one verdict.
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -59,18 +58,9 @@ std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& ju
 std::string intervalTitle(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
 /// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
-/// no such file" is "level=3 failed", and what stands above as it is, without a cause of its own, is "". What is true
+/// no such file" is "level=3 failed", and what stands `above` as it is, without a cause of its own, is "". What is true
 /// of all of them is said of all, once.
-class SaidOnce {
- public:
-  /// `above` stands above all that follows, and names some of these reasons.
-  explicit SaidOnce(const std::string& above = "", const std::vector<Words>& reasons = {});
-  std::string operator()(const Words& reason);
-
- private:
-  std::set<std::string> said_;
-  bool alike_ = false;
-};
+std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons);
 
 /// "9 more blocks (4 min)".
 std::string moreBlocksText(const analysis::NextStep& next);

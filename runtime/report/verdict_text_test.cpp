@@ -57,15 +57,11 @@ TEST_CASE("a reason is said once") {
       words("level=1 failed", "no such file"),         words("level=2 failed", "killed: by whom"),
       words("level=3 failed", "killed: by whom"),      words("level=\"4: slow; a\" is not available here", ""),
       words("tag=\"a: b\" failed", "killed: by whom"), words("needs 6 pairs", "")};
-  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", reasons);
-  std::vector<std::string> said;
-  for (const Words& one : reasons) said.push_back(reason(one));
-  CHECK(said == std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
-                                         "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
+  CHECK(saidOnce("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", reasons) ==
+        std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
+                                 "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
   const Words few = words("needs 6 pairs, has 3", "");
-  SaidOnce of_all("", {few, few});
-  CHECK(of_all(few) == "all rows: needs 6 pairs, has 3");
-  CHECK(of_all(few).empty());
+  CHECK(saidOnce("", {few, few}) == std::vector<std::string>{"all rows: needs 6 pairs, has 3", ""});
 }
 
 TEST_CASE("how sure a claim with a confidence is") {

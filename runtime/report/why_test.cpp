@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/plan/json.h"
-#include "runtime/report/result_json.h"
+#include "runtime/report/records_json.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::report {

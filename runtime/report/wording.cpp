@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/find.h"
@@ -94,21 +95,14 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
   return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
 }
 
-void Reasons::add(const std::string& reason, std::string label) {
-  auto found = std::ranges::find_if(reasons_, [&](const auto& entry) { return entry.first == reason; });
-  if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {reason, {}});
-  found->second.push_back(std::move(label));
-}
-
-std::vector<std::string> Reasons::lines(const std::string& one, const std::string& many) const {
+std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many) {
   std::vector<std::string> texts;
-  for (size_t i = 0; i < reasons_.size() && i < kListedReasons; ++i) {
-    const auto& [reason, labels] = reasons_[i];
+  for (const auto& [reason, labels] : reasons | std::views::take(kListedReasons)) {
     texts.push_back(fmt::format("{} {}: {}", counted(labels.size(), "point"), labels.size() == 1 ? one : many, reason));
     if (labels.size() <= kNamedPoints) texts.back() += fmt::format(" ({})", joined(labels, "; "));
   }
-  if (reasons_.size() > kListedReasons)
-    texts.push_back(fmt::format("… and {} more reasons", reasons_.size() - kListedReasons));
+  if (reasons.size() > kListedReasons)
+    texts.push_back(fmt::format("… and {} more reasons", reasons.size() - kListedReasons));
   return texts;
 }
 
@@ -133,7 +127,7 @@ namespace {
 
 /// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
 std::string slotsText(const llvm::json::Array& slots) {
-  std::vector<std::pair<std::string, unsigned>> kinds;
+  InOrder<std::string, unsigned> kinds;
   for (const llvm::json::Value& value : slots) {
     const llvm::json::Object* slot = value.getAsObject();
     if (!slot) continue;
@@ -141,11 +135,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     std::string kind = slot->getString("name").value_or("GPU").str();
     if (slot->getBoolean("null").value_or(false)) kind = "null card";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
-    const auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == kind; });
-    if (same == kinds.end())
-      kinds.emplace_back(kind, 1);
-    else
-      ++same->second;
+    ++kinds[kind];
   }
   return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
 }
@@ -192,13 +182,11 @@ bool coresStandForGpus(const plan::Plan& plan, const store::Results& results) {
 }
 
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // with their hosts
+  InOrder<std::string, std::vector<std::string>> kinds;  // with their hosts
   for (const store::Session& session : results.sessions) {
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
-    auto same = std::ranges::find_if(kinds, [&](const auto& one) { return one.first == devices; });
-    if (same == kinds.end()) same = kinds.insert(kinds.end(), {devices, {}});
-    std::vector<std::string>& hosts = same->second;
+    std::vector<std::string>& hosts = kinds[devices];
     std::string host = session.where.machine();
     if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(std::move(host));
   }

@@ -11,6 +11,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/layout.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -57,17 +58,11 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
-/// Points by why something is so of them, in the order of the first of each.
-class Reasons {
- public:
-  void add(const std::string& reason, std::string label);
-  /// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE:
-  /// …". Of many reasons the first.
-  std::vector<std::string> lines(const std::string& one, const std::string& many) const;
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
-};
+/// Labels of points by why something is so of them.
+using Reasons = InOrder<std::string, std::vector<std::string>>;
+/// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE: …".
+/// Of many reasons the first.
+std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many);
 
 /// What is not there and what is doubtful, a line for each point: repetitions that are not tried again by themselves,
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.

@@ -17,8 +17,7 @@
 #include <map>
 #include <thread>
 
-#include "runtime/validity/gate.h"
-#include "runtime/validity/host.h"
+#include "runtime/validity/readings.h"
 
 namespace expc::validity {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/machine/machine.h"
-#include "runtime/validity/cards.h"
+#include "runtime/validity/host.h"
 
 namespace expc::validity {
 

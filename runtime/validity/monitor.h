@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/validity/cards.h"
 #include "runtime/validity/host.h"
 #include "runtime/validity/readings.h"
 

@@ -1,11 +1,14 @@
 #pragma once
 
-// What was seen of a machine while a trial ran. It is kept with the trial; gate.h judges it.
+// What was seen of a machine while a trial ran, which is kept with the trial, and whether it lets that count.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "runtime/plan/validity.h"
 
 namespace expc::plan {
 class JsonRecord;
@@ -54,5 +57,26 @@ std::optional<double> energyOf(const Readings& readings);
 Readings together(const Readings& one, const Readings& other);
 
 void describe(plan::JsonRecord& io, Readings& readings);
+
+/// A limit that a trial lies above.
+struct Flag {
+  std::string_view limit;  // its name
+  std::string text;        // "other processes took 48 % of its cores (5 % allowed): 1234 (cc1plus)"
+};
+
+/// What the readings say of a limit, in its unit; nothing where they do not.
+std::optional<double> valueOf(const Readings& readings, std::string_view limit);
+
+/// Whether it says something of a trial that has cards: these limits hold also where a study does not set them.
+bool isOfCards(std::string_view limit);
+
+/// The limits that the readings lie above, in the order of plan::kLimits. A reading that is not there disturbs nothing.
+std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity);
+
+/// "disturbed: …; …".
+std::string disturbedText(const std::vector<Flag>& flags);
+
+/// "thermal slowdown, power brake": what NVML's bits of kThrottles stand for.
+std::string throttleText(uint64_t reasons);
 
 }  // namespace expc::validity

@@ -8,7 +8,6 @@
 
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"
-#include "runtime/validity/gate.h"
 #include "runtime/validity/monitor.h"
 
 using namespace expc;

@@ -1,8 +1,13 @@
+// Charts of plots that are not over a factor.
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
@@ -13,6 +18,8 @@ namespace {
 
 using llvm::json::Array;
 using llvm::json::Object;
+
+// A series over its places.
 
 /// Of one plot, so that a page stays a page: with more, places are thinned out further.
 constexpr size_t kMaxData = 6000;
@@ -59,7 +66,6 @@ std::optional<stats::Interval> bandOf(const analysis::CurvePlace& place, bool in
 
 /// One chart.
 struct Facet {
-  std::string name;
   size_t curves = 0;
   Array rows = {};
 };
@@ -74,6 +80,40 @@ void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each,
     addEnds(row, "l", "h", bandOf(places[i], intervals), factor);
     rows.push_back(std::move(row));
   }
+}
+
+// One metric over another.
+
+constexpr size_t kMaxPoints = 2000;
+/// With more points than this their names would cover them.
+constexpr size_t kMaxNamed = 16;
+
+struct DrawnPoint {
+  const plan::Point* point;
+  const analysis::Summary *x, *y;
+};
+
+bool finite(const analysis::Summary* summary) { return summary && summary->median && std::isfinite(*summary->median); }
+
+/// Adds "x", its interval "xl" to "xh", and "xt", which is "12.3 ms [12.1 ms, 12.6 ms]".
+void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis& axis, const std::string& name,
+         Object& row) {
+  const auto& interval = summary.interval;
+  row[name] = axis.factor * *summary.median;
+  row[name + "t"] =
+      plan::jsonText(interval ? analysis::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                              : analysis::formatQuantity(*summary.median, metric.unit, metric.dimension) +
+                                    fmt::format(" n={}", summary.n));
+  if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
+}
+
+/// The points that none beats in both, as the study's analysis found them.
+std::set<std::string> frontOf(const plan::Plot& plot, const analysis::Judgement& judgement) {
+  std::set<std::string> points;
+  for (const analysis::Front& front : judgement.description->plotted)
+    if (front.first == plot.over && front.second == plot.subject && front.beaten > 0)
+      for (const analysis::FrontPoint& point : front.points) points.insert(point.point);
+  return points;
 }
 
 }  // namespace
@@ -120,23 +160,75 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
-  std::vector<Facet> facets;
+  InOrder<std::string, Facet> facets;
   for (const DrawnCurve& one : all) {
-    auto at = std::ranges::find_if(facets, [&](const Facet& facet) { return facet.name == one.facet; });
-    const bool known = at != facets.end();
-    if (known ? at->curves == kMaxCurves : facets.size() == kMaxCharts) {
+    const auto at = facets.find(one.facet);
+    if (at == facets.end() ? facets.size() == kMaxCharts : at->second.curves == kMaxCurves) {
       ++left_out;
       continue;
     }
-    if (!known) at = facets.insert(at, {one.facet});
-    ++at->curves;
-    addCurve(one, intervals, y.factor, (values + kMaxData - 1) / kMaxData, at->rows);
+    Facet& facet = facets[one.facet];
+    ++facet.curves;
+    addCurve(one, intervals, y.factor, (values + kMaxData - 1) / kMaxData, facet.rows);
   }
-  for (Facet& facet : facets) {
+  for (auto& [name, facet] : facets) {
     study["rows"] = std::move(facet.rows);
-    charts.push_back({facet.name, filled(assets::curves(), study)});
+    charts.push_back({name, filled(assets::curves(), study)});
   }
   return charts;
+}
+
+std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Plot& plot,
+                                 size_t& left_out) {
+  left_out = 0;
+  std::vector<DrawnPoint> points;
+  Extent horizontal, vertical;
+  for (const plan::Point& point : plan.points) {
+    const DrawnPoint one{&point, judgement.find(point.id, plot.over), judgement.find(point.id, plot.subject)};
+    if (!finite(one.x) || !finite(one.y)) continue;
+    if (points.size() == kMaxPoints) {
+      ++left_out;
+      continue;
+    }
+    points.push_back(one);
+    horizontal.add(one.x->median), horizontal.add(one.x->interval);
+    vertical.add(one.y->median), vertical.add(one.y->interval);
+  }
+  if (points.empty()) return {};
+  const plan::Metric &across = *plan.findMetric(plot.over), &up = *plan.findMetric(plot.subject);
+  ValueAxis x = valueAxis(plot.over, across.unit, across.dimension, horizontal);
+  ValueAxis y = valueAxis(plot.subject, up.unit, up.dimension, vertical);
+  const std::set<std::string> front = frontOf(plot, judgement);
+  Array rows;
+  bool named = false;
+  std::set<std::string> colours, shapes;
+  for (const DrawnPoint& one : points) {
+    Object row{{"p", plan::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
+    add(*one.x, across, x, "x", row);
+    add(*one.y, up, y, "y", row);
+    if (front.contains(one.point->id)) row["front"] = true;
+    std::string rest;  // what neither colour nor shape says
+    for (size_t i = 0; i < plan.factors.size(); ++i) {
+      const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
+      if (!plot.by.empty() && factor == plot.by[0])
+        row["s"] = plan::jsonText(*colours.insert(label).first);
+      else if (plot.by.size() > 1 && factor == plot.by[1])
+        row["f"] = plan::jsonText(*shapes.insert(label).first);
+      else if (plan.factors[i].levels.size() > 1)
+        rest += (rest.empty() ? "" : ", ") + factor + "=" + label;
+    }
+    named = named || !rest.empty();
+    row["r"] = plan::jsonText(rest);
+    rows.push_back(std::move(row));
+  }
+  Object study{{"x", std::move(x.settings)},
+               {"y", std::move(y.settings)},
+               {"front", front.size() > 1},
+               {"named", named && rows.size() <= kMaxNamed},
+               {"rows", std::move(rows)}};
+  if (!plot.by.empty()) study["colour"] = seriesOf(plan, plot.by[0], colours);
+  if (plot.by.size() > 1) study["shape"] = seriesOf(plan, plot.by[1], shapes);
+  return {{"", filled(assets::scatter(), study)}};
 }
 
 }  // namespace expc::report

@@ -1,11 +1,14 @@
 #pragma once
 
+// What a terminal shows of a plan, and of its results.
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/simulate/diagnosis.h"
@@ -54,5 +57,19 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 /// The first of the JSON lines of a plan ("expc.plan-lines/2"): counts, factors, rules, criteria, design; no newline. A
 /// line for each point follows, with its labels and parameters.
 std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
+
+struct ResultTextOptions {
+  unsigned width = 100;
+  bool colour = false;
+  bool all = false;                // everything that there is to say, not only what decides
+  std::string html_path;           // of the written page; "": none is named
+  std::string folder = "results";  // that the study's results are in
+};
+
+/// The result for a reader: the tables that the study asks for, a line for each verdict with the cells of those that do
+/// not pass, one for the trials, what to do next, and the page's path. With `all` every verdict has all its lines and
+/// cells, and comparisons, profiles, descriptions and what is missing follow.
+std::string resultText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                       const ResultTextOptions& options);
 
 }  // namespace expc::report
