@@ -9,7 +9,7 @@
 #include "compiler/driver/lock.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
-#include "compiler/expand/condition.h"
+#include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
 #include "runtime/engine/engine.h"

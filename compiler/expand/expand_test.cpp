@@ -25,18 +25,15 @@ struct Expanded {
 
   std::vector<Point> points() {
     std::vector<Point> result;
-    expand::Walker::Options options;
-    options.count_removed = true;
-    expand::Walker walker(*space, options);
     points::Seen seen(*space);
-    auto end = walker.run([&](expand::Levels point) {
+    const expand::Walk walk = expand::walk(*space, {.count_removed = true}, [&](expand::Levels point) {
       seen.add(point);
       result.emplace_back(point.begin(), point.end());
       return true;
     });
-    CHECK((end == expand::Space::End::Done));
-    product = walker.product();
-    removed = walker.removed();
+    CHECK((walk.end == expand::Space::End::Done));
+    product = walk.product;
+    removed = walk.removed;
     if (result.empty())
       points::lintEmpty(*space, fixture.emitter);
     else
@@ -71,7 +68,7 @@ struct Expanded {
   select::Selected selected;
   std::unique_ptr<expand::Space> space;
   uint64_t product = 0;
-  std::vector<expand::Walker::Removed> removed;
+  std::vector<expand::Removed> removed;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace expc::expand {
 namespace {
@@ -11,163 +12,185 @@ constexpr uint64_t kMaxCountSteps = 50'000'000;
 constexpr size_t kMaxKnown = 1 << 16;
 constexpr size_t kExamples = 3;
 constexpr uint64_t kSlowRule = 40;  // steps that a rule without a table takes as long as
+constexpr uint64_t kUncounted = ~uint64_t{0};
 
 uint64_t multiply(uint64_t a, uint64_t b) {
   uint64_t result;
-  return __builtin_mul_overflow(a, b, &result) ? Counter::kUncounted : result;
+  return __builtin_mul_overflow(a, b, &result) ? kUncounted : result;
 }
-uint64_t add(uint64_t a, uint64_t b) { return a + b < a ? Counter::kUncounted : a + b; }
+uint64_t add(uint64_t a, uint64_t b) { return a + b < a ? kUncounted : a + b; }
 
 }  // namespace
 
-Counter::Counter(const Space& space, const std::vector<std::vector<unsigned>>& kept) : space_(space), kept_(kept) {
-  const auto& order = space.order();
-  size_t width = order.size();
-  plain_.assign(width + 1, 1);
-  conditional_.assign(width + 1, false);
-  controls_.assign(width, false);
-  relevant_.resize(width + 1);
-  known_.resize(width + 1);
-  std::set<unsigned> read;
-  for (size_t depth = width; depth-- > 0;) {
-    unsigned factor = order[depth];
-    controls_[depth] = read.contains(factor);
-    plain_[depth] = multiply(plain_[depth + 1], kept[factor].size());
-    conditional_[depth] = conditional_[depth + 1] || space.activity(factor);
-    if (const Condition* activity = space.activity(factor))
-      read.insert(activity->factors().begin(), activity->factors().end());
-    for (size_t before = 0; before < depth; ++before)
-      if (read.contains(order[before])) relevant_[depth].push_back(order[before]);
-  }
-}
+/// How many points the product has, and how many a cut branch would have held.
+struct Counter {
+  const Space& space;
+  const std::vector<std::vector<unsigned>>& kept;
+  std::vector<uint64_t> plain = {};    // by depth: the product, where nothing from there on is conditional
+  std::vector<bool> conditional = {};  // by depth: something from there on is
+  std::vector<bool> controls = {};     // by depth: the activity of a later factor reads this one
+  std::vector<std::vector<unsigned>> relevant = {};  // by depth: earlier factors that the activity of later ones reads
+  std::vector<std::unordered_map<uint64_t, uint64_t>> known = {};  // by depth, by the levels of the relevant ones
+  uint64_t steps = 0;
 
-uint64_t Counter::rest(size_t depth, std::vector<unsigned>& levels) {
-  if (!conditional_[depth]) return plain_[depth];
-  const auto key = keyOf(space_.study(), relevant_[depth], levels);
-  if (!key) return count(depth, levels);
-  auto& known = known_[depth];
-  if (auto found = known.find(*key); found != known.end()) return found->second;
-  uint64_t result = count(depth, levels);
-  if (known.size() == kMaxKnown) known.clear();
-  known.emplace(*key, result);
-  return result;
-}
-
-uint64_t Counter::count(size_t depth, std::vector<unsigned>& levels) {
-  if (++steps_ > kMaxCountSteps) return kUncounted;
-  unsigned factor = space_.order()[depth];
-  unsigned before = levels[factor];
-  uint64_t sum = 0;
-  if (!space_.active(factor, levels)) {
-    levels[factor] = kAbsent;
-    sum = rest(depth + 1, levels);
-  } else if (!controls_[depth]) {
-    sum = kept_[factor].empty() ? 0 : multiply(kept_[factor].size(), rest(depth + 1, levels));
-  } else {
-    for (unsigned level : kept_[factor]) {
-      levels[factor] = level;
-      sum = add(sum, rest(depth + 1, levels));
+  void prepare() {
+    const auto& order = space.order();
+    const size_t width = order.size();
+    plain.assign(width + 1, 1);
+    conditional.assign(width + 1, false);
+    controls.assign(width, false);
+    relevant.resize(width + 1);
+    known.resize(width + 1);
+    std::set<unsigned> read;
+    for (size_t depth = width; depth-- > 0;) {
+      unsigned factor = order[depth];
+      controls[depth] = read.contains(factor);
+      plain[depth] = multiply(plain[depth + 1], kept[factor].size());
+      conditional[depth] = conditional[depth + 1] || space.activity(factor);
+      if (const Condition* activity = space.activity(factor))
+        read.insert(activity->factors().begin(), activity->factors().end());
+      for (size_t before = 0; before < depth; ++before)
+        if (read.contains(order[before])) relevant[depth].push_back(order[before]);
     }
   }
-  levels[factor] = before;
-  return sum;
-}
 
-Walker::Walker(const Space& space, Options options)
-    : space_(space),
-      options_(options),
-      kept_(options.levels ? *options.levels : space.selected().levels),
-      levels_(space.width(), kOpen),
-      rules_at_(space.width() + 1),
-      involved_(space.width()),
-      removed_(space.study().rules.size()),
-      counter_(space, kept_) {
-  auto involve = [&](const Condition& condition) {
+  /// Combinations of the factors from `depth` on (in walking order), given those before.
+  uint64_t rest(size_t depth, std::vector<unsigned>& levels) {
+    if (!conditional[depth]) return plain[depth];
+    const auto key = keyOf(space.study(), relevant[depth], levels);
+    if (!key) return count(depth, levels);
+    if (auto found = known[depth].find(*key); found != known[depth].end()) return found->second;
+    uint64_t result = count(depth, levels);
+    if (known[depth].size() == kMaxKnown) known[depth].clear();
+    known[depth].emplace(*key, result);
+    return result;
+  }
+
+  uint64_t count(size_t depth, std::vector<unsigned>& levels) {
+    if (++steps > kMaxCountSteps) return kUncounted;
+    unsigned factor = space.order()[depth];
+    unsigned before = levels[factor];
+    uint64_t sum = 0;
+    if (!space.active(factor, levels)) {
+      levels[factor] = kAbsent;
+      sum = rest(depth + 1, levels);
+    } else if (!controls[depth]) {
+      sum = kept[factor].empty() ? 0 : multiply(kept[factor].size(), rest(depth + 1, levels));
+    } else {
+      for (unsigned level : kept[factor]) {
+        levels[factor] = level;
+        sum = add(sum, rest(depth + 1, levels));
+      }
+    }
+    levels[factor] = before;
+    return sum;
+  }
+};
+
+struct Walker {
+  const Space& space;
+  const WalkOptions& options;
+  llvm::function_ref<bool(Levels)> visit;
+  const std::vector<std::vector<unsigned>>& kept = options.levels ? *options.levels : space.selected().levels;
+  std::vector<unsigned> levels = std::vector<unsigned>(space.width(), kOpen);
+  std::vector<std::vector<const Space::Rule*>> rules_at = {};  // by the number of factors that must be chosen
+  std::vector<bool> involved = {};                             // by factor: some rule or activity reads it
+  Counter counter{space, kept};
+  uint64_t points = 0, steps = 0;
+  Walk found = {};
+
+  Walk run() {
+    rules_at.resize(space.width() + 1);
+    involved.resize(space.width());
+    found.removed.resize(space.study().rules.size());
+    counter.prepare();
+    bool ruled = false;
+    for (const Space::Rule& rule : space.rules()) {
+      if (options.rules && !(*options.rules)[rule.index]) continue;
+      rules_at[involve(*rule.condition)].push_back(&rule);
+      ruled = true;
+    }
+    for (unsigned factor = 0; factor < space.width(); ++factor)
+      if (const Condition* activity = space.activity(factor)) involve(*activity);
+    if (!options.only_first) found.product = counter.rest(0, levels);
+    const bool many = !ruled && !options.only_first && found.product > options.most_points;
+    found.end = many ? Space::End::TooMany : enter(0);
+    found.exhausted = steps > options.most_steps;
+    return std::move(found);
+  }
+
+  size_t involve(const Condition& condition) {
     size_t depth = 0;
     for (unsigned factor : condition.factors()) {
-      involved_[factor] = true;
+      involved[factor] = true;
       depth = std::max<size_t>(depth, space.position_[factor] + 1);
     }
     return depth;
-  };
-  for (const Space::Rule& rule : space.rules())
-    if (!options.rules || (*options.rules)[rule.index]) rules_at_[involve(*rule.condition)].push_back(&rule);
-  for (unsigned factor = 0; factor < space.width(); ++factor)
-    if (const Condition* activity = space.activity(factor)) involve(*activity);
-  if (!options.only_first) product_ = counter_.rest(0, levels_);
-}
+  }
 
-Space::End Walker::run(llvm::function_ref<bool(Levels)> visit) {
-  visit_ = visit;
-  bool ruled = std::any_of(rules_at_.begin(), rules_at_.end(), [](const auto& rules) { return !rules.empty(); });
-  if (!ruled && !options_.only_first && product_ > options_.most_points) return Space::End::TooMany;
-  return enter(0);
-}
+  /// The first `depth` factors are chosen.
+  Space::End enter(size_t depth) {
+    if (++steps > options.most_steps) return Space::End::TooMany;
+    for (const Space::Rule* rule : rules_at[depth]) {
+      if (!rule->condition->tabulated()) steps += kSlowRule;
+      Condition::Answer answer = rule->condition->at(levels);
+      if (answer == (rule->wanted ? Condition::Answer::Yes : Condition::Answer::No)) continue;
+      if (answer == Condition::Answer::None) return fail(*rule->condition);
+      if (options.count_removed) remove(found.removed[rule->index], depth);
+      return Space::End::Done;
+    }
+    if (depth < levels.size()) return descend(depth);
+    if (++points > options.most_points) return Space::End::TooMany;
+    return visit(levels) ? Space::End::Done : Space::End::Stopped;
+  }
 
-/// The first `depth` factors are chosen.
-Space::End Walker::enter(size_t depth) {
-  if (++steps_ > options_.most_steps) return Space::End::TooMany;
-  for (const Space::Rule* rule : rules_at_[depth]) {
-    if (!rule->condition->tabulated()) steps_ += kSlowRule;
-    Condition::Answer answer = rule->condition->at(levels_);
-    if (answer == (rule->wanted ? Condition::Answer::Yes : Condition::Answer::No)) continue;
-    if (answer == Condition::Answer::None) return fail(*rule->condition);
-    remove(*rule, depth);
+  Space::End descend(size_t depth) {
+    unsigned factor = space.order()[depth];
+    if (const Condition* activity = space.activity(factor)) {
+      Condition::Answer answer = activity->at(levels);
+      if (answer == Condition::Answer::None) return fail(*activity);
+      if (answer == Condition::Answer::No) {
+        if (options.present == factor) return Space::End::Done;
+        levels[factor] = kAbsent;
+        Space::End end = enter(depth + 1);
+        levels[factor] = kOpen;
+        return end;
+      }
+    }
+    for (unsigned level : kept[factor]) {
+      levels[factor] = level;
+      Space::End end = enter(depth + 1);
+      if (end != Space::End::Done) return end;
+      // What nothing looks at cannot make the rest empty.
+      if (options.only_first && !involved[factor]) break;
+    }
+    levels[factor] = kOpen;
     return Space::End::Done;
   }
-  if (depth < levels_.size()) return descend(depth);
-  if (++points_ > options_.most_points) return Space::End::TooMany;
-  return visit_(levels_) ? Space::End::Done : Space::End::Stopped;
-}
 
-Space::End Walker::descend(size_t depth) {
-  unsigned factor = space_.order()[depth];
-  if (const Condition* activity = space_.activity(factor)) {
-    Condition::Answer answer = activity->at(levels_);
-    if (answer == Condition::Answer::None) return fail(*activity);
-    if (answer == Condition::Answer::No) {
-      if (options_.present == factor) return Space::End::Done;
-      levels_[factor] = kAbsent;
-      Space::End end = enter(depth + 1);
-      levels_[factor] = kOpen;
-      return end;
-    }
+  void remove(Removed& removed, size_t depth) {
+    removed.count = add(removed.count, counter.rest(depth, levels));
+    if (removed.examples.size() < kExamples) removed.examples.push_back(levels);
   }
-  for (unsigned level : kept_[factor]) {
-    levels_[factor] = level;
-    Space::End end = enter(depth + 1);
-    if (end != Space::End::Done) return end;
-    // What nothing looks at cannot make the rest empty.
-    if (options_.only_first && !involved_[factor]) break;
+
+  Space::End fail(const Condition& condition) {
+    space.failed_ = &condition;
+    space.failed_at_ = levels;
+    return Space::End::Failed;
   }
-  levels_[factor] = kOpen;
-  return Space::End::Done;
-}
+};
 
-void Walker::remove(const Space::Rule& rule, size_t depth) {
-  if (!options_.count_removed) return;
-  Removed& removed = removed_[rule.index];
-  removed.count = add(removed.count, counter_.rest(depth, levels_));
-  if (removed.examples.size() < kExamples) removed.examples.push_back(levels_);
-}
-
-Space::End Walker::fail(const Condition& condition) {
-  space_.failed_ = &condition;
-  space_.failed_at_ = levels_;
-  return Space::End::Failed;
+Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<bool(Levels)> visit) {
+  return Walker{space, options, visit}.run();
 }
 
 std::optional<std::vector<unsigned>> minimalConflict(const Space& space, const std::vector<std::vector<unsigned>>& kept,
                                                      std::optional<unsigned> present) {
   std::vector<bool> rules(space.study().rules.size());
   auto empty = [&] {
-    Walker::Options options;
-    options.rules = &rules;
-    options.levels = &kept;
-    options.present = present;
-    options.only_first = true;
-    options.most_steps = kMaxConflictSteps;
-    return Walker(space, options).run([](Levels) { return false; }) == Space::End::Done;
+    const WalkOptions options{
+        .rules = &rules, .levels = &kept, .present = present, .only_first = true, .most_steps = kMaxConflictSteps};
+    return walk(space, options, [](Levels) { return false; }).end == Space::End::Done;
   };
   for (const Space::Rule& rule : space.rules()) rules[rule.index] = true;
   if (!empty()) return std::nullopt;

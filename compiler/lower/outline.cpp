@@ -117,7 +117,7 @@ struct Outliner {
   void removed() {
     plan.product = survey.product;
     for (unsigned i = 0; i < study.rules.size(); ++i) {
-      const expand::Walker::Removed& removed = survey.removed[i];
+      const expand::Removed& removed = survey.removed[i];
       if (removed.count == 0) continue;
       const check::Rule& rule = study.rules[i];
       source::Position position = sources.position(rule.range.file, rule.range.begin);
@@ -264,7 +264,7 @@ struct Outliner {
       const check::Factor& factor = study.factors[index];
       std::vector<unsigned> levels;
       for (unsigned level = 0; level < factor.levels.size(); ++level)
-        if (of.levels[index][level]) levels.push_back(level);
+        if (of.seen.count(index, level) > 0) levels.push_back(level);
       if (levels.empty()) continue;  // it varies nowhere there
       std::vector<std::string> asked;
       for (unsigned level : levels) asked.push_back(factor.levels[level].label);

@@ -33,14 +33,13 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
   PointCounts counts{points::Seen(*space)};
-  expand::Walker walker(*space, {});
-  const expand::Space::End end = walker.run([&](expand::Levels point) {
+  const expand::Walk walk = expand::walk(*space, {}, [&](expand::Levels point) {
     ++counts.points;
     counts.seen.add(point);
     return true;
   });
-  if (end != expand::Space::End::Done) return std::nullopt;
-  counts.product = walker.product();
+  if (walk.end != expand::Space::End::Done) return std::nullopt;
+  counts.product = walk.product;
   return counts;
 }
 

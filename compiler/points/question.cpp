@@ -111,9 +111,7 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
   auto kept = space.selected().levels;
   for (const check::Pin& pin : pins)
     std::erase_if(kept[pin.factor], [&](unsigned level) { return level != pin.level; });
-  expand::Walker::Options options;
-  options.levels = &kept;
-  expand::Walker(space, options).run([&](expand::Levels point) {
+  expand::walk(space, {.levels = &kept}, [&](expand::Levels point) {
     bool pinned =
         std::all_of(pins.begin(), pins.end(), [&](const check::Pin& pin) { return point[pin.factor] == pin.level; });
     return !pinned || visit(point);

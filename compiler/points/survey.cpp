@@ -125,18 +125,17 @@ struct Surveyor {
 
   std::optional<Survey> run(diag::Emitter& emitter) {
     prepare();
-    expand::Walker::Options options;
-    options.count_removed = true;
-    expand::Walker walker(space, options);
     using enum expand::Space::End;
-    const auto end = walker.run([&](expand::Levels point) { return visit(point); });
-    if (end == TooMany) reportTooMany(study, expand::kMaxPoints, walker.exhausted(), emitter);
-    if (end == Failed) space.reportFailure(emitter);
-    if (end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
-    if (end != Done) return std::nullopt;
-    survey.product = walker.product();
+    expand::Walk walk =
+        expand::walk(space, {.count_removed = true}, [&](expand::Levels point) { return visit(point); });
+    if (walk.end == TooMany) reportTooMany(study, expand::kMaxPoints, walk.exhausted, emitter);
+    if (walk.end == Failed) space.reportFailure(emitter);
+    if (walk.end == Stopped)
+      failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
+    if (walk.end != Done) return std::nullopt;
+    survey.product = walk.product;
     survey.data_paths = paths.paths();
-    survey.removed = walker.removed();
+    survey.removed = std::move(walk.removed);
     return std::move(survey);
   }
 
@@ -145,11 +144,9 @@ struct Surveyor {
     values.resize(study.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
       questions.emplace_back(space, *criterion, machine);
-      Survey::OfCriterion& of = survey.criteria.emplace_back(*criterion);
-      for (const check::Factor& factor : study.factors) {
-        of.levels.emplace_back(factor.levels.size() + 1, 0);
+      Survey::OfCriterion& of = survey.criteria.emplace_back(*criterion, space);
+      for (const check::Factor& factor : study.factors)
         of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
-      }
     }
     for (unsigned use = 0; use < study.uses.size(); ++use)
       for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter)
@@ -218,8 +215,7 @@ struct Surveyor {
     if (answer == Unavailable || answer == Cell) of.shape.add(point);
     if (answer != Cell) return;
     ++of.cells;
-    for (size_t factor = 0; factor < point.size(); ++factor)
-      of.levels[factor][point[factor] == expand::kAbsent ? of.levels[factor].size() - 1 : point[factor]] = 1;
+    of.seen.add(point);
     const Machine::Infeasible found = machine.infeasible(questions[index].comparison(), point);
     if (found.why.empty() || ++of.infeasible > 1) return;
     of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);

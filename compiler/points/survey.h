@@ -44,7 +44,7 @@ struct Survey {
     uint64_t infeasible = 0;              // of these, expected to run out of memory
   };
   struct OfCriterion {
-    explicit OfCriterion(const check::Criterion& criterion) : shape(criterion) {}
+    OfCriterion(const check::Criterion& criterion, const expand::Space& space) : shape(criterion), seen(space) {}
     Shape shape;               // of all that it asks about
     uint64_t unpublished = 0;  // left out of these: the reference has nothing for them
     uint64_t unfit = 0;        // left out by `where feasible`
@@ -53,7 +53,7 @@ struct Survey {
     uint64_t infeasible = 0;  // of these, expected to run out of memory
     std::string estimate;     // of the first one
     source::Range estimate_range;
-    std::vector<std::vector<char>> levels;  // by factor: which occur in the cells; the last is kAbsent
+    Seen seen;  // in the cells
     enum Asked : char { Never, OnlyDropped, Once };
     std::vector<std::vector<Asked>> asked;  // by factor and level: whether a point with it is asked about
   };
@@ -61,7 +61,7 @@ struct Survey {
   explicit Survey(const expand::Space& space) : seen(space) {}
 
   uint64_t product = 0, points = 0, available = 0, expected_infeasible = 0;
-  std::vector<expand::Walker::Removed> removed;  // by rule of the study
+  std::vector<expand::Removed> removed;  // by rule of the study
   Seen seen;
   std::vector<OfComparison> comparisons;  // by comparison of the study
   std::vector<OfCriterion> criteria;      // by criterion of the selection

@@ -1,10 +1,12 @@
 #include "runtime/plan/json.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/ConvertUTF.h>
 #include <llvm/Support/Endian.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <charconv>
@@ -38,111 +40,53 @@ std::optional<size_t> tooDeep(std::string_view text) {
   return std::nullopt;
 }
 
-void appendString(std::string& out, llvm::StringRef text) {
-  constexpr llvm::StringLiteral kEscaped = "\"\\\n\r\t", kAs = "\"\\nrt";
-  out += '"';
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\')
-      out += c;
-    else if (const size_t at = kEscaped.find(c); at != llvm::StringRef::npos)
-      out.append({'\\', kAs[at]});
-    else
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-  }
-  out += '"';
-}
-
 /// Whole values print as integers whatever they are stored as, so that 2 and 2.0 give one text.
-void appendNumber(std::string& out, const llvm::json::Value& value) {
-  if (const auto unsigned_value = value.getAsUINT64()) {
-    out += std::to_string(*unsigned_value);
-    return;
-  }
+std::string canonicalNumber(const llvm::json::Value& value) {
+  if (const auto unsigned_value = value.getAsUINT64()) return std::to_string(*unsigned_value);
   const double number = *value.getAsNumber();
-  if (number >= -0x1p63 && number < 0x1p63) {
-    if (const auto signed_value = value.getAsInteger()) {
-      out += std::to_string(*signed_value);
-      return;
-    }
-  }
-  if (!std::isfinite(number)) {
-    out += "null";  // JSON has no such number; readers of a number refuse null
-    return;
-  }
-  if (number == std::trunc(number) && number >= 0 && number < 0x1p64) {
-    out += std::to_string(static_cast<uint64_t>(number));
-    return;
-  }
+  if (number >= -0x1p63 && number < 0x1p63)
+    if (const auto signed_value = value.getAsInteger()) return std::to_string(*signed_value);
+  if (!std::isfinite(number)) return "null";  // JSON has no such number; readers of a number refuse null
+  if (number == std::trunc(number) && number >= 0 && number < 0x1p64)
+    return std::to_string(static_cast<uint64_t>(number));
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
-  out.append(buffer, end.ptr);
+  return {buffer, end.ptr};
 }
 
-struct Printer {
-  bool pretty;
-  unsigned depth = 0;
-  std::string out = {};
-
-  std::string print(const llvm::json::Value& value) {
-    append(value);
-    return std::move(out);
-  }
-
-  void append(const llvm::json::Value& value) {
-    if (const llvm::json::Object* object = value.getAsObject())
-      appendObject(*object);
-    else if (const llvm::json::Array* array = value.getAsArray())
-      appendArray(*array);
-    else if (const auto text = value.getAsString())
-      appendString(out, *text);
-    else if (value.getAsNumber())
-      appendNumber(out, value);
-    else
-      out += value.getAsNull() ? "null" : *value.getAsBoolean() ? "true" : "false";
-  }
-
-  void appendArray(const llvm::json::Array& array) {
-    const bool one_line = !pretty || std::none_of(array.begin(), array.end(), [](const llvm::json::Value& element) {
-      return element.getAsArray() || element.getAsObject();
-    });
-    out += '[';
-    ++depth;
-    for (size_t i = 0; i < array.size(); ++i) {
-      if (i) out += pretty && one_line ? ", " : ",";
-      if (!one_line) newline();
-      append(array[i]);
-    }
-    --depth;
-    if (!one_line && !array.empty()) newline();
-    out += ']';
-  }
-
-  void appendObject(const llvm::json::Object& object) {
+/// As LLVM writes it, but for members by name, numbers of one form and, with an indent, flat arrays on one line.
+void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
+  const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
+  if (const llvm::json::Object* object = value.getAsObject()) {
     std::vector<llvm::StringRef> keys;
-    keys.reserve(object.size());
-    for (const auto& member : object) keys.push_back(llvm::StringRef(member.first));
+    for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
     std::sort(keys.begin(), keys.end());
-    out += '{';
-    ++depth;
-    bool first = true;
-    for (const llvm::StringRef key : keys) {
-      if (!first) out += ',';
-      first = false;
-      if (pretty) newline();
-      appendString(out, key);
-      out += pretty ? ": " : ":";
-      append(*object.get(key));
-    }
-    --depth;
-    if (pretty && !keys.empty()) newline();
-    out += '}';
+    out.object([&] {
+      for (const llvm::StringRef key : keys)
+        out.attributeBegin(key), print(out, *object->get(key), pretty), out.attributeEnd();
+    });
+  } else if (const llvm::json::Array* array = value.getAsArray(); array && pretty && llvm::none_of(*array, nests)) {
+    std::string line;
+    for (const llvm::json::Value& element : *array) line += (line.empty() ? "" : ", ") + canonicalJson(element);
+    out.rawValue("[" + line + "]");
+  } else if (array) {
+    out.array([&] {
+      for (const llvm::json::Value& element : *array) print(out, element, pretty);
+    });
+  } else if (value.getAsNumber()) {
+    out.rawValue(canonicalNumber(value));
+  } else {
+    out.value(value);
   }
+}
 
-  void newline() {
-    out += '\n';
-    out.append(2 * depth, ' ');
-  }
-};
+std::string printed(const llvm::json::Value& value, bool pretty) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream, pretty ? 2 : 0);
+  print(out, value, pretty);
+  return text;
+}
 
 /// The UTF-16 unit of an escape \uXXXX at `at`.
 std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
@@ -185,11 +129,11 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
   return llvm::json::parse(rewritten ? *rewritten : text);
 }
 
-std::string canonicalJson(const llvm::json::Value& value) { return Printer{false}.print(value); }
+std::string canonicalJson(const llvm::json::Value& value) { return printed(value, false); }
 
 /// For people too, whose terminals may take some characters of UTF-8 for escape sequences: U+007F to U+009F.
 std::string prettyJson(const llvm::json::Value& value) {
-  const std::string text = Printer{true}.print(value);
+  const std::string text = printed(value, true);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = [&](size_t at) { return unsigned(static_cast<unsigned char>(text[at])); };

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 
 #include "runtime/plan/described.h"
@@ -40,7 +41,9 @@ Node* nodeOf(JsonRecord& io, JsonRecord::Key key, Term& term) {
 /// The fields of a plan, for reading and for writing, and what has to agree between them.
 struct PlanFields {
   Plan& plan;
-  llvm::StringSet<> known_points = {};  // what was read so far
+  // The names of what was read so far, with their places: a plan may have very many.
+  using Known = llvm::StringMap<size_t>;
+  Known known_points = {}, factors = {}, metrics = {}, comparisons = {}, criteria = {}, controls = {}, labels = {};
 
   void describe(JsonRecord& io) {
     const std::string known = "expc.plan/" + std::to_string(kPlanVersion);
@@ -79,6 +82,21 @@ struct PlanFields {
     list(io, "plots", plan.plots);
   }
 
+  /// A name that no other of its sort may have.
+  void declare(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, Known& known, const std::string& name) {
+    if (!known.try_emplace(name, known.size()).second)
+      io.fail(key, quoted(name) + " is a second " + sort + " of that " + key);
+  }
+
+  void require(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, const Known& known, const std::string& name) {
+    if (!known.contains(name)) io.fail(key, quoted(name) + " is no " + sort + " of the plan");
+  }
+
+  const Metric* findMetric(const std::string& name) const {
+    const auto found = metrics.find(name);
+    return found == metrics.end() ? nullptr : &plan.metrics[found->second];
+  }
+
   template <typename T>
   void list(JsonRecord& io, JsonRecord::Key key, std::vector<T>& items) {
     io.list(key, items, [this](JsonRecord& inner, T& item) { describe(inner, item); });
@@ -107,9 +125,7 @@ struct PlanFields {
     if (!io.reads()) return;
     requireName(io, "name", workload.name);
     if (!workload.label.empty()) requireName(io, "label", workload.label);
-    for (const Workload& other : plan.workloads)
-      if (other.label == workload.label)
-        io.fail("label", quoted(workload.label) + " is a second workload of that label");
+    declare(io, "label", "workload", labels, workload.label);
   }
 
   void describe(JsonRecord& io, Level& level) {
@@ -119,10 +135,10 @@ struct PlanFields {
 
   void describe(JsonRecord& io, Factor& factor) {
     io.field("name", factor.name);
-    llvm::StringSet<> labels;
+    llvm::StringSet<> known;
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
       describe(inner, level);
-      if (inner.reads() && !labels.insert(level.label).second)
+      if (inner.reads() && !known.insert(level.label).second)
         inner.fail("label", quoted(level.label) + " is a second level of that name");
     });
     io.optional("baseline", factor.baseline);
@@ -132,7 +148,7 @@ struct PlanFields {
     if (factor.baseline && *factor.baseline >= factor.levels.size())
       io.fail("baseline", fmt::format("level {} of {}", *factor.baseline, factor.levels.size()));
     requireName(io, "name", factor.name);
-    if (named(plan.factors, factor.name)) io.fail("name", quoted(factor.name) + " is a second factor of that name");
+    declare(io, "name", "factor", factors, factor.name);
   }
 
   void describeLevels(JsonRecord& io, Point& point) {
@@ -171,7 +187,7 @@ struct PlanFields {
     if (point.workload >= plan.workloads.size())
       io.fail("workload", fmt::format("workload {} of {}", point.workload, plan.workloads.size()));
     requireName(io, "id", point.id);
-    if (!known_points.insert(point.id).second) io.fail("id", quoted(point.id) + " is a second point of that id");
+    declare(io, "id", "point", known_points, point.id);
   }
 
   void describe(JsonRecord& io, RemovedGroup& group) {
@@ -203,14 +219,13 @@ struct PlanFields {
     if (!io.reads()) return;
     if (derived && metric.series) io.fail("series", "a derived metric is one value");
     requireName(io, "name", metric.name);
-    if (plan.findMetric(metric.name)) io.fail("name", quoted(metric.name) + " is a second metric of that name");
+    declare(io, "name", "metric", metrics, metric.name);
   }
 
   void describeFactorNames(JsonRecord& io, JsonRecord::Key key, std::vector<std::string>& names) {
     io.field(key, names);
     if (!io.reads()) return;
-    for (const std::string& name : names)
-      if (!named(plan.factors, name)) io.fail(key, quoted(name) + " is no factor of the plan");
+    for (const std::string& name : names) require(io, key, "factor", factors, name);
   }
 
   void describe(JsonRecord& io, Until& until) {
@@ -248,8 +263,8 @@ struct PlanFields {
     io.field("point", control.point);
     if (!io.reads()) return;
     requireName(io, "name", control.name);
-    if (named(plan.controls, control.name)) io.fail("name", quoted(control.name) + " is a second control of that name");
-    if (!known_points.contains(control.point)) io.fail("point", quoted(control.point) + " is no point of the plan");
+    declare(io, "name", "control", controls, control.name);
+    require(io, "point", "point", known_points, control.point);
   }
 
   void describe(JsonRecord& io, Reference::Value& value) {
@@ -257,8 +272,8 @@ struct PlanFields {
     io.field("metric", value.metric);
     io.field("value", value.value);
     if (!io.reads()) return;
-    if (!known_points.contains(value.point)) io.fail("point", quoted(value.point) + " is no point of the plan");
-    if (!plan.findMetric(value.metric)) io.fail("metric", quoted(value.metric) + " is no metric of the plan");
+    require(io, "point", "point", known_points, value.point);
+    require(io, "metric", "metric", metrics, value.metric);
   }
 
   void describe(JsonRecord& io, Reference& reference) {
@@ -291,8 +306,7 @@ struct PlanFields {
   }
 
   void requireSubject(JsonRecord& io, const std::string& subject) {
-    if (!plan.findMetric(subject) && !named(plan.comparisons, subject))
-      io.fail("subject", quoted(subject) + " is no metric or comparison of the plan");
+    if (!comparisons.contains(subject)) require(io, "subject", "metric or comparison", metrics, subject);
   }
 
   void describe(JsonRecord& io, Table& table) {
@@ -303,8 +317,7 @@ struct PlanFields {
     if (!io.reads()) return;
     requireSubject(io, table.subject);
     for (const auto& [key, metric] : {std::pair("subject", table.subject), {"other", table.other}})
-      if (table.shows != Table::Shows::Values && !metric.empty() && !plan.findMetric(metric))
-        io.fail(key, quoted(metric) + " is no metric of the plan");
+      if (table.shows != Table::Shows::Values && !metric.empty()) require(io, key, "metric", metrics, metric);
   }
 
   void describe(JsonRecord& io, Plot& plot) {
@@ -313,10 +326,9 @@ struct PlanFields {
     describeFactorNames(io, "by", plot.by);
     if (!io.reads()) return;
     requireSubject(io, plot.subject);
-    const bool factor = named(plan.factors, plot.over) != nullptr;
-    const Metric* subject = plan.findMetric(plot.subject);
-    if (!factor && !plan.findMetric(plot.over) && !(subject && subject->series))
-      io.fail("over", quoted(plot.over) + " is no factor or metric of the plan");
+    const bool factor = factors.contains(plot.over);
+    const Metric* subject = findMetric(plot.subject);
+    if (!factor && !(subject && subject->series)) require(io, "over", "factor or metric", metrics, plot.over);
     if (!factor && !subject) io.fail("subject", quoted(plot.subject) + " is no metric, and is plotted over no factor");
   }
 
@@ -335,7 +347,7 @@ struct PlanFields {
       io.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (std::string& point : points) {
-      if (!known_points.contains(point)) io.fail("points", quoted(point) + " is no point of the plan");
+      require(io, "points", "point", known_points, point);
       cell.points.push_back(std::move(point));
     }
   }
@@ -358,17 +370,15 @@ struct PlanFields {
     if (!scope.inside_point) io.field("point", metric.place.point);
     if (!io.reads()) return;
     // What a derived metric reads comes before it.
-    const Metric* known = plan.findMetric(metric.metric);
-    if (!known)
-      io.fail("metric", quoted(metric.metric) + " is no metric of the plan");
-    else if (known->kind != scope.kind)
+    const Metric* known = findMetric(metric.metric);
+    require(io, "metric", "metric", metrics, metric.metric);
+    if (known && known->kind != scope.kind)
       io.fail("metric",
               fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric, toString(known->kind),
                           scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
-    else if (series && !known->series)
+    else if (known && series && !known->series)
       io.fail("metric", quoted(metric.metric) + " is no series");
-    if (!scope.inside_point && !known_points.contains(metric.place.point))
-      io.fail("point", quoted(metric.place.point) + " is no point of the plan");
+    if (!scope.inside_point) require(io, "point", "point", known_points, metric.place.point);
   }
 
   void describe(JsonRecord& io, GapTerm& gap, Scope scope) {
@@ -426,14 +436,14 @@ struct PlanFields {
     io.field("over", comparison.over);
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
-    if (io.reads() && !named(plan.factors, comparison.over))
-      io.fail("over", quoted(comparison.over) + " is no factor of the plan");
+    if (io.reads()) require(io, "over", "factor", factors, comparison.over);
     io.list("cells", comparison.cells,
             [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
-    if (io.reads()) requireName(io, "name", comparison.name);
-    if (io.reads() && (plan.findMetric(comparison.name) || named(plan.comparisons, comparison.name)))
+    if (!io.reads()) return;
+    requireName(io, "name", comparison.name);
+    if (metrics.contains(comparison.name) || !comparisons.try_emplace(comparison.name, 0).second)
       io.fail("name", quoted(comparison.name) + " is taken by another comparison or metric");
   }
 
@@ -475,8 +485,7 @@ struct PlanFields {
     // Such a criterion would pass whatever is measured.
     if (!reaches_cell && !criterion.not_asked) io.fail("claim", "claims nothing: no cell is reached");
     requireName(io, "name", criterion.name);
-    if (named(plan.criteria, criterion.name))
-      io.fail("name", quoted(criterion.name) + " is a second criterion of that name");
+    declare(io, "name", "criterion", criteria, criterion.name);
   }
 };
 
