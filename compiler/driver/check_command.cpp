@@ -7,13 +7,12 @@
 #include <memory>
 #include <set>
 
-#include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/version.h"
-#include "compiler/explain/sarif.h"
+#include "compiler/explain/explain.h"
 #include "compiler/format/format.h"
 #include "runtime/report/layout.h"
 

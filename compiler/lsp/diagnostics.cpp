@@ -53,7 +53,7 @@ llvm::json::Value published(const Query& query, const diag::Diagnostic& diagnost
     if (!note.range.isValid())
       message += "\n" + note.message;
     else if (llvm::json::Value location = locationJson(query, note.range); location.getAsObject())
-      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", clean(note.message)}});
+      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", jsonText(note.message)}});
   if (!range.isValid()) range = {query.analysis.root, 0, 0};
   llvm::json::Object result = diagnosticJson(query, diagnostic, range, message);
   if (const auto page = query.workspace.explanation(diagnostic.kind))
@@ -118,7 +118,7 @@ bool allHere(const Query& query, const diag::Diagnostic& diagnostic) {
 
 llvm::json::Object action(const Query& query, std::string title, std::string_view kind, llvm::json::Array edits) {
   return llvm::json::Object{
-      {"title", clean(title)}, {"kind", llvm::StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
+      {"title", jsonText(title)}, {"kind", llvm::StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
 }
 
 }  // namespace
@@ -180,12 +180,12 @@ llvm::json::Value rangeJson(const Query& query, source::Range range) {
 }
 
 llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text) {
-  return llvm::json::Object{{"range", rangeJson(query, range)}, {"newText", clean(text)}};
+  return llvm::json::Object{{"range", rangeJson(query, range)}, {"newText", jsonText(text)}};
 }
 
 llvm::json::Value changesJson(const Query& query, llvm::json::Array edits) {
   return llvm::json::Object{
-      {"changes", llvm::json::Object{{llvm::json::ObjectKey(clean(query.document.uri)), std::move(edits)}}}};
+      {"changes", llvm::json::Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
 }
 
 llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
@@ -194,15 +194,13 @@ llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& di
                             {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
                             {"code", llvm::StringRef(diag::code(diagnostic.kind))},
                             {"source", "expc"},
-                            {"message", clean(message)}};
+                            {"message", jsonText(message)}};
 }
 
 llvm::json::Value locationJson(const Query& query, source::Range range) {
   const std::optional<std::string> uri = query.workspace.uri(query.analysis, range.file);
   if (!uri) return nullptr;
-  return llvm::json::Object{{"uri", clean(*uri)}, {"range", rangeJson(query, range)}};
+  return llvm::json::Object{{"uri", jsonText(*uri)}, {"range", rangeJson(query, range)}};
 }
-
-std::string clean(std::string_view text) { return llvm::json::fixUTF8(llvm::StringRef(text)); }
 
 }  // namespace expc::lsp

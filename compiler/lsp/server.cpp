@@ -59,7 +59,7 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
   llvm::Expected<llvm::json::Value> value = plan::parseJson(item.body);
-  if (!value) return fail(nullptr, kParseError, clean(llvm::toString(value.takeError())));
+  if (!value) return fail(nullptr, kParseError, jsonText(llvm::toString(value.takeError())));
   take(std::move(*value));
 }
 
@@ -142,7 +142,7 @@ void Server::answer(const llvm::json::Value& id, Result result) {
     if (own.category() == std::generic_category()) code = own.value();
     text = error.message();
   });
-  fail(id, code, clean(text));
+  fail(id, code, jsonText(text));
 }
 
 void Server::fail(const llvm::json::Value& id, int code, const std::string& text) {
