@@ -3,7 +3,7 @@
 lexer grammar ExpLexer;
 
 // Identifiers that are words of the language by what stands beside them: the token reader finds them (settleWords in
-// compiler/parse/antlr_tokens.h).
+// compiler/parse/antlr_bridge.cpp).
 tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF }
 
 // Heads of statements: reserved.

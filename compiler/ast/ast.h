@@ -83,7 +83,6 @@ enum class BinaryOp {
 };
 struct BinaryExpr {
   BinaryOp op;
-  Range op_range;
   ExprPtr left, right;
 };
 /// `{ fp64, fp32 }`

@@ -1,12 +1,41 @@
 #include "compiler/diag/render.h"
 
-#include <algorithm>
+#include <llvm/Support/ConvertUTF.h>
+#include <llvm/Support/Unicode.h>
 
-#include "compiler/diag/columns.h"
+#include <algorithm>
 
 namespace expc::diag {
 
 namespace {
+
+constexpr uint32_t kTab = 4;
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool isControl(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+/// Marks that change the direction of what follows and would show another line than the one that was written.
+bool isBidirectional(char32_t code) {
+  return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F;
+}
+
+/// Calls `visit(written, shown, width)` for each character.
+template <typename Visit>
+void forEachCharacter(std::string_view text, Visit visit) {
+  for (size_t at = 0; at < text.size();) {
+    const auto* begin = reinterpret_cast<const llvm::UTF8*>(text.data() + at);
+    const auto* past = begin;
+    llvm::UTF32 code = 0;
+    const auto read = llvm::convertUTF8Sequence(&past, begin + (text.size() - at), &code, llvm::strictConversion);
+    const std::string_view sequence = text.substr(at, std::max<size_t>(past - begin, 1));
+    if (read != llvm::conversionOK || (isControl(code) && code != '\t') || isBidirectional(code)) {
+      visit(sequence, kReplacement, 1u);
+    } else {
+      int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(sequence.data(), sequence.size()));
+      visit(sequence, sequence, static_cast<uint32_t>(std::max(width, 0)));
+    }
+    at += sequence.size();
+  }
+}
 
 constexpr uint32_t kMaxLineColumns = 160;
 constexpr uint32_t kMaxLineBytes = 4096;  // that are laid out; much more than are shown
@@ -22,10 +51,6 @@ struct Style {
   }
   std::string gutter(std::string_view text) const { return paint("34", text); }
 };
-
-std::string_view word(Severity severity) {
-  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
-}
 
 /// Cuts a long line to a window around the carets. `first` and `last` are screen columns of the marked part.
 void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine& line) {
@@ -85,9 +110,6 @@ llvm::json::Value positionJson(const source::SourceManager& sources, source::Fil
   return llvm::json::Object{{"line", where.line}, {"column", where.column}, {"offset", offset}};
 }
 
-/// JSON holds Unicode only; a name or a replacement could hold any bytes.
-std::string jsonText(std::string_view text) { return llvm::json::fixUTF8(llvm::StringRef(text.data(), text.size())); }
-
 void addRange(llvm::json::Object& object, const source::SourceManager& sources, source::Range range) {
   if (!range.isValid()) return;
   object["file"] = jsonText(sources.name(range.file));
@@ -96,6 +118,41 @@ void addRange(llvm::json::Object& object, const source::SourceManager& sources, 
 }
 
 }  // namespace
+
+DisplayLine displayLine(std::string_view line) {
+  DisplayLine out;
+  out.columns.reserve(line.size() + 1);
+  uint32_t column = 0;
+  forEachCharacter(line, [&](std::string_view written, std::string_view shown, uint32_t width) {
+    out.columns.insert(out.columns.end(), written.size(), column);
+    if (written == "\t") {
+      width = kTab - column % kTab;
+      out.text.append(width, ' ');
+    } else {
+      out.text.append(shown);
+    }
+    column += width;
+  });
+  out.columns.push_back(column);
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  forEachCharacter(text, [&](std::string_view written, std::string_view shown, uint32_t) {
+    if (written == "\n" || written == "\t")
+      out += ' ';
+    else
+      out.append(shown);
+  });
+  return out;
+}
+
+std::string_view word(Severity severity) {
+  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
+}
+
+std::string jsonText(std::string_view text) { return llvm::json::fixUTF8(text); }
 
 std::string place(const source::SourceManager& sources, source::Range range) {
   source::Position where = sources.position(range.file, range.begin);

@@ -6,7 +6,6 @@
 #include <set>
 #include <type_traits>
 
-#include "compiler/diag/columns.h"
 #include "compiler/diag/names.h"
 
 using namespace expc;

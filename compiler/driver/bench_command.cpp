@@ -13,7 +13,7 @@
 #include "compiler/check/expression.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/completion.h"
+#include "compiler/driver/subcommand.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"

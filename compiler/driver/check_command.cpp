@@ -7,13 +7,12 @@
 #include <memory>
 #include <set>
 
-#include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/version.h"
-#include "compiler/explain/sarif.h"
+#include "compiler/explain/explain.h"
 #include "compiler/format/format.h"
 #include "runtime/report/layout.h"
 
@@ -25,55 +24,36 @@ namespace {
 // mean that mends undo each other.
 constexpr int kMaxRounds = 10;
 
-/// The file system with changes that are not written yet, so that they can be checked, shown and then written at once.
-class Overlay {
- public:
-  struct Text {
-    std::string before, now;
-  };
-
-  /// Must not outlive this.
-  load::FileSystem files() {
-    return {[this](const std::string& path) -> llvm::Expected<std::string> {
-      if (const auto at = texts_.find(path); at != texts_.end()) return at->second.now;
-      llvm::Expected<std::string> text = load::FileSystem::real().read(path);
-      if (text) texts_[path] = {*text, *text};
-      return text;
-    }};
-  }
-
-  /// Whether `text` is what stands at `path`. What came from elsewhere, such as the command line, is no file.
-  bool holds(const std::string& path, std::string_view text) const {
-    const auto at = texts_.find(path);
-    return at != texts_.end() && at->second.now == text;
-  }
-
-  void change(const std::string& path, std::string text) { texts_[path].now = std::move(text); }
-
-  /// What differs from the disk, by path.
-  std::map<std::string, Text> changes() const {
-    std::map<std::string, Text> out = texts_;
-    std::erase_if(out, [](const auto& entry) { return entry.second.before == entry.second.now; });
-    return out;
-  }
-
-  /// Nothing is written if a file cannot be, or is no longer what was read.
-  llvm::Error write() const {
-    std::map<std::string, std::string> texts;
-    for (const auto& [path, text] : changes()) {
-      llvm::Expected<std::string> now = load::FileSystem::real().read(path);
-      if (!now) return now.takeError();
-      if (*now != text.before)
-        return llvm::createStringError(
-            fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
-      texts[path] = text.now;
-    }
-    return replaceFiles(texts);
-  }
-
- private:
-  std::map<std::string, Text> texts_;  // that were read
+/// A file as it was read, and with changes that are not written yet, so that they can be checked, shown and then
+/// written at once.
+struct Text {
+  std::string before, now;
 };
+using Texts = std::map<std::string, Text>;  // by path
+
+/// The file system with what is in `texts`, which gets what is read.
+load::FileSystem overlaid(Texts& texts) {
+  return {[&texts](const std::string& path) -> llvm::Expected<std::string> {
+    if (const auto at = texts.find(path); at != texts.end()) return at->second.now;
+    llvm::Expected<std::string> text = load::FileSystem::real().read(path);
+    if (text) texts[path] = {*text, *text};
+    return text;
+  }};
+}
+
+/// Nothing is written if a file cannot be, or is no longer what was read.
+llvm::Error write(const Texts& changes) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [path, text] : changes) {
+    llvm::Expected<std::string> now = load::FileSystem::real().read(path);
+    if (!now) return now.takeError();
+    if (*now != text.before)
+      return llvm::createStringError(
+          fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
+    texts[path] = text.now;
+  }
+  return replaceFiles(texts);
+}
 
 /// "study.exp:3:10: replaced `&&` by `and` (E0102)"
 std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
@@ -85,18 +65,20 @@ std::string describe(const source::SourceManager& sources, const diag::FixIt& ed
 }
 
 /// Changes what can be changed at once; says in `said` what that was. False when there was nothing.
-bool round(const Compilation& compilation, Overlay& overlay, std::vector<std::string>& said) {
+bool round(const Compilation& compilation, Texts& texts, std::vector<std::string>& said) {
   const source::SourceManager& sources = compilation.sources;
   const std::vector<diag::Diagnostic>& diagnostics = compilation.diagnostics.diagnostics;
   const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
-    return overlay.holds(std::string(sources.name(file)), sources.text(file));
+    // What came from elsewhere, such as the command line, is no file.
+    const auto at = texts.find(std::string(sources.name(file)));
+    return at != texts.end() && at->second.now == sources.text(file);
   });
   if (set.edits.empty()) return false;
   std::set<uint32_t> files;
   for (const diag::FixIt& edit : set.edits) files.insert(edit.range.file.index);
   for (const uint32_t index : files) {
     const source::FileId file{index};
-    overlay.change(std::string(sources.name(file)), diag::applyFixes(sources.text(file), file, set.edits));
+    texts[std::string(sources.name(file))].now = diag::applyFixes(sources.text(file), file, set.edits);
   }
   for (const size_t index : set.mended)
     for (const diag::FixIt& edit : diagnostics[index].fixes)
@@ -108,33 +90,33 @@ bool round(const Compilation& compilation, Overlay& overlay, std::vector<std::st
 /// the files that it imports, or with `diff` only shown on standard output. `left` is then the last check. Returns
 /// false after saying why nothing could be written.
 bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
-  Overlay overlay;
+  Texts texts;
   std::vector<std::string> said;
   for (int count = 0;; ++count) {
     left = std::make_unique<Compilation>();
-    verify(options, overlay.files(), console, *left);
+    verify(options, overlaid(texts), console, *left);
     if (left->sources.size() == 0) return false;  // the study could not be read, as was said
-    if (count == kMaxRounds || !round(*left, overlay, said)) break;
+    if (count == kMaxRounds || !round(*left, texts, said)) break;
   }
-  const std::map<std::string, Overlay::Text> changes = overlay.changes();
+  std::erase_if(texts, [](const auto& entry) { return entry.second.before == entry.second.now; });
   if (diff) {
     std::string text;
-    for (const auto& [path, change] : changes) text += format::unifiedDiff(path, change.before, change.now);
+    for (const auto& [path, change] : texts) text += format::unifiedDiff(path, change.before, change.now);
     return text.empty() || console.printRaw(text);
   }
-  if (llvm::Error error = overlay.write()) {
+  if (llvm::Error error = write(texts)) {
     console.error(std::move(error));
     return false;
   }
   for (const std::string& line : said) console.message(line);
   console.message(said.empty() ? std::string("nothing to fix")
                                : fmt::format("{} in {}", report::counted(said.size(), "change"),
-                                             report::counted(changes.size(), "file")));
+                                             report::counted(texts.size(), "file")));
   return true;
 }
 
-llvm::json::Value document(const Compilation& compilation, CheckFormat format) {
-  if (format == CheckFormat::Sarif)
+llvm::json::Value document(const Compilation& compilation, Format format) {
+  if (format == Format::Sarif)
     return explain::sarifLog(compilation.sources, compilation.diagnostics.diagnostics, kVersion);
   llvm::json::Array diagnostics;
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
@@ -145,7 +127,7 @@ llvm::json::Value document(const Compilation& compilation, CheckFormat format) {
 }  // namespace
 
 int check(const CheckOptions& options, const Console& console) {
-  if (options.diff && options.format != CheckFormat::Text)
+  if (options.diff && options.format != Format::Text)
     return console.usage("--diff and --format both say what standard output holds; give one of them");
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)
@@ -154,7 +136,7 @@ int check(const CheckOptions& options, const Console& console) {
     return kError;
   Compilation& compilation = *owned;
   const int code = compilation.code();
-  if (options.format == CheckFormat::Text) {
+  if (options.format == Format::Text) {
     showDiagnostics(compilation, console);
     return code;
   }

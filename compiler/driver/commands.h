@@ -35,17 +35,15 @@ struct MeasuredOptions {
   std::string results = "results";
 };
 
-enum class CheckFormat { Text, Json, Sarif };
 struct CheckOptions {
   StudyOptions study;
-  CheckFormat format = CheckFormat::Text;
+  Format format = Format::Text;
   bool fix = false;
   bool diff = false;  // with fix: show, do not write
 };
 
-enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions : MeasuredOptions {
-  PlanFormat format = PlanFormat::Text;
+  Format format = Format::Text;
   bool all_points = false;             // text: also where there are many
   std::optional<std::string> where;    // only points that satisfy this condition
   std::optional<unsigned> page;        // of those, in text
@@ -57,33 +55,29 @@ struct PlanOptions : MeasuredOptions {
 struct DoctorOptions {
   MachineOptions machine;
   std::string results = "results";
-  bool json = false;
+  Format format = Format::Text;
 };
 
-/// What `report` prints: the judgement, or one chart as a picture.
-enum class ReportFormat { Text, Json, Svg, Png, Pdf };
 struct ReportOptions : MeasuredOptions {
-  std::string html;  // "": in the results folder
-  bool all = false;  // text: everything that there is to say, not only what decides
-  ReportFormat format = ReportFormat::Text;
-  std::string chart;    // of a picture: a name or number as the page has them; "": the only one
-  std::string to;       // of a picture: the file to write; "": CHART.FORMAT in this folder
+  std::string html;              // "": in the results folder
+  bool all = false;              // text: everything that there is to say, not only what decides
+  Format format = Format::Text;  // of the judgement; svg, png and pdf are of one chart
+  std::string chart;             // of a picture: a name or number as the page has them; "": the only one
+  std::string to;                // of a picture: the file to write; "": CHART.FORMAT in this folder
   std::string explain;  // "precision: fp64 -> fp16": what makes that difference, instead of the report; "": the report
 };
 
-enum class ExportFormat { Csv, Parquet, Json, Junit, Markdown };
 struct ExportOptions : MeasuredOptions {
-  ExportFormat format = ExportFormat::Csv;
+  Format format = Format::Csv;
   bool series = false;   // of csv and parquet: the table of series instead of that of measurements
   std::string to = "-";  // the file to write; "-": standard output
 };
 
-enum class CompareFormat { Text, Json, Markdown };
 struct CompareOptions {
   StudyOptions study;
   MachineOptions machine;
   std::vector<std::string> sides;  // DIR[,NAME=VALUE...]: a results folder, and which part of it
-  CompareFormat format = CompareFormat::Text;
+  Format format = Format::Text;
   bool claims = false;      // what became of the first side's conclusions on the others
   bool by_session = false;  // how metrics went over the sessions of all sides
   std::string metric;       // by session: only this one; "": every one
@@ -119,13 +113,10 @@ struct JobOptions {
   std::string job;  // its name; "": the newest, of cancel all
 };
 
-struct RehearseOptions {
-  StudyOptions study;
-  std::string null_gpus;             // as MachineOptions has it; where no system is named
-  std::optional<std::string> where;  // only points that satisfy this condition
-  std::string results = "results";
-  engine::RehearsalOptions engine;  // as RunOptions has it
-  bool json = false;
+struct RehearseOptions : MeasuredOptions {  // of the machine only null_gpus, where no system is named
+  std::optional<std::string> where;         // only points that satisfy this condition
+  engine::RehearsalOptions engine;          // as RunOptions has it
+  Format format = Format::Text;
   bool quiet = false;  // as RunOptions has it
 };
 
@@ -134,7 +125,7 @@ struct DiagnoseOptions : MeasuredOptions {
   std::string lost;                         // "2%"; "": as stored
   unsigned studies = 1000;
   uint64_t seed = 1;
-  bool json = false;
+  Format format = Format::Text;
 };
 
 struct FmtOptions {

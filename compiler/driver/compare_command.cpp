@@ -72,22 +72,19 @@ llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef sid
   return std::pair(folder.str(), std::move(part));
 }
 
-/// Finds trials that two sides have: one is a copy, a bundle or a merged store of the other then.
-class Copies {
- public:
-  /// An error where the side has one of those that were added before; `then` says why that is one.
-  llvm::Error add(const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
-    for (const store::Trial& trial : trials) {
-      const auto* first = known_.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
-      if (first != &side)
-        return llvm::createStringError(fmt::format("{} and {} hold the same trials: {}", *first, side, then));
-    }
-    return llvm::Error::success();
-  }
+/// Trials by what they share with a copy, and the side that has them.
+using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const std::string*>;
 
- private:
-  std::map<std::tuple<double, plan::TrialKind, plan::Place>, const std::string*> known_;
-};
+/// An error where a side has trials of one that was added before: one is a copy, a bundle or a merged store of the
+/// other then; `then` says why that is an error.
+llvm::Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
+  for (const store::Trial& trial : trials) {
+    const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
+    if (first != &side)
+      return llvm::createStringError(fmt::format("{} and {} hold the same trials: {}", *first, side, then));
+  }
+  return llvm::Error::success();
+}
 
 /// What a side has of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after saying
 /// why, where no trial counts.
@@ -111,13 +108,13 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
                                                               const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
     return llvm::createStringError(fmt::format("study {} measures no '{}'", plan.study, options.metric));
-  Copies copies;
+  Known known;
   if (options.by_session) {
     std::vector<store::History> histories;
     std::vector<std::string> names;
     for (Side& side : sides) {
       histories.push_back(store::history(side.store, plan, side.part));
-      if (auto error = copies.add(side.name, histories.back().trials, "each counts once")) return error;
+      if (auto error = add(known, side.name, histories.back().trials, "each counts once")) return error;
       names.push_back(side.name);
     }
     return exports::bySession(plan, names, analysis::courses(plan, histories, options.metric), options.all);
@@ -128,21 +125,15 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     if (!results) return std::nullopt;
     found.push_back(std::move(*results));
     if (!options.claims) continue;
-    if (auto error = copies.add(side.name, found.back().results.trials, "a copy replicates nothing")) return error;
+    if (auto error = add(known, side.name, found.back().results.trials, "a copy replicates nothing")) return error;
   }
   return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
 }
 
-bool print(const exports::Document& document, CompareFormat format, const Console& console) {
-  switch (format) {
-    case CompareFormat::Text:
-      return console.print(exports::text(document, console.width(), console.colourOut()));
-    case CompareFormat::Markdown:
-      return console.print(exports::markdown(document));
-    case CompareFormat::Json:
-      return console.print(plan::prettyJson(exports::json(document)) + "\n");
-  }
-  return false;
+bool print(const exports::Document& document, Format format, const Console& console) {
+  if (format == Format::Json) return console.print(plan::prettyJson(exports::json(document)) + "\n");
+  return console.print(format == Format::Markdown ? exports::markdown(document)
+                                                  : exports::text(document, console.width(), console.colourOut()));
 }
 
 }  // namespace

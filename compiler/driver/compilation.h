@@ -2,12 +2,14 @@
 
 #include <llvm/Support/Error.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "compiler/check/formula/formula.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/driver/commands.h"
 #include "compiler/lower/lower.h"
@@ -28,6 +30,15 @@ struct Compilation {
   /// The exit code of a command that ends with what was said: kUsage where only the command line is wrong.
   int code() const;
 };
+
+/// Tokens of Llama 3.
+inline constexpr int64_t kLlama3Vocabulary = 128'256;
+
+/// What estimates ask of files (compiler/check/formula/formula.h), each read once: a model's sizes as the worker reads
+/// them, the lengths of rows as it would cut them. Of what is missing or damaged nothing is known: `notes`, which must
+/// outlive it, says what that was and what it means for the plan, a line each. Relative paths start at the folder of
+/// `study`.
+check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes);
 
 /// Checks a text as a file of that name.
 void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation);

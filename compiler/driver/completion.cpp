@@ -1,5 +1,3 @@
-#include "compiler/driver/completion.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
@@ -13,6 +11,7 @@
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion/scripts.h"
+#include "compiler/driver/subcommand.h"
 #include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
 #include "compiler/parse/parse.h"
@@ -133,10 +132,6 @@ std::vector<std::string> choices(CLI::Option& option) {
   return {words.begin(), words.end()};
 }
 
-std::vector<CLI::App*> subcommands(CLI::App& app) {
-  return app.get_subcommands([](CLI::App*) { return true; });
-}
-
 /// A command line as far as it is written.
 struct Line {
   CLI::App* command = nullptr;           // the innermost: `make` of `data make`
@@ -161,8 +156,8 @@ Line readLine(CLI::App& app, const std::vector<std::string>& words) {
         const std::string value = inside ? word.substr(name.size() + 1) : words[++i];
         if (name == "--study") out.study = value;
       }
-    } else if (CLI::App* owner = out.command ? out.command : &app; !subcommands(*owner).empty()) {
-      const auto all = subcommands(*owner);
+    } else if (CLI::App* owner = out.command ? out.command : &app; !owner->get_subcommands(nullptr).empty()) {
+      const auto all = owner->get_subcommands(nullptr);
       const auto found = std::find_if(all.begin(), all.end(), [&](CLI::App* one) { return one->get_name() == word; });
       out.unknown = found == all.end();
       if (out.unknown) return out;
@@ -193,8 +188,8 @@ class Completer {
         value(*option, typed_.substr(0, equal + 1));
       else
         options();
-    } else if (CLI::App& owner = line_.command ? *line_.command : app_; !subcommands(owner).empty()) {
-      for (CLI::App* command : subcommands(owner)) add(command->get_name(), command->get_description());
+    } else if (CLI::App& owner = line_.command ? *line_.command : app_; !owner.get_subcommands(nullptr).empty()) {
+      for (CLI::App* command : owner.get_subcommands(nullptr)) add(command->get_name(), command->get_description());
     } else {
       positional();
     }

@@ -63,6 +63,12 @@ bool put(std::string_view text, bool& gone, const Console& console) {
 
 }  // namespace
 
+const char* wordOf(Format format) {
+  static constexpr const char* kWords[] = {"text", "json", "jsonl",   "sarif", "svg",     "png",
+                                           "pdf",  "csv",  "parquet", "junit", "markdown"};
+  return kWords[static_cast<size_t>(format)];
+}
+
 bool Console::print(std::string_view text) const { return put(shown(text, colourOut()), gone_, *this); }
 
 bool Console::printRaw(std::string_view text) const {

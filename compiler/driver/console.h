@@ -23,6 +23,11 @@ enum ExitCode : int {
 
 enum class ColourMode { Auto, Always, Never };
 
+/// How results are printed or written. A command takes some of these.
+enum class Format { Text, Json, JsonLines, Sarif, Svg, Png, Pdf, Csv, Parquet, Junit, Markdown };
+/// As `--format` has it.
+const char* wordOf(Format format);
+
 /// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so
 /// that what they print is decided in one place.
 class Console {

@@ -28,27 +28,22 @@ namespace expc::driver {
 
 namespace {
 
-struct MakeOptions {
+struct MakeOptions : dataset::ShapeOptions {
   std::string kind = "shapes";
-  std::string size = "300px";
-  int64_t count = 0;
-  int64_t classes = 10;
-  bool png = false;
-  uint64_t seed = 1;
+  std::string side = "300px";  // of an image
   std::string to;
   bool force = false;
 };
 
-struct PackOptions {
+struct PackOptions : dataset::PackOptions {
   std::string source, to;
-  std::string size;  // "": as they are
-  bool skip_corrupt = false;
+  std::string side;  // of an image; "": as they are
   bool force = false;
 };
 
 struct DataOptions {
   std::string path;
-  bool json = false;
+  Format format = Format::Text;
 };
 
 using data::Place;
@@ -110,8 +105,8 @@ std::string bytesText(uint64_t bytes) {
 
 /// What is wrong with the arguments, or nothing.
 std::optional<std::string> wrong(const MakeOptions& options) {
-  if (!pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape))
-    return fmt::format("--size {}: expected {}px to {}px", options.size, dataset::kSmallestShape,
+  if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
+    return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
                        dataset::kLargestShape);
   if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
     return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
@@ -197,12 +192,8 @@ std::optional<std::string> taken(const PackOptions& options) {
 
 int makeData(const MakeOptions& options, const Console& console) {
   if (const auto text = wrong(options)) return console.usage(*text);
-  dataset::ShapeOptions shapes;
-  shapes.size = *pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape);
-  shapes.count = options.count;
-  shapes.classes = options.classes;
-  shapes.png = options.png;
-  shapes.seed = options.seed;
+  dataset::ShapeOptions shapes = options;
+  shapes.size = *pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape);
   shapes.threads = base::allCores();
   Work work("drawing");
   if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
@@ -216,13 +207,12 @@ int makeData(const MakeOptions& options, const Console& console) {
 }
 
 int packData(const PackOptions& options, const Console& console) {
-  dataset::PackOptions how;
-  if (!options.size.empty()) {
-    const auto size = pixels(options.size, 1, data::kLargestSide);
-    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.size, data::kLargestSide));
+  dataset::PackOptions how = options;
+  if (!options.side.empty()) {
+    const auto size = pixels(options.side, 1, data::kLargestSide);
+    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.side, data::kLargestSide));
     how.size = *size;
   }
-  how.skip_corrupt = options.skip_corrupt;
   how.threads = base::allCores();
   if (const auto text = taken(options)) return console.error(*text);
   Work work("packing");
@@ -252,8 +242,8 @@ int dataInfo(const DataOptions& options, const Console& console) {
   const int64_t images = info->train + info->test;
   auto digest = engine::digestPath(options.path, [&] { return work.step(images, images); });
   if (!digest) return work.failed(digest.takeError(), console);
-  return console.finish(options.json ? objectText(infoJson(options.path, *info, *digest))
-                                     : infoText(options.path, *info, *digest));
+  return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
+                                                       : infoText(options.path, *info, *digest));
 }
 
 int verifyData(const DataOptions& options, const Console& console) {
@@ -263,7 +253,7 @@ int verifyData(const DataOptions& options, const Console& console) {
   auto verified = dataset::verify(*place, base::allCores(), work.tick());
   if (!verified) return work.failed(verified.takeError(), console);
   const int code = verified->damaged.empty() ? kSuccess : kError;
-  if (options.json) {
+  if (options.format == Format::Json) {
     llvm::json::Array damaged;
     for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
     return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
@@ -282,18 +272,15 @@ int verifyData(const DataOptions& options, const Console& console) {
 
 // ---- the command line
 
-constexpr const char* kDataExitCodes = "Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.";
-
 void addMake(CLI::App& data, Asked& asked) {
-  auto [command, options] = addCommand(
-      data, asked, "make", "Draw a labelled colour set, the same for the same arguments", makeData, kDataExitCodes);
-  command.fallthrough();
+  auto [command, options] =
+      addCommand(data, asked, "make", "Draw a labelled colour set, the same for the same arguments", makeData);
   addOption(command, "kind", "KIND", options.kind, "What to draw: shapes, forms of a class and a colour")
       ->required()
       ->check(CLI::IsMember({"shapes"}));
   addOption(command, "--to", "DIR", options.to, "The folder to write: train/CLASS and test/CLASS")->required();
   addOption(command, "--count", "N", options.count, "Training images; a fifth as many are for testing")->required();
-  addOption(command, "--size", "PIXELS", options.size, "Height and width, 16px to 1024px")->capture_default_str();
+  addOption(command, "--size", "PIXELS", options.side, "Height and width, 16px to 1024px")->capture_default_str();
   addOption(command, "--classes", "K", options.classes, "Classes, 2 to 64")->capture_default_str();
   addChoice<bool>(command, "--format", "FORMAT", options.png, {{"jpeg", false}, {"png", true}},
                   "Format of the files (default jpeg)");
@@ -302,14 +289,13 @@ void addMake(CLI::App& data, Asked& asked) {
 }
 
 void addPack(CLI::App& data, Asked& asked) {
-  auto [command, options] = addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory",
-                                       packData, kDataExitCodes);
-  command.fallthrough();
+  auto [command, options] =
+      addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
   addOption(command, "source", "SOURCE", options.source,
             "A folder with train/CLASS and test/CLASS, one of IDX files, or a packed file")
       ->required();
   addOption(command, "--to", "FILE", options.to, "The file to write")->required();
-  addOption(command, "--size", "PIXELS", options.size,
+  addOption(command, "--size", "PIXELS", options.side,
             "Scale to this height and width, as PIL does (default: as they are, all of one size)");
   command.add_flag("--skip-corrupt", options.skip_corrupt, "Leave out images that cannot be decoded, and list them");
   command.add_flag("--force", options.force, "Replace a packed file that is there");
@@ -319,7 +305,6 @@ void addPrepare(CLI::App& data, Asked& asked) {
   auto [command, options] =
       addCommand(data, asked, "prepare", "Put downloads into the folders that the studies name", prepareData,
                  "Exit codes: 0 all is there, 1 an error or something is missing, 2 usage.");
-  command.fallthrough();
   addOption(command, "what", "WHAT", options.what, "What to prepare: reference, the data of the reference study")
       ->required()
       ->check(CLI::IsMember({"reference"}));
@@ -330,14 +315,13 @@ void addPrepare(CLI::App& data, Asked& asked) {
 }
 
 /// A command that looks at a data set that is there.
-void addLook(CLI::App& data, Asked& asked, const char* name, const char* help, const char* footer,
-             int (*run)(const DataOptions&, const Console&)) {
+void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
+             int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
   auto [command, options] = addCommand(data, asked, name, help, run, footer);
-  command.fallthrough();
   addOption(command, "path", "PATH", options.path,
             "A packed file, a folder with train/CLASS and test/CLASS, or one of IDX files")
       ->required();
-  addJson(command, options.json);
+  addFormat(command, options.format);
 }
 
 }  // namespace
@@ -345,15 +329,13 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help, c
 void addDataTools(CLI::App& app, Asked& asked) {
   CLI::App& data = *app.add_subcommand("data", "Make, prepare, pack, describe and verify what studies read");
   data.require_subcommand(1);
-  data.fallthrough();
-  data.footer(kDataExitCodes);
+  data.footer("Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.");
   addMake(data, asked);
   addPrepare(data, asked);
   addPack(data, asked);
-  addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", kDataExitCodes,
-          dataInfo);
-  addLook(data, asked, "verify", "Decode every image, or check its sum; list what is damaged",
-          "Exit codes: 0 all is well, 1 an error or damage, 2 usage, 130 interrupted.", verifyData);
+  addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", dataInfo);
+  addLook(data, asked, "verify", "Decode every image, or check its sum; list what is damaged", verifyData,
+          "Exit codes: 0 all is well, 1 an error or damage, 2 usage, 130 interrupted.");
 }
 
 }  // namespace expc::driver

@@ -94,13 +94,15 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
   return store->loadLatest(plan, null_cards);
 }
 
-int showDiagnosis(const plan::Plan& plan, const DiagnosisRequest& request, const Console& console) {
-  auto stored = storedOf(plan, request.results, request.null_cards);
+int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                  const simulate::Assumptions& assumptions, const simulate::DiagnosisOptions& how,
+                  const Console& console) {
+  auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
-  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, request.assumptions), request.how);
-  return console.finish(request.json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
-                                     : report::documentText(report::diagnosisBlocks(plan, diagnosis), console.width(),
-                                                            console.colourOut()));
+  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
+                                               : report::documentText(report::diagnosisBlocks(plan, diagnosis),
+                                                                      console.width(), console.colourOut()));
 }
 
 int diagnose(const DiagnoseOptions& options, const Console& console) {
@@ -116,22 +118,24 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
   }
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  if (options.json && plans->size() > 1)
+  if (options.format == Format::Json && plans->size() > 1)
     return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
                                      options.study.file, plans->size()));
   for (const ChosenPlan& one : *plans) {
-    DiagnosisRequest request;
-    request.results = options.results;
-    request.null_cards = !options.machine.null_gpus.empty();
-    request.json = options.json;
-    request.how.studies = options.studies;
-    request.how.seed = options.seed;
-    if (lost) request.assumptions.lost = lost->value;
+    simulate::Assumptions assumptions;
+    simulate::DiagnosisOptions how;
+    how.studies = options.studies;
+    how.seed = options.seed;
+    if (lost) assumptions.lost = lost->value;
     for (const std::string& wrong :
-         {readNoise(one.plan, noise, request.assumptions), readEffects(one.plan, effects, request.how.effects)})
+         {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
       if (!wrong.empty()) return console.usage(wrong);
     if (&one != &plans->front() && !console.print("\n")) return kError;
-    if (const int code = showDiagnosis(one.plan, request, console); code != kSuccess) return code;
+    const bool null_cards = !options.machine.null_gpus.empty();
+    if (const int code =
+            showDiagnosis(one.plan, options.results, null_cards, options.format, assumptions, how, console);
+        code != kSuccess)
+      return code;
   }
   return kSuccess;
 }

@@ -53,7 +53,8 @@ int doctor(const DoctorOptions& options, const Console& console) {
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(validity::examineCards(machine, validity::Cards(machine.nvml_library)));
   add(validity::examineFolder(options.results));
-  const bool printed = console.print(options.json ? jsonOf(machine, findings) + "\n" : textOf(findings));
+  const bool printed =
+      console.print(options.format == Format::Json ? jsonOf(machine, findings) + "\n" : textOf(findings));
   const bool spoilt = std::any_of(findings.begin(), findings.end(),
                                   [](const Finding& one) { return one.weight == Finding::Weight::Spoils; });
   return printed && !spoilt ? kSuccess : kError;

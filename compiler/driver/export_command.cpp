@@ -26,22 +26,10 @@ exports::Table tableOf(const ExportOptions& options, const std::vector<exports::
 }
 
 void write(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::raw_ostream& out) {
-  switch (options.format) {
-    case ExportFormat::Csv:
-      exports::writeCsv(tableOf(options, sources), out);
-      break;
-    case ExportFormat::Json:
-      exports::writeJson(sources, out);
-      break;
-    case ExportFormat::Junit:
-      out << exports::junit(sources);
-      break;
-    case ExportFormat::Markdown:
-      out << exports::markdown(sources);
-      break;
-    case ExportFormat::Parquet:
-      break;  // no stream
-  }
+  if (options.format == Format::Csv) exports::writeCsv(tableOf(options, sources), out);
+  if (options.format == Format::Json) exports::writeJson(sources, out);
+  if (options.format == Format::Junit) out << exports::junit(sources);
+  if (options.format == Format::Markdown) out << exports::markdown(sources);
 }
 
 /// Prints in pieces that end with a line, as they come: an export may be larger than what it is made of.
@@ -76,7 +64,7 @@ class Printed : public llvm::raw_ostream {
 };
 
 llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.format == ExportFormat::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
+  if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
   return llvm::createStringError(
@@ -85,9 +73,9 @@ llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::S
 
 /// "" or what in these options does not go together.
 std::string contradiction(const ExportOptions& options) {
-  const bool table = options.format == ExportFormat::Csv || options.format == ExportFormat::Parquet;
+  const bool table = options.format == Format::Csv || options.format == Format::Parquet;
   if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";
-  if (options.format == ExportFormat::Parquet && options.to == "-")
+  if (options.format == Format::Parquet && options.to == "-")
     return "--format parquet is for a file; name it with --to FILE";
   return "";
 }

@@ -1,5 +1,3 @@
-#include "compiler/driver/lookups.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "compiler/check/value/value.h"
+#include "compiler/driver/compilation.h"
 #include "runtime/worker/llama/config.h"
 #include "runtime/worker/text/token_rows.h"
 

@@ -18,7 +18,6 @@
 
 #include "compiler/diag/names.h"
 #include "compiler/driver/commands.h"
-#include "compiler/driver/completion.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
 #include "runtime/base/process.h"
@@ -96,10 +95,9 @@ void addReport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(command, options);
-  using enum ReportFormat;
-  addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"text", Text}, {"json", Json}, {"svg", Svg}, {"png", Png}, {"pdf", Pdf}},
-                          "How to print (default text), or one chart of the page as a picture");
+  using enum Format;
+  addFormat(command, options.format, {Text, Json, Svg, Png, Pdf},
+            "How to print (default text), or one chart of the page as a picture");
   command.add_flag("--all", options.all,
                    "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
   addOption(command, "--chart", "NAME|N", options.chart,
@@ -128,9 +126,8 @@ void addCheck(CLI::App& app, Asked& asked) {
       app, asked, "check", "Report every mistake in a study that can be known before a run", check, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, the machine is not looked at");
-  addChoice<CheckFormat>(command, "--format", "FORMAT", options.format,
-                         {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
-                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::Sarif},
+            "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
   CLI::Option* fix =
       command.add_flag("--fix", options.fix, "Carry out the changes that are certain, then report what is left");
   command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
@@ -142,10 +139,8 @@ void addPlan(CLI::App& app, Asked& asked) {
                  kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addJobs(command, options.study);
-  addChoice<PlanFormat>(
-      command, "--format", "FORMAT", options.format,
-      {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
-      "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::JsonLines},
+            "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
   command.add_flag("--all", options.all_points, "Print every point, also where there are many");
   addWhere(command, options.where);
   addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
@@ -237,8 +232,7 @@ void group(CLI::App& command) {
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
-  addChoice<ReportFormat>(command, "--format", "FORMAT", options.format,
-                          {{"text", ReportFormat::Text}, {"json", ReportFormat::Json}}, "How to print (default text)");
+  addFormat(command, options.format);
   options.words = std::move(words);
   addPlaces(command, options);
   addMeasuring(command, options);
@@ -312,12 +306,10 @@ void addExport(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
                  exportResults, kPlainExitCodes);
   addMeasured(command, options, true);
-  using enum ExportFormat;
-  addChoice<ExportFormat>(
-      command, "--format", "FORMAT", options.format,
-      {{"csv", Csv}, {"parquet", Parquet}, {"json", Json}, {"junit", Junit}, {"markdown", Markdown}},
-      "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
-      "summary for a pull request");
+  using enum Format;
+  addFormat(command, options.format, {Csv, Parquet, Json, Junit, Markdown},
+            "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
+            "summary for a pull request");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
                   "Which table (default measurements)");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
@@ -349,10 +341,7 @@ void addCompare(CLI::App& app, Asked& asked) {
           ->excludes(margin);
   addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
   command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
-  addChoice<CompareFormat>(
-      command, "--format", "FORMAT", options.format,
-      {{"text", CompareFormat::Text}, {"json", CompareFormat::Json}, {"markdown", CompareFormat::Markdown}},
-      "How to print (default text)");
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::Markdown});
 }
 
 void addExtract(CLI::App& app, Asked& asked) {
@@ -373,12 +362,12 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addQuiet(command, options.quiet);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, --null-gpus says which cards");
-  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
+  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.machine.null_gpus,
             "The cards in place of a system's: N, N with the memory of each, or those found here")
       ->excludes("--system");
   addWhere(command, options.where);
   addResults(command, options.results);
-  addJson(command, options.json);
+  addFormat(command, options.format);
   addWorker(command, options.engine.worker, "expc-worker-cuda)");
   addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
             "Seconds after which a point has failed (default 1800)")
@@ -395,7 +384,7 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
   addResults(command, options.results);
-  addJson(command, options.json);
+  addFormat(command, options.format);
   addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
             "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%");
   addOption(command, "--effect", "CRITERION=VALUE", options.effects,
@@ -414,7 +403,7 @@ void addDoctor(CLI::App& app, Asked& asked) {
                  "Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
   addMachine(command, options.machine);
   addResults(command, options.results);
-  addJson(command, options.json);
+  addFormat(command, options.format);
 }
 
 /// "there is no command 'repotr': did you mean 'report'?", where a word stands in the place of a subcommand that `app`

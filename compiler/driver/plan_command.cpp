@@ -206,7 +206,7 @@ report::PlanCounts countsOf(const lower::Outline& outline) {
 /// and all of them. False when standard output took no more.
 bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console) {
-  const bool lines = options.format == PlanFormat::JsonLines;
+  const bool lines = options.format == Format::JsonLines;
   const uint64_t shown = options.page.value_or(1), first = (shown - 1) * kPerPage;
   std::vector<std::vector<unsigned>> page;
   std::string text, line;
@@ -338,16 +338,16 @@ bool showSummary(points::Prepared& prepared, const Console& console) {
 bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
                const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
-  if (options.where || options.page || options.format == PlanFormat::JsonLines) {
+  if (options.where || options.page || options.format == Format::JsonLines) {
     const auto where = options.where ? prepared.condition(*options.where, compilation.emitter) : nullptr;
     if (options.where && !where) return true;
     return listPoints(prepared, where.get(), options, console);
   }
-  if (options.format == PlanFormat::Text && prepared.survey().points > kWholePlan && !options.all_points)
+  if (options.format == Format::Text && prepared.survey().points > kWholePlan && !options.all_points)
     return showSummary(prepared, console);
   auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;
-  if (options.format == PlanFormat::Text) return showText(*plan, options, console);
+  if (options.format == Format::Text) return showText(*plan, options, console);
   return console.print(plan::prettyJson(plan::toJson(*plan)) + "\n");
 }
 
@@ -364,7 +364,7 @@ int plan(const PlanOptions& options, const Console& console) {
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
-  if (options.format == PlanFormat::Json && studies > 1)
+  if (options.format == Format::Json && studies > 1)
     return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
                                      options.study.file, studies));
   const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);

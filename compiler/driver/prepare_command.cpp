@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/lookups.h"
+#include "compiler/driver/compilation.h"
 #include "runtime/base/failure.h"
 #include "runtime/engine/data.h"
 #include "runtime/export/formats.h"

@@ -43,8 +43,8 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
   const bool printed =
-      console.print(options.json          ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
-                    : part.blocks.empty() ? ""
+      console.print(options.format == Format::Json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+                    : part.blocks.empty()          ? ""
                                           : report::documentText({part}, console.width(), console.colourOut()));
   if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
   return printed ? codeOf(plan, *outcome) : kError;
@@ -53,17 +53,15 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
 }  // namespace
 
 int rehearse(const RehearseOptions& options, const Console& console) {
-  if (!options.study.system && options.null_gpus.empty())
+  if (!options.study.system && options.machine.null_gpus.empty())
     return console.usage(
         "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
-  MachineOptions machine;
-  machine.null_gpus = options.null_gpus;
-  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine);
+  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
   auto resources = options.study.system ? nullResourcesOf(*system, options.engine.worker)
-                                        : resourcesOf(machine, options.engine.worker);
+                                        : resourcesOf(options.machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
   auto plans = plansFor(*system, options.study, options.where, compilation, console);
   if (!plans) return plans.code;

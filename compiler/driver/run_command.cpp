@@ -101,9 +101,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
-  if (options.pilot)
-    return showDiagnosis(plan, {options.results, outcome->null_cards, options.format == ReportFormat::Json, {}, {}},
-                         console);
+  if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
   const int code = showVerdicts(plan, options, outcome->null_cards, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;

@@ -71,7 +71,7 @@ void addStoreTools(CLI::App& app, Asked& asked) {
   store.require_subcommand(1);
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
-    auto [command, options] = addCommand(store, asked, name, help, run, kPlainExitCodes);
+    auto [command, options] = addCommand(store, asked, name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
   };

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,10 +58,13 @@ CLI::Option* addChoice(CLI::App& command, const std::string& name, const char* t
       ->type_name(type);
 }
 
-/// `--format text` or `json`.
-inline void addJson(CLI::App& command, bool& json) {
-  addChoice<bool>(command, "--format", "FORMAT", json, {{"text", false}, {"json", true}},
-                  "How to print (default text)");
+/// `--format`, which takes one of `formats`.
+inline void addFormat(CLI::App& command, Format& format,
+                      std::initializer_list<Format> formats = {Format::Text, Format::Json},
+                      const char* help = "How to print (default text)") {
+  std::vector<std::pair<std::string, Format>> choices;
+  for (const Format one : formats) choices.emplace_back(wordOf(one), one);
+  addChoice(command, "--format", "FORMAT", format, choices, help);
 }
 
 /// The end of the help of commands that reach no verdicts.
@@ -74,5 +78,15 @@ void addDataTools(CLI::App& app, Asked& asked);
 
 /// `expc store` and its subcommands.
 void addStoreTools(CLI::App& app, Asked& asked);
+
+/// `expc complete-words …`, for the scripts of compiler/driver/completion: prints what could stand at the cursor.
+/// Commands, options and choices are those that `app` declares. Returns the exit code.
+int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console);
+
+/// The words of a line as a shell parts them.
+std::vector<std::string> shellWords(const std::string& line);
+
+/// `expc completion SHELL`
+int printCompletionScript(const std::string& shell, const Console& console);
 
 }  // namespace expc::driver

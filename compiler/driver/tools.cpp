@@ -12,7 +12,6 @@
 #include "compiler/doc/module_page.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/completion.h"
 #include "compiler/driver/starters/starters.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"

@@ -42,7 +42,7 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
     console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
-  return console.finish(options.format == ReportFormat::Json
+  return console.finish(options.format == Format::Json
                             ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
                             : report::documentText(parts, console.width(), console.colourOut()));
 }
@@ -78,9 +78,7 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
 }
 
 int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
-  const char* format = options.format == ReportFormat::Svg   ? "svg"
-                       : options.format == ReportFormat::Png ? "png"
-                                                             : "pdf";
+  const char* format = wordOf(options.format);
   auto chart = chosen(charts, options.chart);
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
@@ -105,7 +103,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   const store::Results results = null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
   const analysis::Judgement judgement = analysis::judge(plan, results);
   if (!options.explain.empty()) return showExplanation(plan, options, judgement, results, console);
-  if (options.format != ReportFormat::Text && options.format != ReportFormat::Json)
+  if (options.format != Format::Text && options.format != Format::Json)
     return drawOne(report::namedCharts(plan, judgement, results), options, console);
 
   const std::string page =
@@ -123,7 +121,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
     console.error(std::move(written));
 
   bool printed;
-  if (options.format == ReportFormat::Json) {
+  if (options.format == Format::Json) {
     printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, results, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
@@ -154,7 +152,7 @@ int worse(int first, int second) {
 int report(const ReportOptions& options, const Console& console) {
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  const bool picture = options.format != ReportFormat::Text && options.format != ReportFormat::Json;
+  const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
     return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
   if (picture && plans->size() > 1) return console.error("a picture is of one study: say which with --study"), kUsage;

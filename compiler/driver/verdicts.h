@@ -30,16 +30,11 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
 /// says why it cannot be read.
 llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
 
-/// What a diagnosis starts from and how it is printed.
-struct DiagnosisRequest {
-  std::string results;
-  bool null_cards = false, json = false;
-  simulate::Assumptions assumptions;
-  simulate::DiagnosisOptions how;
-};
-
-/// Prints what the plan's design can be expected to find; kSuccess, or kError after saying why not.
-int showDiagnosis(const plan::Plan& plan, const DiagnosisRequest& request, const Console& console);
+/// Prints what the plan's design can be expected to find, from what is stored in `results`; kSuccess, or kError after
+/// saying why not.
+int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                  const simulate::Assumptions& assumptions, const simulate::DiagnosisOptions& how,
+                  const Console& console);
 
 /// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
 int worse(int first, int second);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/diag/columns.h"
 #include "compiler/diag/names.h"
+#include "compiler/diag/render.h"
 #include "compiler/explain/pages.h"
 
 namespace expc::explain {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <llvm/Support/JSON.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/diag/diagnostic.h"
+#include "compiler/source/source.h"
 
 namespace expc::explain {
 
@@ -33,5 +37,10 @@ struct TextStyle {
 /// **strong** and [links](target), of which the text is kept. With colour, expected codes in examples (`// E0203`)
 /// stand out as a diagnostic would.
 std::string renderMarkdown(std::string_view markdown, const TextStyle& style);
+
+/// Diagnostics as a SARIF 2.1.0 log: the rules that occur with their pages as help, results with related places and
+/// fixes. `version` is the program's.
+llvm::json::Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Diagnostic>& diagnostics,
+                           std::string_view version);
 
 }  // namespace expc::explain

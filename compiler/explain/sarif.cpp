@@ -1,24 +1,21 @@
-#include "compiler/explain/sarif.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
+#include "compiler/diag/render.h"
 #include "compiler/explain/explain.h"
 
 namespace expc::explain {
 
 namespace {
 
+using diag::jsonText;
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// JSON holds Unicode only; names and replacements could hold any bytes.
-std::string clean(std::string_view text) { return llvm::json::fixUTF8(llvm::StringRef(text.data(), text.size())); }
-
-Object message(std::string_view text) { return Object{{"text", clean(text)}}; }
+Object message(std::string_view text) { return Object{{"text", jsonText(text)}}; }
 
 /// A path as a URI: relative as it is, absolute as a file, a module of the stdlib under a scheme of our own.
 std::string uri(std::string_view path) {
@@ -54,19 +51,16 @@ Object location(const source::SourceManager& sources, source::Range range) {
                  Object{{"artifactLocation", artifact(sources, range.file)}, {"region", region(sources, range)}}}};
 }
 
-std::string_view level(diag::Severity severity) {
-  return severity == diag::Severity::Error ? "error" : severity == diag::Severity::Warning ? "warning" : "note";
-}
-
 Object rule(diag::Kind kind) {
   const std::string_view code = diag::code(kind);
   const TextStyle plain{.width = 100, .colour = false};
-  return Object{{"id", clean(code)},
-                {"name", clean(diag::name(kind))},
-                {"shortDescription", message(summary(kind))},
-                {"fullDescription", message(summary(kind))},
-                {"help", Object{{"text", clean(renderMarkdown(page(kind), plain))}, {"markdown", clean(page(kind))}}},
-                {"defaultConfiguration", Object{{"level", code[0] == 'W' ? "warning" : "error"}}}};
+  return Object{
+      {"id", jsonText(code)},
+      {"name", jsonText(diag::name(kind))},
+      {"shortDescription", message(summary(kind))},
+      {"fullDescription", message(summary(kind))},
+      {"help", Object{{"text", jsonText(renderMarkdown(page(kind), plain))}, {"markdown", jsonText(page(kind))}}},
+      {"defaultConfiguration", Object{{"level", code[0] == 'W' ? "warning" : "error"}}}};
 }
 
 /// One change for each file: SARIF asks for the replacements of a file together.
@@ -103,9 +97,9 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
       text += "\n" + note.message;
     }
   }
-  Object out{{"ruleId", clean(diag::code(diagnostic.kind))},
+  Object out{{"ruleId", jsonText(diag::code(diagnostic.kind))},
              {"ruleIndex", static_cast<int64_t>(rule_index)},
-             {"level", clean(level(diagnostic.severity))},
+             {"level", jsonText(diag::word(diagnostic.severity))},
              {"message", message(text)}};
   if (diagnostic.range.isValid()) out["locations"] = Array{location(sources, diagnostic.range)};
   if (!related.empty()) out["relatedLocations"] = std::move(related);
@@ -129,7 +123,7 @@ Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Dia
     const auto at = std::lower_bound(kinds.begin(), kinds.end(), diagnostic.kind);
     results.push_back(result(sources, diagnostic, static_cast<size_t>(at - kinds.begin())));
   }
-  Object driver{{"name", "expc"}, {"version", clean(version)}, {"rules", std::move(rules)}};
+  Object driver{{"name", "expc"}, {"version", jsonText(version)}, {"rules", std::move(rules)}};
   return Object{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                 {"version", "2.1.0"},
                 {"runs", Array{Object{{"tool", Object{{"driver", std::move(driver)}}},

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "compiler/format/format.h"
-#include "compiler/format/lines.h"
 #include "compiler/format/pieces.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/syntax_errors.h"

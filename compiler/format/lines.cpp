@@ -1,7 +1,7 @@
-#include "compiler/format/lines.h"
-
 #include <algorithm>
 #include <map>
+
+#include "compiler/format/pieces.h"
 
 namespace expc::format {
 

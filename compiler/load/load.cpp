@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "compiler/diag/names.h"
 #include "compiler/parse/parse.h"
@@ -23,6 +24,13 @@ constexpr size_t kMaxDepth = 64;
 constexpr std::string_view kStdlib = "<stdlib>/";
 
 std::string stem(std::string_view path) { return llvm::sys::path::stem(llvm::StringRef(path)).str(); }
+
+std::pair<std::error_code, std::string> apart(llvm::Error error) {
+  std::pair<std::error_code, std::string> out;
+  llvm::handleAllErrors(std::move(error),
+                        [&](const llvm::ErrorInfoBase& info) { out = {info.convertToErrorCode(), info.message()}; });
+  return out;
+}
 
 class Loader {
  public:
@@ -114,12 +122,7 @@ class Loader {
     const std::string path = relativeTo(root_directory_, relative);
     llvm::Expected<std::string> text = files_.read(path);
     if (text) return std::move(*text);
-    std::error_code code;
-    std::string reason;
-    llvm::handleAllErrors(text.takeError(), [&](const llvm::ErrorInfoBase& error) {
-      code = error.convertToErrorCode();
-      reason = error.message();
-    });
+    const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
       emitter_.build(range, ImportNotFound, written).note({}, "looked for {}", path).emit();
     else
@@ -142,12 +145,7 @@ FileSystem FileSystem::real() {
   return {[](const std::string& path) -> llvm::Expected<std::string> {
     auto buffer = files::read(path, files::kMostByHand);
     if (buffer) return std::string((*buffer)->getBuffer());
-    std::error_code code;
-    std::string why;
-    llvm::handleAllErrors(buffer.takeError(), [&](const llvm::ErrorInfoBase& error) {
-      code = error.convertToErrorCode();
-      why = error.message();
-    });
+    auto [code, why] = apart(buffer.takeError());
     if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);  // whoever asks names the file
     return llvm::createStringError(code, why);
   }};

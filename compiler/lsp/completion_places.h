@@ -321,11 +321,11 @@ class Places {
                std::string_view snippet = "") {
     if (!seen_.insert(std::string(label)).second) return;
     const bool filled = query_.workspace.snippets && !snippet.empty();
-    llvm::json::Object item{{"label", clean(label)}, {"kind", kind}};
+    llvm::json::Object item{{"label", jsonText(label)}, {"kind", kind}};
     item["textEdit"] = editJson(query_, context_.word, filled ? snippet : label);
     if (filled) item["insertTextFormat"] = 2;
-    if (!detail.empty()) item["detail"] = clean(detail);
-    if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", clean(doc)}};
+    if (!detail.empty()) item["detail"] = jsonText(detail);
+    if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(doc)}};
     items_.push_back(std::move(item));
   }
 };

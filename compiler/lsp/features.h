@@ -6,9 +6,12 @@
 
 #include <string>
 
+#include "compiler/diag/render.h"
 #include "compiler/lsp/workspace.h"
 
 namespace expc::lsp {
+
+using diag::jsonText;
 
 /// A question about one document, compiled; or what is said of it unasked.
 struct Query {
@@ -54,7 +57,5 @@ llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& di
                                   std::string_view message);
 /// Null where an editor cannot open the file.
 llvm::json::Value locationJson(const Query& query, source::Range range);
-/// Text from files and messages, fit for JSON.
-std::string clean(std::string_view text);
 
 }  // namespace expc::lsp

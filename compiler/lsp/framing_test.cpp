@@ -1,8 +1,8 @@
-#include "compiler/lsp/framing.h"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "compiler/lsp/server.h"
 
 using namespace expc::lsp;
 

@@ -311,7 +311,7 @@ llvm::json::Value hover(const Query& query) {
     if (parse::isReserved(token->kind) || parse::isWord(token->kind)) text = ofWord(query, *token);
   }
   if (text.empty()) return nullptr;
-  return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", clean(text)}}},
+  return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(text)}}},
                             {"range", rangeJson(query, range)}};
 }
 

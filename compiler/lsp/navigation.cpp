@@ -124,7 +124,7 @@ llvm::json::Value prepareRename(const Query& query) {
   if (!symbol || !canRename(query.analysis.names(), *symbol)) return nullptr;
   return llvm::json::Object{
       {"range", rangeJson(query, query.name()->range)},
-      {"placeholder", clean(symbol->name)},
+      {"placeholder", jsonText(symbol->name)},
   };
 }
 
@@ -137,7 +137,7 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
         "a " + std::string(toString(symbol->kind)) +
         " is renamed by hand: other files, results and command lines may call it by its name");
   if (!parse::isName(name))
-    return llvm::createStringError("'" + clean(name) +
+    return llvm::createStringError("'" + jsonText(name) +
                                    "' is no name: letters, digits and _, and no word of the language");
   if (name != symbol->name && taken(names, *symbol, name))
     return llvm::createStringError("'" + name + "' is there already");
@@ -197,11 +197,11 @@ class Outline {
   llvm::json::Value shape(const ast::Identifier& name, source::Range range, int kind, std::string detail,
                           llvm::json::Array children = {}) {
     // The name's range lies inside the whole one, whatever was written.
-    llvm::json::Object result{{"name", clean(name.name.empty() ? "?" : name.name)},
+    llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
                               {"kind", kind},
                               {"range", rangeJson(query_, source::join(range, name.range))},
                               {"selectionRange", rangeJson(query_, name.range)}};
-    if (!detail.empty()) result["detail"] = clean(detail);
+    if (!detail.empty()) result["detail"] = jsonText(detail);
     if (!children.empty()) result["children"] = std::move(children);
     return result;
   }

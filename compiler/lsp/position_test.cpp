@@ -1,8 +1,8 @@
-#include "compiler/lsp/position.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "compiler/lsp/workspace.h"
 
 using namespace expc::lsp;
 

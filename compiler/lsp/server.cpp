@@ -1,10 +1,14 @@
-// Messages: what is one, in which order they are answered, and the life of a server.
+// Messages: what is one, in which order they are answered, the life of a server, and how they travel.
 
 #include "compiler/lsp/server.h"
 
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/raw_ostream.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -55,7 +59,7 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
   llvm::Expected<llvm::json::Value> value = plan::parseJson(item.body);
-  if (!value) return fail(nullptr, kParseError, clean(llvm::toString(value.takeError())));
+  if (!value) return fail(nullptr, kParseError, jsonText(llvm::toString(value.takeError())));
   take(std::move(*value));
 }
 
@@ -138,7 +142,7 @@ void Server::answer(const llvm::json::Value& id, Result result) {
     if (own.category() == std::generic_category()) code = own.value();
     text = error.message();
   });
-  fail(id, code, clean(text));
+  fail(id, code, jsonText(text));
 }
 
 void Server::fail(const llvm::json::Value& id, int code, const std::string& text) {
@@ -197,6 +201,24 @@ void Server::initialized() {
 
 namespace {
 
+constexpr llvm::StringLiteral kField = "content-length:";
+
+/// The length that a header states; nothing if it states none.
+std::optional<size_t> lengthIn(llvm::StringRef header, bool& malformed) {
+  std::optional<size_t> length;
+  llvm::SmallVector<llvm::StringRef, 4> lines;
+  header.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    if (!line.starts_with_insensitive(kField)) continue;
+    const llvm::StringRef value = line.drop_front(kField.size()).trim();
+    unsigned long long number = 0;
+    const bool digits = !value.empty() && value.find_if_not(llvm::isDigit) == llvm::StringRef::npos;
+    if (!digits || value.getAsInteger(10, number) || length) malformed = true;
+    length = static_cast<size_t>(number);
+  }
+  return length;
+}
+
 bool waits(int input) {
   pollfd entry{input, POLLIN, 0};
   return ::poll(&entry, 1, 0) > 0;
@@ -212,6 +234,72 @@ size_t readSome(int input, char* buffer, size_t size) {
 }
 
 }  // namespace
+
+std::optional<Deframer::Item> Deframer::lost(std::string why) { return Item{"", std::move(why)}; }
+
+std::optional<Deframer::Item> Deframer::header() {
+  if (resync_) {
+    const size_t at = llvm::StringRef(buffer_).find_insensitive(kField);
+    if (at == llvm::StringRef::npos) {
+      // The end might be the beginning of the field.
+      if (buffer_.size() > kField.size()) buffer_.erase(0, buffer_.size() - kField.size());
+      return std::nullopt;
+    }
+    buffer_.erase(0, at);
+    resync_ = false;
+    searched_ = 0;
+  }
+  const size_t end = buffer_.find("\r\n\r\n", searched_);
+  if (end == std::string::npos || end > kMaxHeader) {
+    if (end == std::string::npos && buffer_.size() <= kMaxHeader) {
+      searched_ = buffer_.size() < 3 ? 0 : buffer_.size() - 3;
+      return std::nullopt;
+    }
+    buffer_.erase(0, kMaxHeader);
+    searched_ = 0;
+    resync_ = true;
+    return lost(fmt::format("a header of more than {} bytes", kMaxHeader));
+  }
+  bool malformed = false;
+  const std::optional<size_t> length = lengthIn(llvm::StringRef(buffer_).take_front(end), malformed);
+  buffer_.erase(0, end + 4);
+  searched_ = 0;
+  if (!length || malformed) {
+    resync_ = true;
+    return lost("a header without a Content-Length that is a number");
+  }
+  if (*length > kMaxBody) {
+    skip_ = *length;
+    return lost(fmt::format("a message of {} bytes; {} is the most", *length, kMaxBody));
+  }
+  length_ = length;
+  return std::nullopt;
+}
+
+std::optional<Deframer::Item> Deframer::next() {
+  if (skip_ > 0) {
+    const size_t now = std::min(skip_, buffer_.size());
+    buffer_.erase(0, now);
+    skip_ -= now;
+    if (skip_ > 0) return std::nullopt;
+  }
+  if (!length_) {
+    std::optional<Item> error = header();
+    if (error || !length_) return error;
+  }
+  if (buffer_.size() < *length_) return std::nullopt;
+  Item item{buffer_.substr(0, *length_), ""};
+  buffer_.erase(0, *length_);
+  length_.reset();
+  return item;
+}
+
+std::string frame(const llvm::json::Value& message) {
+  std::string body;
+  llvm::raw_string_ostream out(body);
+  out << message;
+  return fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
+}
 
 int serve(int input, int output, const std::string& version) {
   bool gone = false;

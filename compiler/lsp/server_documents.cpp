@@ -87,7 +87,7 @@ void Server::didClose(const llvm::json::Object& params) {
   stale_.erase(uri);
   workspace_.close(uri);
   notify("textDocument/publishDiagnostics",
-         llvm::json::Object{{"uri", clean(uri)}, {"diagnostics", llvm::json::Array{}}});
+         llvm::json::Object{{"uri", jsonText(uri)}, {"diagnostics", llvm::json::Array{}}});
 }
 
 /// The document itself and the open ones that import it.
@@ -105,7 +105,7 @@ bool Server::publishNext() {
   Analysis& analysis = workspace_.analyse(*document);
   workspace_.verify(analysis, how.saved ? workspace_.limits.saved : workspace_.limits.typing);
   notify("textDocument/publishDiagnostics",
-         llvm::json::Object{{"uri", clean(uri)},
+         llvm::json::Object{{"uri", jsonText(uri)},
                             {"version", document->version},
                             {"diagnostics", diagnostics({workspace_, *document, analysis})}});
   return true;
@@ -181,11 +181,11 @@ const Questions kOfPlace = {{"textDocument/completion", plain<completion>},
 Server::Result Server::ask(const std::string& method, const llvm::json::Object& params) {
   const auto whole = kOfDocument.find(method), placed = kOfPlace.find(method);
   if (whole == kOfDocument.end() && placed == kOfPlace.end())
-    return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", clean(method)));
+    return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", jsonText(method)));
   const std::optional<std::string> uri = uriFrom(params);
   if (!uri) return protocolError(kInvalidParams, fmt::format("{} names a textDocument", method));
   const Document* document = workspace_.find(*uri);
-  if (!document) return protocolError(kInvalidParams, fmt::format("{} is not open", clean(*uri)));
+  if (!document) return protocolError(kInvalidParams, fmt::format("{} is not open", jsonText(*uri)));
   Query query{workspace_, *document, workspace_.analyse(*document)};
   if (whole != kOfDocument.end()) return whole->second(query, params);
   const std::optional<Position> position = positionFrom(params.get("position"));

@@ -1,13 +1,21 @@
-// The only file of ours that sees ANTLR, with antlr_tokens.h and antlr_strategy.h, which are parts of it.
+// The only file of ours that sees ANTLR, with antlr_strategy.h, which is a part of it: from bytes to the tokens that
+// the generated parser reads, and from these to the concrete tree.
 
 #include "compiler/parse/antlr_bridge.h"
 
 #include <antlr4-runtime.h>
+#include <llvm/ADT/STLExtras.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ExpLexer.h"
 #include "ExpParser.h"
+#include "compiler/language/words.h"
 #include "compiler/parse/antlr_strategy.h"
-#include "compiler/parse/antlr_tokens.h"
 
 namespace expc::parse {
 
@@ -19,6 +27,205 @@ EXPC_PARSE_RULES(X)
   static_assert(static_cast<size_t>(Token::name) == ExpLexer::token, "cst.h and ExpLexer.g4 differ");
 EXPC_PARSE_TOKENS(X)
 #undef X
+
+namespace bridge {
+
+EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
+EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs");
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep");
+
+/// A file's bytes, one character each: every index is a byte offset.
+struct ByteStream : antlr4::ANTLRInputStream {
+  explicit ByteStream(std::string_view text) {
+    for (const unsigned char byte : text) _data.push_back(byte);
+  }
+};
+
+/// A text's tokens, its comments among them.
+class Lexing {
+ public:
+  explicit Lexing(std::string_view text) : text_(text), stream_(text), lexer_(&stream_) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    lexer_.removeErrorListeners();
+    if (text.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
+  }
+
+  /// Points into this.
+  std::unique_ptr<antlr4::Token> next() {
+    std::unique_ptr<antlr4::Token> token = lexer_.nextToken();
+    if (kindOf(token->getType()) == Token::Number) splitNumber(*token);
+    return token;
+  }
+  std::string_view text(const Located& token) const { return text_.substr(token.begin, token.end - token.begin); }
+
+ private:
+  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the
+  /// lexer go on behind it.
+  void splitNumber(antlr4::Token& number) {
+    const Located place = located(&number);
+    const std::string_view written = text(place);
+    const size_t stroke = written.find('/');
+    if (stroke == std::string_view::npos) return;
+    if (const language::Unit* below = language::findUnit(written.substr(stroke + 1)); below && below->type == "Time")
+      return;
+    static_cast<antlr4::CommonToken&>(number).setStopIndex(place.begin + stroke - 1);
+    stream_.seek(place.begin + stroke);
+    lexer_.hitEOF = false;
+  }
+
+  std::string_view text_;
+  ByteStream stream_;
+  ExpLexer lexer_;
+};
+
+/// A token with its text.
+struct Word {
+  Token token;
+  std::string_view text;
+};
+
+/// A name or an expression has to follow these.
+constexpr Token kWantOperand[] = {Token::Over,        Token::By,    Token::Comma,   Token::Colon, Token::ForAll,
+                                  Token::Exists,      Token::Only,  Token::Where,   Token::When,  Token::Require,
+                                  Token::Exclude,     Token::And,   Token::Or,      Token::Not,   Token::LeftParen,
+                                  Token::LeftBracket, Token::Equal, Token::NotEqual};
+
+/// With these an expression goes on that a name began.
+constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBracket, Token::Plus,
+                           Token::Minus,   Token::Star,         Token::Slash,       Token::Coalesce,
+                           Token::Equal,   Token::NotEqual,     Token::Less,        Token::LessEqual,
+                           Token::Greater, Token::GreaterEqual, Token::Within,      Token::Like};
+
+static bool wantsOperand(Token token) { return llvm::is_contained(kWantOperand, token); }
+
+/// Whether a whole expression may end here.
+static bool endsOperand(Token token) {
+  return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
+}
+
+/// `head` begins the statement.
+static Token settled(Token head, Token previous, const Word& word, Token next) {
+  const Token token = word.token;
+  const bool compared = next == Token::Equal || next == Token::NotEqual || next == Token::In || next == Token::Not;
+  const bool begins = previous == Token::EndOfFile;  // a condition of the command line
+  if (token == Token::Workload &&
+      (begins ? compared : wantsOperand(previous) && !isWord(next) && next != Token::System))
+    return Token::Identifier;
+  if (token != Token::Identifier) return token;
+  if (word.text == "keep" && next == Token::Criterion)
+    return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
+  if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
+  if (head != Token::Criterion) return token;
+  if (word.text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next))
+    return Token::Infeasible;
+  const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
+  return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
+}
+
+/// Settles what words are by their neighbours, where a token alone does not tell, in all tokens of a file:
+/// - `infeasible` behind a colon of a criterion is a claim of its own, unless an expression goes on behind it;
+/// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
+/// - `of` behind the first word of a table says of what it describes something;
+/// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
+/// - `workload` in a place of a name is the factor that several workloads of a study make.
+static void settleWords(std::vector<Word>& words) {
+  Token head = Token::EndOfFile, previous = Token::EndOfFile;
+  for (size_t at = 0; at < words.size(); ++at) {
+    const Token next = at + 1 < words.size() ? words[at + 1].token : Token::EndOfFile;
+    previous = words[at].token = settled(head, previous, words[at], next);
+    if (isHeadWord(previous)) head = previous;
+  }
+}
+
+/// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
+/// limits.
+class TokenReader {
+ public:
+  /// Reads the file's text before `end`.
+  TokenReader(Reporter& reporter, Tree& tree, uint32_t end)
+      : reporter_(reporter), tree_(tree), lexing_(reporter.text().substr(0, end)) {}
+
+  /// False when the parser must not see them.
+  bool read() {
+    for (Token kind = Token::Unexpected; kind != Token::EndOfFile;) {
+      std::unique_ptr<antlr4::Token> token = lexing_.next();
+      const Located place = located(token.get());
+      kind = place.token;
+      if (kind == Token::Doc) addDoc(place);
+      if (kind == Token::Comment || kind == Token::Doc) continue;
+      if (kind == Token::UnterminatedString) {
+        reporter_.emit({tree_.file, place.begin, place.end}, UnterminatedString);
+        setType(*token, Token::String);
+      }
+      if (kind == Token::Unexpected && !keepUnexpected(*token, place)) continue;
+      if (reporter_.exhausted() || !withinLimits(kind, place.begin)) return false;
+      if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::exchange(doc_, "");
+      tokens_.push_back(std::move(token));
+    }
+    settle();
+    return !reporter_.exhausted();
+  }
+
+  std::vector<std::unique_ptr<antlr4::Token>> take() { return std::move(tokens_); }
+
+ private:
+  static void setType(antlr4::Token& token, Token kind) {
+    static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
+  }
+
+  void settle() {
+    std::vector<Word> words;
+    for (const auto& token : tokens_) {
+      const Located place = located(token.get());
+      words.push_back({place.token, lexing_.text(place)});
+    }
+    settleWords(words);
+    for (size_t at = 0; at < words.size(); ++at)
+      if (words[at].token != Token::EndOfFile) setType(*tokens_[at], words[at].token);
+  }
+
+  void addDoc(const Located& place) {
+    std::string_view line = lexing_.text(place).substr(3);
+    if (line.starts_with('/')) return;  // a ruler of slashes
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+    if (!doc_.empty()) doc_ += '\n';
+    doc_ += line;
+  }
+
+  /// Reports characters that begin no token. They stay in the stream, so that the parser does not take what is around
+  /// them for one statement; `&&`, `||`, `!` and 'text' as what they mean. False for `;` and comments with `#`, which
+  /// do not.
+  bool keepUnexpected(antlr4::Token& token, const Located& place) {
+    const std::string_view written = lexing_.text(place);
+    reportCharacters(reporter_, place.begin, place.end);
+    if (written == "&&" || written == "&") setType(token, Token::And);
+    if (written == "||" || written == "|") setType(token, Token::Or);
+    if (written == "!") setType(token, Token::Not);
+    if (written.front() == '\'' && written.size() > 1) setType(token, Token::String);
+    return written.front() != ';' && written.front() != '#';
+  }
+
+  bool withinLimits(Token kind, uint32_t begin) {
+    if (tokens_.size() >= kMaxTokens) {
+      reporter_.emit({tree_.file, begin, begin}, TooManyTokens, kMaxTokens);
+      return false;
+    }
+    if (opens(kind)) ++depth_;
+    if (closes(kind) && depth_ > 0) --depth_;
+    if (depth_ > kMaxNesting) reporter_.emit({tree_.file, begin, begin + 1}, NestingTooDeep, kMaxNesting);
+    return depth_ <= kMaxNesting;
+  }
+
+  Reporter& reporter_;
+  Tree& tree_;
+  Lexing lexing_;
+  std::vector<std::unique_ptr<antlr4::Token>> tokens_;
+  std::string doc_;
+  size_t depth_ = 0;
+};
+
+}  // namespace bridge
 
 namespace {
 

@@ -9,10 +9,17 @@
 #include <exception>
 
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/antlr_tokens.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
+
+inline Token kindOf(size_t type) { return type == antlr4::Token::EOF ? Token::EndOfFile : static_cast<Token>(type); }
+
+inline Located located(antlr4::Token* token) {
+  const uint32_t begin = static_cast<uint32_t>(token->getStartIndex());
+  const bool end_of_file = token->getType() == antlr4::Token::EOF;
+  return {kindOf(token->getType()), begin, end_of_file ? begin : static_cast<uint32_t>(token->getStopIndex() + 1)};
+}
 
 /// Builds the concrete tree from the parser's events.
 class TreeBuilder : public antlr4::tree::ParseTreeListener {

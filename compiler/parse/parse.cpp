@@ -3,9 +3,13 @@
 #include <llvm/Support/ConvertUTF.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "compiler/parse/antlr_bridge.h"
-#include "compiler/parse/transform.h"
+#include "compiler/parse/transform_declarations.h"
 
 namespace expc::parse {
 
@@ -33,6 +37,238 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
     emitter.emit(here, InvalidUtf8, at, static_cast<unsigned char>(all[at]));
   return std::nullopt;
 }
+
+/// The last reader of the chain (transform_tree.h).
+struct Transform : Declarations {
+  using Declarations::Declarations;
+  using Declarations::read;
+
+  ast::Module module() {
+    ast::Module out;
+    out.file = tree.file;
+    if (tree.nodes.empty()) return out;
+    for (uint32_t declaration : statements(0, Rule::Declaration)) {
+      take(*this, declaration, Rule::ImportDecl, out.imports);
+      take(*this, declaration, Rule::EnumDecl, out.enums);
+      take(*this, declaration, Rule::UnitDecl, out.units);
+      take(*this, declaration, Rule::LetDecl, out.lets);
+      take(*this, declaration, Rule::MetricDecl, out.metrics);
+      take(*this, declaration, Rule::WorkloadDecl, out.workloads);
+      take(*this, declaration, Rule::SystemDecl, out.systems);
+      take(*this, declaration, Rule::ReferenceDecl, out.references);
+      take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
+      take(*this, declaration, Rule::DesignDecl, out.designs);
+      take(*this, declaration, Rule::PresetDecl, out.presets);
+      take(*this, declaration, Rule::StudyDecl, out.studies);
+    }
+    return out;
+  }
+
+  /// Null when the input held no whole expression.
+  ast::ExprPtr wholeValue() { return tree.nodes.empty() || broken(0) ? nullptr : expressionIn(0, Rule::Value); }
+
+  /// The assignments of the command line; empty when there is something else.
+  std::vector<ast::Assignment> wholeAssignments() {
+    std::vector<ast::Assignment> out;
+    if (tree.nodes.empty() || broken(0)) return out;
+    for (uint32_t one : children(0))
+      if (isRule(one, Rule::Assigned) || isRule(one, Rule::Assignment)) out.push_back(assignment(one));
+    return out;
+  }
+
+  // ---- studies
+
+  void read(uint32_t index, ast::StudyDecl& out) {
+    for (uint32_t item : statements(child(index, Rule::StudyBody), Rule::StudyItem)) {
+      take(*this, item, Rule::WorkloadUse, out.workloads);
+      take(*this, item, Rule::FactorDecl, out.factors);
+      take(*this, item, Rule::LetDecl, out.lets);
+      take(*this, item, Rule::RuleDecl, out.rules);
+      take(*this, item, Rule::MetricDecl, out.metrics);
+      take(*this, item, Rule::MeasureDecl, out.measures);
+      take(*this, item, Rule::CompareDecl, out.compares);
+      take(*this, item, Rule::ControlDecl, out.controls);
+      take(*this, item, Rule::CriterionDecl, out.criteria);
+      take(*this, item, Rule::ConfidenceDecl, out.confidences);
+      take(*this, item, Rule::DesignDecl, out.designs);
+      take(*this, item, Rule::TableDecl, out.tables);
+      take(*this, item, Rule::PlotDecl, out.plots);
+      take(*this, item, Rule::PresetDecl, out.presets);
+    }
+    for (const ast::ConfidenceDecl& confidence : out.confidences)
+      for (const ast::CriterionDecl& criterion : out.criteria)
+        if (!criterion.confidence && criterion.range.end < confidence.range.begin &&
+            reporter.text(criterion.range.end, confidence.range.begin).find_first_not_of(" \t") ==
+                std::string_view::npos)
+          reporter.syntaxError(confidence.range, "'with' before the confidence of a criterion");
+    // What compares nothing that is called was reported.
+    std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
+  }
+
+  void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
+
+  void read(uint32_t index, ast::TableDecl& out) {
+    out.subject = identifier(child(index, Rule::Word));
+    if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
+    out.by = factorNames(index);
+  }
+
+  void read(uint32_t index, ast::PlotDecl& out) {
+    out.subject = identifier(child(index, Rule::Word));
+    out.over = factorName(child(index, Rule::FactorName));
+    out.by = factorNames(index);
+  }
+
+  void read(uint32_t index, ast::WorkloadUse& out) {
+    const std::vector<uint32_t> names = children(index, Rule::Name);
+    out.name = qualifiedName(names.back());
+    if (names.size() == 2) {
+      ast::QualifiedName label = qualifiedName(names[0]);
+      if (label.parts.size() == 1)
+        out.label = std::move(label.parts[0]);
+      else
+        reporter.syntaxError(label.range, "a single name before '='");
+    }
+    int depth = 0;
+    if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
+  }
+
+  /// The levels of a factor, of `only`: a list or a record in their place is reported.
+  ast::ExprPtr levels(uint32_t value) {
+    ast::ExprPtr out = expression(value);
+    if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
+      reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
+    return out;
+  }
+
+  void read(uint32_t index, ast::FactorDecl& out) {
+    out.name = factorName(child(index, Rule::FactorName), &out.parts);
+    out.levels = levels(child(index, Rule::Value));
+    for (uint32_t clause : children(index, Rule::FactorClause)) {
+      const bool is_baseline = has(clause, Token::Baseline);
+      ast::ExprPtr& place = is_baseline ? out.baseline : out.when;
+      if (place)
+        duplicate(clause, is_baseline ? "the baseline" : "'when'", place->range);
+      else
+        place = expressionIn(clause, is_baseline ? Rule::Value : Rule::Condition);
+    }
+  }
+
+  void read(uint32_t index, ast::CompareDecl& out) {
+    const ast::ExprPtr value = expressionIn(index, Rule::Condition);
+    auto* call = std::get_if<ast::CallExpr>(&value->node);
+    if (!call) return reporter.syntaxError(value->range, "a call such as speedup(step_time) after '='");
+    out.call_range = value->range;
+    out.call = std::move(*call);
+    out.over = factorName(child(index, Rule::FactorName));
+    out.against = expressionIn(index, Rule::Value);
+    if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
+  }
+
+  void read(uint32_t index, ast::ControlDecl& out) {
+    int depth = 0;
+    for (ast::CallArgument& selector : arguments(child(index, Rule::Selectors), depth)) {
+      if (selector.name)
+        out.selectors.push_back(std::move(selector));
+      else
+        reporter.syntaxError(selector.value->range,
+                             "the name of a factor and '=' before the level, as in [method = lora]");
+    }
+  }
+
+  void read(uint32_t index, ast::DesignDecl& out) {
+    if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
+    for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
+      const uint32_t body = child(item, Rule::KindBody);
+      if (body == kNone) {
+        add(*this, item, out.settings);
+        continue;
+      }
+      ast::DesignKindBlock& block = out.kinds.emplace_back();
+      block.range = range(item);
+      block.kind = identifier(child(item, Rule::Word));
+      for (uint32_t setting : statements(body, Rule::Setting)) add(*this, setting, block.settings);
+    }
+  }
+
+  /// `index` is a setting or a designItem without a block.
+  void read(uint32_t index, ast::DesignSetting& out) {
+    const std::vector<uint32_t> values = children(child(index, Rule::SettingValue), Rule::Condition);
+    out.value = expression(values[0]);
+    if (values.size() == 2) out.until = expression(values[1]);
+    const uint32_t looks = child(child(index, Rule::SettingValue), Rule::LooksClause);
+    if (looks == kNone) return;
+    for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
+  }
+
+  void read(uint32_t index, ast::CriterionDecl& out) {
+    for (uint32_t part : children(index, Rule::Quantifier)) add(*this, part, out.quantifiers);
+    claim(child(index, Rule::Claim), out);
+    out.confidence = expressionIn(index, Rule::Sum);
+    if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
+  }
+
+  void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
+
+  void read(uint32_t index, ast::Quantifier& out) {
+    out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
+    out.factors = factorNames(index);
+    out.where = expressionIn(index, Rule::Condition);
+    out.all = out.factors.empty();  // `forall *`, `forall where COND`
+    if (out.all && !has(index, Token::Star) && !out.where)
+      reporter.syntaxError(out.range, fmt::format("the names of factors, '*' or 'where' after '{}'", text(index)));
+  }
+
+  void claim(uint32_t index, ast::CriterionDecl& criterion) {
+    const std::vector<uint32_t> sums = children(index, Rule::Sum);
+    criterion.claim_range = range(index);
+    criterion.infeasible = sums.empty();
+    if (criterion.infeasible) return;
+    criterion.subject = expression(sums[0]);
+    if (const uint32_t reference = child(index, Rule::Name); reference != kNone) {
+      criterion.like = qualifiedName(reference);
+      if (sums.size() == 2) criterion.like_within = expression(sums[1]);
+      return;
+    }
+    if (sums.size() > 2) {
+      criterion.band_low = expression(sums[1]);
+      criterion.band_high = expression(sums[2]);
+      if (sums.size() == 4) criterion.give = expression(sums[3]);
+      return;
+    }
+    criterion.bound = expression(sums[1]);
+    criterion.relation = operatorOf(node(node(child(index, Rule::Relation)).child).token);
+  }
+
+  // ---- presets
+
+  void read(uint32_t index, ast::PresetDecl& out) {
+    for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
+      take(*this, item, Rule::OnlyClause, out.only);
+      take(*this, item, Rule::CriteriaClause, out.claims);
+      take(*this, item, Rule::CriterionDecl, out.criteria);
+      // `design { … }` merges into the study's, `design.timed.repeat = 20` sets one thing of it.
+      const bool block = child(item, Rule::DesignBody) != kNone;
+      if (block) add(*this, item, out.designs);
+      if (isRule(item, Rule::Assignment) || (isRule(item, Rule::PresetDesign) && !block))
+        out.assignments.push_back(assignment(item));
+    }
+  }
+
+  void read(uint32_t index, ast::OnlyClause& out) {
+    out.factor = factorName(child(index, Rule::FactorName));
+    out.levels = levels(child(index, Rule::Value));
+  }
+
+  void read(uint32_t index, ast::CriteriaClause& out) {
+    using Which = ast::CriteriaClause::Which;
+    out.keep = has(index, Token::Keep);
+    out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
+    if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+    if (out.keep && out.which == Which::All)
+      reporter.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
+  }
+};
 
 ast::Module parse(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
   Reporter reporter(sources, emitter, file);

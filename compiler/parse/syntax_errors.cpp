@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "compiler/diag/columns.h"
+#include "compiler/diag/render.h"
 #include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 

@@ -71,10 +71,10 @@ struct Expressions : TreeReader {
     return out;
   }
 
-  Built binary(ast::BinaryOp op, uint32_t sign, Built left, Built right) {
+  Built binary(ast::BinaryOp op, Built left, Built right) {
     const source::Range whole = source::join(left.expr->range, right.expr->range);
     const int depth = std::max(left.depth, right.depth) + 1;
-    return make(whole, ast::BinaryExpr{op, range(sign), std::move(left.expr), std::move(right.expr)}, depth);
+    return make(whole, ast::BinaryExpr{op, std::move(left.expr), std::move(right.expr)}, depth);
   }
 
   Built build(uint32_t index) {
@@ -104,7 +104,7 @@ struct Expressions : TreeReader {
     const std::vector<uint32_t> parts = children(index);
     Built left = build(parts[0]);
     for (size_t at = 1; at + 1 < parts.size(); at += 2)
-      left = binary(*operatorOf(node(parts[at]).token), parts[at], std::move(left), build(parts[at + 1]));
+      left = binary(*operatorOf(node(parts[at]).token), std::move(left), build(parts[at + 1]));
     return left;
   }
 
@@ -121,12 +121,12 @@ struct Expressions : TreeReader {
       if (compared) reporter.emit(range(sign), ChainedComparison);
       compared = true;
       if (isRule(sign, Rule::Comparator)) {
-        left = binary(*operatorOf(node(node(sign).child).token), sign, std::move(left), build(parts[at + 1]));
+        left = binary(*operatorOf(node(node(sign).child).token), std::move(left), build(parts[at + 1]));
         at += 2;
         continue;
       }
       const bool negated = isToken(sign, Token::Not);
-      left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, sign, std::move(left),
+      left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, std::move(left),
                     build(parts[at + (negated ? 2 : 1)]));
       at += negated ? 3 : 2;
     }

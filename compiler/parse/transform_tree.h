@@ -2,7 +2,8 @@
 
 // The concrete tree as its readers ask it: parts of a node, names and texts. The readers are a chain, a file for each
 // group of constructs, each of which has what the ones before it have: transform_tree.h, transform_expressions.h,
-// transform_declarations.h, transform.h. Statements with a syntax error are left out.
+// transform_declarations.h, and studies, presets and whole files in parse.cpp. Statements with a syntax error are left
+// out.
 
 #include <llvm/Support/ConvertUTF.h>
 

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "compiler/driver/completion.h"
 #include "compiler/driver/subcommand.h"
 #include "runtime/plan/printable.h"
 #include "tests/fuzz/folder.h"
