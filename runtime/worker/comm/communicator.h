@@ -4,6 +4,7 @@
 // on a GPU through NCCL once comm/cuda/nccl.h has added it.
 
 #include <ATen/core/Tensor.h>
+#include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <functional>
@@ -116,5 +117,17 @@ inline constexpr int64_t kGatherBytes = 64 << 20;
 /// the others. It crosses in pieces, so that no device needs room for the whole.
 at::Tensor gatherOnHost(Communicator& communicator, const at::Tensor& own, unsigned root,
                         int64_t buffer_bytes = kGatherBytes);
+
+/// Asks the others to do their part of a collective that the caller does next.
+using CallOthers = std::function<void()>;
+
+/// Runs `work` on rank `root`, for as long as it takes, while the others wait on the host: no collective is under way
+/// whose timeout could run out. The root says all the while that it lives, and a rank that has heard nothing for the
+/// length of the timeout throws CommError, as it does when the root's work fails or throws. What the work returns is
+/// returned on the root. `work` may call the others to collectives; each call makes them run `together` once. Every
+/// rank calls it.
+llvm::Error whileOneWorks(
+    Communicator& communicator, unsigned root, const std::function<llvm::Error(const CallOthers& call_others)>& work,
+    const std::function<void()>& together = [] {});
 
 }  // namespace expc::comm

@@ -10,7 +10,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/comm/alone.h"
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"
 
