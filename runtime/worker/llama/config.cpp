@@ -10,7 +10,6 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::llama {
