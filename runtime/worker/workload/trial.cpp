@@ -10,10 +10,10 @@
 
 #include <chrono>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
-#include "runtime/worker/comm/rendezvous.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/training.h"
 #include "runtime/worker/workload/workload.h"

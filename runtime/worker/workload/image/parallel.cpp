@@ -19,7 +19,7 @@
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/child.h"
 
 namespace expc::workload::image {
 namespace {
