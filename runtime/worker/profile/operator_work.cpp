@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
