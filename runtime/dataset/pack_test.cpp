@@ -18,7 +18,6 @@
 
 #include "runtime/dataset/inspect.h"
 #include "runtime/dataset/shapes.h"
-#include "runtime/worker/data/memory_images.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/packed.h"
 #include "runtime/worker/data/preparer.h"

@@ -1,4 +1,4 @@
-#include "runtime/worker/comm/alone.h"
+// What one rank does while the others wait.
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {

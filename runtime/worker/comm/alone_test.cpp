@@ -1,11 +1,10 @@
-#include "runtime/worker/comm/alone.h"
-
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
 #include <thread>
 #include <utility>
 
+#include "runtime/worker/comm/communicator.h"
 #include "tests/support/comm/ranks.h"
 
 using namespace expc::comm;

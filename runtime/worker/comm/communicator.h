@@ -4,7 +4,9 @@
 // on a GPU through NCCL once comm/cuda/nccl.h has added it.
 
 #include <ATen/core/Tensor.h>
+#include <llvm/Support/Error.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,9 +15,23 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/comm/rendezvous.h"
-
 namespace expc::comm {
+
+/// Where a rank meets the others.
+struct Rendezvous {
+  unsigned rank = 0;
+  unsigned world_size = 1;
+  unsigned local_rank = 0;
+  std::string master_address = "127.0.0.1";
+  uint16_t master_port = 0;
+  /// Longest wait for another rank: in the rendezvous and in every collective.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+};
+
+/// From the variables that torchrun-like launchers set: reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
+/// and, if set, EXPC_COMM_TIMEOUT_S (seconds, above zero). Without any of the first five it is one rank alone. The
+/// error names the variable and what it must be.
+llvm::Expected<Rendezvous> rendezvousFromEnvironment();
 
 /// A rank could not reach the others: one of them died, hung or never came. Caught at the worker's trial boundary.
 class CommError : public std::runtime_error {
@@ -116,5 +132,17 @@ inline constexpr int64_t kGatherBytes = 64 << 20;
 /// the others. It crosses in pieces, so that no device needs room for the whole.
 at::Tensor gatherOnHost(Communicator& communicator, const at::Tensor& own, unsigned root,
                         int64_t buffer_bytes = kGatherBytes);
+
+/// Asks the others to do their part of a collective that the caller does next.
+using CallOthers = std::function<void()>;
+
+/// Runs `work` on rank `root`, for as long as it takes, while the others wait on the host: no collective is under way
+/// whose timeout could run out. The root says all the while that it lives, and a rank that has heard nothing for the
+/// length of the timeout throws CommError, as it does when the root's work fails or throws. What the work returns is
+/// returned on the root. `work` may call the others to collectives; each call makes them run `together` once. Every
+/// rank calls it.
+llvm::Error whileOneWorks(
+    Communicator& communicator, unsigned root, const std::function<llvm::Error(const CallOthers& call_others)>& work,
+    const std::function<void()>& together = [] {});
 
 }  // namespace expc::comm

@@ -1,4 +1,4 @@
-#include "runtime/worker/comm/rendezvous.h"
+// Where a rank meets the others: the variables that torchrun-like launchers set.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/base/failure.h"
+#include "runtime/worker/comm/communicator.h"
 
 namespace expc::comm {
 namespace {

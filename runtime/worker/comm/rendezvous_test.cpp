@@ -1,8 +1,8 @@
-#include "runtime/worker/comm/rendezvous.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+
+#include "runtime/worker/comm/communicator.h"
 
 using namespace expc::comm;
 

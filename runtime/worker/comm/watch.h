@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/comm/rendezvous.h"
 
 namespace expc::comm {
 

@@ -12,7 +12,7 @@
 #include <ios>
 #include <string>
 
-#include "runtime/worker/data/memory_images.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/preparer.h"
 
 // Each case runs the real DALI on the host. A build without it has nothing to test but its message.

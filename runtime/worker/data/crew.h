@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/data/item_writer.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/slots.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/data/memory_images.h"
+#include "runtime/worker/data/open.h"
 #include "tests/source_dir.h"
 
 namespace expc::data {

@@ -15,7 +15,7 @@
 namespace expc::data {
 
 /// One decoded image: rows x cols x channels bytes, channels last; 1 channel is grey, 3 are red, green, blue. Of one
-/// that was prepared before (preloaded.h) `tensor` has the values, from 0 to 255, in the layout of the batches.
+/// that was prepared before (preload in open.h) `tensor` has the values, from 0 to 255, in the layout of the batches.
 struct Pixels {
   const uint8_t* data = nullptr;
   int64_t rows = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What our loaders do alike: epochs' orders cut into batches, and what stands around those that each takes in its own
-// way.
+// What our loaders do alike: epochs' orders cut into batches, one item of a batch read, prepared and put in its place,
+// and what stands around those that each takes in its own way.
 
 #include <llvm/Support/Error.h>
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "runtime/worker/data/batches.h"
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/data/preparer.h"
 #include "runtime/worker/data/slots.h"
 
 namespace expc::data {
@@ -55,6 +57,30 @@ class BatchPlan {
   const LoaderOptions& options_;
   Order order_;
   int64_t epoch_, number_ = 0, batches_ = 0;
+};
+
+/// Writes single items of a batch. Safe from several threads at once. `images` must live longer.
+class ItemWriter {
+ public:
+  ItemWriter(const Images& images, const LoaderOptions& options, bool past_caches = false)
+      : images_(images), preparer_(options.preparation, past_caches), on_corrupt_(options.on_corrupt) {}
+
+  /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
+  ///
+  /// With OnCorrupt::Replace an image that cannot be read is replaced by the next one of `order` that can be, label
+  /// included, from the order's start again after its end, and of the set where none of the order can be: ranks share a
+  /// set as its order falls out. Nothing else moves, so every other place keeps its image whatever worker prepares it,
+  /// and that next image comes once more at its own place. It is an error when no image of the set can be read. With it
+  /// and with OnCorrupt::LeaveOut `skipped` grows by one. What throws is an error too.
+  llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+                    std::vector<uint8_t>& scratch, int64_t& skipped) const;
+
+  size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
+
+ private:
+  const Images& images_;
+  Preparer preparer_;
+  OnCorrupt on_corrupt_;
 };
 
 /// What is wrong with the options of any loader: no order, nothing in a batch or ahead, images too large for any

@@ -1,4 +1,4 @@
-#include "runtime/worker/data/memory_images.h"
+// Grey images of one size that are held in memory, with a label each: MNIST's, and made up ones.
 
 #include <fmt/format.h>
 #include <llvm/Support/Endian.h>
@@ -7,18 +7,50 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
+#include "runtime/worker/data/open.h"
 
 namespace expc::data {
 namespace {
 
 using base::failure;
+
+class MemoryImages : public Images {
+ public:
+  /// `pixels`: rows x cols of each image, row-major, 0 black to 255 white; as many labels as images, each below
+  /// `classes`.
+  MemoryImages(std::string origin, int64_t rows, int64_t cols, std::vector<uint8_t> pixels, std::vector<uint8_t> labels,
+               int64_t classes)
+      : origin_(std::move(origin)),
+        rows_(rows),
+        cols_(cols),
+        classes_(classes),
+        pixels_(std::move(pixels)),
+        labels_(std::move(labels)) {}
+
+  int64_t count() const override { return static_cast<int64_t>(labels_.size()); }
+  int64_t classes() const override { return classes_; }
+  const std::string& origin() const override { return origin_; }
+  std::optional<Shape> shape() const override { return Shape{rows_, cols_, 1}; }
+  int64_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
+  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+    return Pixels{pixels_.data() + index * rows_ * cols_, rows_, cols_, 1};
+  }
+
+ private:
+  std::string origin_;
+  int64_t rows_, cols_, classes_;
+  std::vector<uint8_t> pixels_, labels_;
+};
 
 constexpr uint32_t kImagesMagic = 0x00000803;
 constexpr uint32_t kLabelsMagic = 0x00000801;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/item_writer.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/stream.h"
 

@@ -21,7 +21,6 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/decode.h"
-#include "runtime/worker/data/memory_images.h"
 #include "runtime/worker/data/packed.h"
 
 namespace expc::data {

@@ -1,10 +1,12 @@
-#include "runtime/worker/data/preloaded.h"
+// A set of images held as tensors.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/parallel.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::data {

@@ -1,5 +1,3 @@
-#include "runtime/worker/data/preloaded.h"
-
 #include <doctest/doctest.h>
 
 #include "runtime/worker/data/open.h"

@@ -15,58 +15,6 @@
 namespace expc::data::rows {
 namespace {
 
-template <typename T>
-EXPC_INLINE void blendImpl(const T* __restrict a, const T* __restrict b, T wa, T wb, int64_t n, T* __restrict out) {
-  for (int64_t x = 0; x < n; ++x) out[x] = wa * a[x] + wb * b[x];
-}
-
-template <typename T>
-EXPC_INLINE void blendPlanarImpl(const T* __restrict a, const T* __restrict b, T wa, T wb, int64_t n,
-                                 const Affine<T>& map, T* __restrict red, T* __restrict green, T* __restrict blue) {
-  for (int64_t x = 0; x < n; ++x) {
-    const T v = wa * a[x] + wb * b[x];
-    red[x] = v * map.scale[0] + map.shift[0];
-    green[x] = v * map.scale[1] + map.shift[1];
-    blue[x] = v * map.scale[2] + map.shift[2];
-  }
-}
-
-template <typename T>
-EXPC_INLINE void accumulateImpl(const T* __restrict line, T weight, int64_t n, T* __restrict sums) {
-  for (int64_t x = 0; x < n; ++x) sums[x] += weight * line[x];
-}
-
-template <typename T>
-EXPC_INLINE void mapPlanarImpl(const uint8_t* __restrict pixels, int64_t n, const Affine<T>& map, T* __restrict red,
-                               T* __restrict green, T* __restrict blue) {
-  for (int64_t x = 0; x < n; ++x) {
-    red[x] = static_cast<T>(pixels[3 * x]) * map.scale[0] + map.shift[0];
-    green[x] = static_cast<T>(pixels[3 * x + 1]) * map.scale[1] + map.shift[1];
-    blue[x] = static_cast<T>(pixels[3 * x + 2]) * map.scale[2] + map.shift[2];
-  }
-}
-
-/// Sixteen pixels are 48 elements: with their scales and shifts side by side the loop is a plain one.
-template <typename T>
-EXPC_INLINE void mapInterleavedImpl(const uint8_t* __restrict pixels, int64_t n, const Affine<T>& map,
-                                    T* __restrict out) {
-  constexpr int64_t kBlock = 48;
-  T scale[kBlock], shift[kBlock];
-  for (int64_t i = 0; i < kBlock; ++i) {
-    scale[i] = map.scale[i % 3];
-    shift[i] = map.shift[i % 3];
-  }
-  int64_t i = 0;
-  for (; i + kBlock <= 3 * n; i += kBlock)
-    for (int64_t k = 0; k < kBlock; ++k) out[i + k] = static_cast<T>(pixels[i + k]) * scale[k] + shift[k];
-  for (int64_t k = 0; i < 3 * n; ++i, ++k) out[i] = static_cast<T>(pixels[i]) * scale[k] + shift[k];
-}
-
-template <typename T>
-EXPC_INLINE void tripleImpl(const T* __restrict in, int64_t n, T* __restrict out) {
-  for (int64_t x = 0; x < n; ++x) out[3 * x] = out[3 * x + 1] = out[3 * x + 2] = in[x];
-}
-
 EXPC_INLINE uint8_t clipped(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kFixedBits, 0, 255)); }
 constexpr int32_t kHalf = 1 << (kFixedBits - 1);
 
@@ -84,44 +32,68 @@ EXPC_INLINE uint16_t half(float value) {
 
 }  // namespace
 
-EXPC_CLONES void blend(const float* a, const float* b, float wa, float wb, int64_t n, float* out) {
-  blendImpl(a, b, wa, wb, n, out);
-}
-EXPC_CLONES void blend(const double* a, const double* b, double wa, double wb, int64_t n, double* out) {
-  blendImpl(a, b, wa, wb, n, out);
+template <typename T>
+EXPC_CLONES void blend(const T* __restrict a, const T* __restrict b, T wa, T wb, int64_t n, T* __restrict out) {
+  for (int64_t x = 0; x < n; ++x) out[x] = wa * a[x] + wb * b[x];
 }
 
-EXPC_CLONES void blendPlanar(const float* a, const float* b, float wa, float wb, int64_t n, const Affine<float>& map,
-                             float* red, float* green, float* blue) {
-  blendPlanarImpl(a, b, wa, wb, n, map, red, green, blue);
-}
-EXPC_CLONES void blendPlanar(const double* a, const double* b, double wa, double wb, int64_t n,
-                             const Affine<double>& map, double* red, double* green, double* blue) {
-  blendPlanarImpl(a, b, wa, wb, n, map, red, green, blue);
-}
-
-EXPC_CLONES void accumulate(const float* line, float weight, int64_t n, float* sums) {
-  accumulateImpl(line, weight, n, sums);
-}
-EXPC_CLONES void accumulate(const double* line, double weight, int64_t n, double* sums) {
-  accumulateImpl(line, weight, n, sums);
+template <typename T>
+EXPC_CLONES void blendPlanar(const T* __restrict a, const T* __restrict b, T wa, T wb, int64_t n, const Affine<T>& map,
+                             T* __restrict red, T* __restrict green, T* __restrict blue) {
+  for (int64_t x = 0; x < n; ++x) {
+    const T v = wa * a[x] + wb * b[x];
+    red[x] = v * map.scale[0] + map.shift[0];
+    green[x] = v * map.scale[1] + map.shift[1];
+    blue[x] = v * map.scale[2] + map.shift[2];
+  }
 }
 
-EXPC_CLONES void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<float>& map, float* red, float* green,
-                           float* blue) {
-  mapPlanarImpl(pixels, n, map, red, green, blue);
-}
-EXPC_CLONES void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<double>& map, double* red, double* green,
-                           double* blue) {
-  mapPlanarImpl(pixels, n, map, red, green, blue);
+template <typename T>
+EXPC_CLONES void accumulate(const T* __restrict line, T weight, int64_t n, T* __restrict sums) {
+  for (int64_t x = 0; x < n; ++x) sums[x] += weight * line[x];
 }
 
-EXPC_CLONES void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<float>& map, float* out) {
-  mapInterleavedImpl(pixels, n, map, out);
+template <typename T>
+EXPC_CLONES void mapPlanar(const uint8_t* __restrict pixels, int64_t n, const Affine<T>& map, T* __restrict red,
+                           T* __restrict green, T* __restrict blue) {
+  for (int64_t x = 0; x < n; ++x) {
+    red[x] = static_cast<T>(pixels[3 * x]) * map.scale[0] + map.shift[0];
+    green[x] = static_cast<T>(pixels[3 * x + 1]) * map.scale[1] + map.shift[1];
+    blue[x] = static_cast<T>(pixels[3 * x + 2]) * map.scale[2] + map.shift[2];
+  }
 }
-EXPC_CLONES void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<double>& map, double* out) {
-  mapInterleavedImpl(pixels, n, map, out);
+
+/// Sixteen pixels are 48 elements: with their scales and shifts side by side the loop is a plain one.
+template <typename T>
+EXPC_CLONES void mapInterleaved(const uint8_t* __restrict pixels, int64_t n, const Affine<T>& map, T* __restrict out) {
+  constexpr int64_t kBlock = 48;
+  T scale[kBlock], shift[kBlock];
+  for (int64_t i = 0; i < kBlock; ++i) {
+    scale[i] = map.scale[i % 3];
+    shift[i] = map.shift[i % 3];
+  }
+  int64_t i = 0;
+  for (; i + kBlock <= 3 * n; i += kBlock)
+    for (int64_t k = 0; k < kBlock; ++k) out[i + k] = static_cast<T>(pixels[i + k]) * scale[k] + shift[k];
+  for (int64_t k = 0; i < 3 * n; ++i, ++k) out[i] = static_cast<T>(pixels[i]) * scale[k] + shift[k];
 }
+
+template <typename T>
+EXPC_CLONES void triple(const T* __restrict in, int64_t n, T* __restrict out) {
+  for (int64_t x = 0; x < n; ++x) out[3 * x] = out[3 * x + 1] = out[3 * x + 2] = in[x];
+}
+
+template void triple(const uint8_t*, int64_t, uint8_t*);
+template void triple(const uint16_t*, int64_t, uint16_t*);
+#define EXPC_INSTANTIATE(T)                                                                   \
+  template void blend(const T*, const T*, T, T, int64_t, T*);                                 \
+  template void blendPlanar(const T*, const T*, T, T, int64_t, const Affine<T>&, T*, T*, T*); \
+  template void accumulate(const T*, T, int64_t, T*);                                         \
+  template void mapPlanar(const uint8_t*, int64_t, const Affine<T>&, T*, T*, T*);             \
+  template void mapInterleaved(const uint8_t*, int64_t, const Affine<T>&, T*);                \
+  template void triple(const T*, int64_t, T*);
+EXPC_INSTANTIATE(float)
+EXPC_INSTANTIATE(double)
 
 EXPC_CLONES void split(const uint8_t* __restrict pixels, int64_t n, uint8_t* __restrict red, uint8_t* __restrict green,
                        uint8_t* __restrict blue) {
@@ -131,11 +103,6 @@ EXPC_CLONES void split(const uint8_t* __restrict pixels, int64_t n, uint8_t* __r
     blue[x] = pixels[3 * x + 2];
   }
 }
-
-EXPC_CLONES void triple(const uint8_t* in, int64_t n, uint8_t* out) { tripleImpl(in, n, out); }
-EXPC_CLONES void triple(const uint16_t* in, int64_t n, uint16_t* out) { tripleImpl(in, n, out); }
-EXPC_CLONES void triple(const float* in, int64_t n, float* out) { tripleImpl(in, n, out); }
-EXPC_CLONES void triple(const double* in, int64_t n, double* out) { tripleImpl(in, n, out); }
 
 EXPC_CLONES void toHalf(const float* __restrict in, int64_t n, uint16_t* __restrict out) {
   for (int64_t x = 0; x < n; ++x) out[x] = half(in[x]);

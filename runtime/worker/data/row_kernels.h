@@ -27,34 +27,32 @@ Affine<T> affineOf(bool normalise) {
   return affine;
 }
 
+// Of templates T is float or double.
+
 /// out = wa a + wb b, n elements.
-void blend(const float* a, const float* b, float wa, float wb, int64_t n, float* out);
-void blend(const double* a, const double* b, double wa, double wb, int64_t n, double* out);
+template <typename T>
+void blend(const T* a, const T* b, T wa, T wb, int64_t n, T* out);
 
 /// The same, written three times as the map of each channel says.
-void blendPlanar(const float* a, const float* b, float wa, float wb, int64_t n, const Affine<float>& map, float* red,
-                 float* green, float* blue);
-void blendPlanar(const double* a, const double* b, double wa, double wb, int64_t n, const Affine<double>& map,
-                 double* red, double* green, double* blue);
+template <typename T>
+void blendPlanar(const T* a, const T* b, T wa, T wb, int64_t n, const Affine<T>& map, T* red, T* green, T* blue);
 
 /// sums += weight line
-void accumulate(const float* line, float weight, int64_t n, float* sums);
-void accumulate(const double* line, double weight, int64_t n, double* sums);
+template <typename T>
+void accumulate(const T* line, T weight, int64_t n, T* sums);
 
 /// n red, green, blue pixels -> mapped, three planes or one row of 3 n.
-void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<float>& map, float* red, float* green, float* blue);
-void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<double>& map, double* red, double* green, double* blue);
-void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<float>& map, float* out);
-void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<double>& map, double* out);
+template <typename T>
+void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<T>& map, T* red, T* green, T* blue);
+template <typename T>
+void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<T>& map, T* out);
 
 /// n red, green, blue pixels into three planes.
 void split(const uint8_t* pixels, int64_t n, uint8_t* red, uint8_t* green, uint8_t* blue);
 
-/// Each of n elements three times, one after the other.
-void triple(const uint8_t* in, int64_t n, uint8_t* out);
-void triple(const uint16_t* in, int64_t n, uint16_t* out);
-void triple(const float* in, int64_t n, float* out);
-void triple(const double* in, int64_t n, double* out);
+/// Each of n elements three times, one after the other; of 1, 2, 4 or 8 bytes.
+template <typename T>
+void triple(const T* in, int64_t n, T* out);
 
 /// To IEEE half precision and to bfloat16, to nearest even; to bytes, half up, for values from 0 to 255.
 void toHalf(const float* in, int64_t n, uint16_t* out);

@@ -107,28 +107,20 @@ llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& b
 
 Backend cpuBackend() { return {"cpu", openCpu, cpuLibraries}; }
 
-struct NvmlEnergy::Counter {
-  base::Nvml nvml{base::Nvml::usual()};
-  base::Nvml::Device device = nullptr;
-};
-
 std::optional<double> energyBetween(std::optional<double> before, std::optional<double> after) {
   if (!before || !after || *after <= *before) return std::nullopt;
   return *after - *before;
 }
 
-NvmlEnergy::NvmlEnergy(const std::string& pci_bus) {
-  auto counter = std::make_shared<Counter>();
-  if (counter->nvml.works() &&
-      counter->nvml.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &counter->device))
-    counter_ = std::move(counter);
-}
-
-std::optional<double> NvmlEnergy::joules() const {
-  unsigned long long millijoules = 0;
-  if (!counter_ || !counter_->nvml.call("nvmlDeviceGetTotalEnergyConsumption", counter_->device, &millijoules))
-    return std::nullopt;
-  return static_cast<double>(millijoules) * 1e-3;
+EnergyCounter nvmlEnergy(const std::string& pci_bus) {
+  const auto nvml = std::make_shared<base::Nvml>(base::Nvml::usual());
+  base::Nvml::Device device = nullptr;
+  const bool found = nvml->works() && nvml->call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &device);
+  return [nvml, device, found]() -> std::optional<double> {
+    unsigned long long millijoules = 0;
+    if (!found || !nvml->call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) return std::nullopt;
+    return static_cast<double>(millijoules) * 1e-3;
+  };
 }
 
 }  // namespace expc::device

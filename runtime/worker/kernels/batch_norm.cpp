@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/kernels/batch_norm_loops.h"
+#include "runtime/worker/kernels/block_pieces.h"
 
 namespace expc::kernels {
 namespace {
@@ -25,18 +27,15 @@ Shape shapeOf(const at::Tensor& x) { return {x.size(0) * x.size(2) * x.size(3), 
 
 /// Two sums for each channel: `work(first pixel, pixels, sums)` for pieces of the pixels, added up in order.
 template <typename Work>
-std::vector<double> summed(const Shape& s, Work work) {
+Sums summed(const Shape& s, Work work) {
   const int64_t piece = std::max(kSmallestPiece, (s.pixels + kMostPieces - 1) / kMostPieces),
                 pieces = (s.pixels + piece - 1) / piece;
-  std::vector<double> parts(static_cast<size_t>(pieces * 2 * s.channels));
+  Sums parts(static_cast<size_t>(pieces * 2 * s.channels));
   at::parallel_for(0, pieces, std::max<int64_t>(1, kGrain / (piece * s.channels)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       work(i * piece, std::min(piece, s.pixels - i * piece), parts.data() + i * 2 * s.channels);
   });
-  for (int64_t i = 1; i < pieces; ++i)
-    for (int64_t j = 0; j < 2 * s.channels; ++j) parts[j] += parts[i * 2 * s.channels + j];
-  parts.resize(static_cast<size_t>(2 * s.channels));
-  return parts;
+  return addedUp(std::move(parts), 2 * s.channels, pieces);
 }
 
 template <typename Work>

@@ -19,6 +19,12 @@
 
 namespace expc::kernels {
 
+/// Of a depthwise convolution of x.
+inline DepthwiseShape depthwiseShape(const at::Tensor& x, int64_t stride) {
+  const int64_t h = x.size(2), w = x.size(3);
+  return {x.size(0), x.size(1), h, w, (h - 1) / stride + 1, (w - 1) / stride + 1, stride};
+}
+
 /// Two sums for each channel.
 using Sums = std::vector<double>;
 

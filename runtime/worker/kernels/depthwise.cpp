@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/worker/kernels/block_pieces.h"
 #include "runtime/worker/kernels/depthwise_loops.h"
 
 namespace expc::kernels {
@@ -22,11 +23,6 @@ at::MemoryFormat orderOf(const at::Tensor& x) {
   if (x.is_contiguous(at::MemoryFormat::ChannelsLast)) return at::MemoryFormat::ChannelsLast;
   if (x.is_contiguous()) return at::MemoryFormat::Contiguous;
   return x.suggest_memory_format();
-}
-
-DepthwiseShape shapeOf(const at::Tensor& x, int64_t stride) {
-  const int64_t h = x.size(2), w = x.size(3);
-  return {x.size(0), x.size(1), h, w, (h - 1) / stride + 1, (w - 1) / stride + 1, stride};
 }
 
 /// [C, 1, 3, 3] as [9][C], the kernel turned around if asked.
@@ -133,7 +129,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     ctx->saved_data["stride"] = stride;
     ctx->saved_data["weight_type"] = static_cast<int64_t>(weight.scalar_type());
     const at::Tensor wide = input.to(arithmetic(x));
-    const DepthwiseShape shape = shapeOf(x, stride);
+    const DepthwiseShape shape = depthwiseShape(x, stride);
     const at::Tensor y = x.scalar_type() == at::kDouble ? kernels::forward<double>(wide, kernel, shape, order)
                                                         : kernels::forward<float>(wide, kernel, shape, order);
     return y.to(x.scalar_type());
@@ -150,7 +146,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &input = saved[0], &kernel = saved[1];
     const at::MemoryFormat order = orderOf(input);
-    const DepthwiseShape shape = shapeOf(input, stride);
+    const DepthwiseShape shape = depthwiseShape(input, stride);
     const at::Tensor gy = gradient.contiguous(order).to(kernel.scalar_type());
     variable_list result(3);
     if (ctx->needs_input_grad(0)) result[0] = inputGrad<T>(gy, kernel, shape, order, input).to(input.scalar_type());

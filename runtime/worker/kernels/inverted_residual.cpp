@@ -75,15 +75,11 @@ struct BlockSettings {
   NormOptions options;
 };
 
-/// Shape of a block's depthwise convolution.
-DepthwiseShape depthwiseShape(const at::Tensor& z1, int64_t stride) {
-  const int64_t h = z1.size(2), w = z1.size(3);
-  return {z1.size(0), z1.size(1), h, w, (h - 1) / stride + 1, (w - 1) / stride + 1, stride};
-}
 /// Shape of the network's first convolution.
 DepthwiseShape firstShape(const at::Tensor& x, int64_t channels) {
-  const int64_t h = x.size(2), w = x.size(3);
-  return {x.size(0), channels, h, w, (h - 1) / 2 + 1, (w - 1) / 2 + 1, 2};
+  DepthwiseShape shape = depthwiseShape(x, 2);
+  shape.channels = channels;
+  return shape;
 }
 
 template <typename S>

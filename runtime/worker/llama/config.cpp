@@ -30,10 +30,10 @@ constexpr Named kNamed[] = {{"llama3_8b", 128256, 4096, 32, 32, 8, 128, 14336, 8
                             {"llama3_2_1b", 128256, 2048, 16, 32, 8, 64, 8192, 131072, true},
                             {"tiny", 8192, 256, 4, 8, 4, 32, 1024, 8192, false}};
 
-/// Reads the members of config.json and notes what does not fit.
+/// Reads the members of config.json and notes in `wrong` what does not fit.
 class Reader {
  public:
-  explicit Reader(const llvm::json::Object& object) : object_(object) {}
+  Reader(const llvm::json::Object& object, std::vector<std::string>& wrong) : object_(object), wrong_(wrong) {}
 
   int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
     const llvm::json::Value* value = find(key);
@@ -81,12 +81,9 @@ class Reader {
     return value == nullptr || value->getAsNull() ? nullptr : value;
   }
 
-  void fail(std::string text) { wrong_.push_back(std::move(text)); }
-  std::vector<std::string>& wrong() { return wrong_; }
-
  private:
   const llvm::json::Object& object_;
-  std::vector<std::string> wrong_;
+  std::vector<std::string>& wrong_;
 };
 
 /// rope_scaling of config.json, or the rope_parameters that newer versions write in its place.
@@ -99,15 +96,14 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
         fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
     return std::nullopt;
   }
-  Reader reader(object);
+  Reader reader(object, wrong);
   RopeScaling scaling;
   scaling.factor = reader.positive("factor", scaling.factor);
   scaling.low_frequency_factor = reader.positive("low_freq_factor", scaling.low_frequency_factor);
   scaling.high_frequency_factor = reader.positive("high_freq_factor", scaling.high_frequency_factor);
   scaling.original_positions = reader.size("original_max_position_embeddings", scaling.original_positions);
   if (scaling.high_frequency_factor <= scaling.low_frequency_factor)
-    reader.fail("high_freq_factor must be above low_freq_factor");
-  for (std::string& text : reader.wrong()) wrong.push_back(std::move(text));
+    wrong.push_back("high_freq_factor must be above low_freq_factor");
   return scaling;
 }
 
@@ -140,7 +136,8 @@ std::optional<Config> namedConfig(llvm::StringRef name) {
 llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   const auto* object = json.getAsObject();
   if (object == nullptr) return llvm::createStringError("expected an object");
-  Reader reader(*object);
+  std::vector<std::string> wrong;
+  Reader reader(*object, wrong);
   Config c;
   reader.only("model_type", "llama");
   reader.only("hidden_act", "silu");
@@ -157,25 +154,23 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.rope_base = reader.positive("rope_theta", 10000);
   c.tied = reader.flag("tie_word_embeddings");
   if (reader.find("head_dim") == nullptr && c.width % c.heads != 0)
-    reader.fail("num_attention_heads must divide hidden_size where there is no head_dim");
+    wrong.push_back("num_attention_heads must divide hidden_size where there is no head_dim");
   c.head_width = reader.size("head_dim", std::max<int64_t>(1, c.width / c.heads));
-  if (c.heads % c.kv_heads != 0) reader.fail("num_key_value_heads must divide num_attention_heads");
-  if (c.head_width % 2 != 0) reader.fail("a head's width must be even");
+  if (c.heads % c.kv_heads != 0) wrong.push_back("num_key_value_heads must divide num_attention_heads");
+  if (c.head_width % 2 != 0) wrong.push_back("a head's width must be even");
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Value* value = reader.find(key);
     if (value == nullptr) continue;
     if (const auto* scaling = value->getAsObject()) {
-      Reader inner(*scaling);
-      c.rope_base = inner.positive("rope_theta", c.rope_base);
-      for (std::string& text : inner.wrong()) reader.fail(std::move(text));
-      c.rope_scaling = readScaling(*scaling, reader.wrong());
+      c.rope_base = Reader(*scaling, wrong).positive("rope_theta", c.rope_base);
+      c.rope_scaling = readScaling(*scaling, wrong);
     } else {
-      reader.fail(fmt::format("{} must be an object", key));
+      wrong.push_back(fmt::format("{} must be an object", key));
     }
   }
   for (const char* key : kTokenIds)
     if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
-  if (!reader.wrong().empty()) return base::failure("no Llama 3: {}", fmt::join(reader.wrong(), "; "));
+  if (!wrong.empty()) return base::failure("no Llama 3: {}", fmt::join(wrong, "; "));
   return c;
 }
 

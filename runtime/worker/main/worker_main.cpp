@@ -9,7 +9,6 @@
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/llm/training.h"
-#include "runtime/worker/workload/trial.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::worker {

@@ -26,8 +26,6 @@
 namespace expc::optim {
 namespace {
 
-using List = std::vector<at::Tensor>;
-
 class Sgd : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const SgdOptions& options)
@@ -35,17 +33,10 @@ class Sgd : public Optimizer {
 
   void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
-    for (List* list : {&tensors_, &gradients_, &used_}) list->clear();
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!parameters_[i].grad().defined()) continue;
-      tensors_.push_back(plain_[i]);
-      gradients_.push_back(alignedGradient(parameters_[i]));
-      if (options_.momentum == 0) continue;
-      remember(i);  // zeros become the first gradient, as it is, and stay zeros where that step overflows
-      used_.push_back(memory_[0].of[i]);
-    }
-    if (tensors_.empty()) return;
-    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
+    if (!gather()) return;
+    // Zeros become the first gradient, as it is, and stay zeros where that step overflows.
+    const at::TensorList momenta = memory_.empty() ? at::TensorList() : memory_[0].used;
+    at::_fused_sgd_(tensors_, gradients_, momenta, options_.weight_decay, options_.momentum, learning_rate_,
                     /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false,
                     /*grad_scale=*/std::nullopt, ifDefined(overflow));
     gradients_.clear();  // else they would live on beside those of the next step
@@ -57,7 +48,6 @@ class Sgd : public Optimizer {
   }
 
   SgdOptions options_;
-  List tensors_, gradients_, used_;  // kept so that a step allocates nothing
 };
 
 class Adam : public Optimizer {
@@ -69,31 +59,24 @@ class Adam : public Optimizer {
 
   void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
-    for (List* list : {&tensors_, &gradients_, &first_used_, &second_used_, &steps_used_}) list->clear();
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!parameters_[i].grad().defined()) continue;
-      remember(i);
-      const at::Tensor gradient = alignedGradient(parameters_[i]);
-      tensors_.push_back(half() ? memory_[kMaster].of[i] : plain_[i]);
-      gradients_.push_back(half() ? gradient.to(at::kFloat) : gradient);
-      first_used_.push_back(memory_[kFirst].of[i]);
-      second_used_.push_back(memory_[kSecond].of[i]);
-      steps_used_.push_back(memory_[kStep].of[i]);
-    }
-    if (tensors_.empty()) return;
+    if (!gather()) return;
+    if (half())
+      for (at::Tensor& gradient : gradients_) gradient = gradient.to(at::kFloat);
+    const List &tensors = half() ? memory_[kMaster].used : tensors_, &steps = memory_[kStep].used;
     if (overflow.defined())
-      at::_foreach_add_(steps_used_, 1 - overflow);
+      at::_foreach_add_(steps, 1 - overflow);
     else
-      at::_foreach_add_(steps_used_, 1);
+      at::_foreach_add_(steps, 1);
+    const List &first = memory_[kFirst].used, &second = memory_[kSecond].used;
     const bool amsgrad = false, maximize = false;
     if (options_.decoupled)
-      at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_,
-                        options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
-                        /*grad_scale=*/std::nullopt, ifDefined(overflow));
+      at::_fused_adamw_(tensors, gradients_, first, second, {}, steps, learning_rate_, options_.beta1, options_.beta2,
+                        options_.weight_decay, options_.epsilon, amsgrad, maximize, /*grad_scale=*/std::nullopt,
+                        ifDefined(overflow));
     else
-      at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
-                       options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
-                       /*grad_scale=*/std::nullopt, ifDefined(overflow));
+      at::_fused_adam_(tensors, gradients_, first, second, {}, steps, learning_rate_, options_.beta1, options_.beta2,
+                       options_.weight_decay, options_.epsilon, amsgrad, maximize, /*grad_scale=*/std::nullopt,
+                       ifDefined(overflow));
     gradients_.clear();  // else they would live on beside those of the next step
     for (size_t i = 0; half() && i < parameters_.size(); ++i)
       if (const at::Tensor& master = memory_[kMaster].of[i]; master.defined()) plain_[i].copy_(master);
@@ -118,7 +101,6 @@ class Adam : public Optimizer {
   bool half() const { return memory_.size() > kMaster; }
 
   AdamOptions options_;
-  List tensors_, gradients_, first_used_, second_used_, steps_used_;  // kept so that a step allocates nothing
 };
 
 }  // namespace
@@ -126,7 +108,7 @@ class Adam : public Optimizer {
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered)
     : parameters_(std::move(parameters)), learning_rate_(rate) {
   for (const at::Tensor& parameter : parameters_) plain_.push_back(parameter.detach());
-  for (const std::string& name : remembered) memory_.push_back({name, std::vector<at::Tensor>(parameters_.size())});
+  for (const std::string& name : remembered) memory_.push_back({name, List(parameters_.size()), {}});
 }
 
 void Optimizer::zeroGrad() {
@@ -135,9 +117,20 @@ void Optimizer::zeroGrad() {
 
 at::Tensor Optimizer::fresh(size_t parameter, const std::string&) const { return at::zeros_like(plain_[parameter]); }
 
-void Optimizer::remember(size_t parameter) {
-  for (Remembered& each : memory_)
-    if (!each.of[parameter].defined()) each.of[parameter] = fresh(parameter, each.name);
+bool Optimizer::gather() {
+  tensors_.clear();
+  gradients_.clear();
+  for (Remembered& each : memory_) each.used.clear();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!parameters_[i].grad().defined()) continue;
+    tensors_.push_back(plain_[i]);
+    gradients_.push_back(alignedGradient(parameters_[i]));
+    for (Remembered& each : memory_) {
+      if (!each.of[i].defined()) each.of[i] = fresh(i, each.name);
+      each.used.push_back(each.of[i]);
+    }
+  }
+  return !tensors_.empty();
 }
 
 Optimizer::State Optimizer::state() const {
@@ -156,7 +149,7 @@ llvm::Error Optimizer::restore(const State& state) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     size_t found = 0;
     for (; found < restored.size(); ++found) {
-      auto& [name, of] = restored[found];
+      auto& [name, of, used] = restored[found];
       const auto at = given.find(std::to_string(i) + "." + name);
       if (at == given.end()) break;
       of[i] = fresh(i, name);

@@ -35,6 +35,8 @@ class Optimizer {
   llvm::Error restore(const State& state);
 
  protected:
+  using List = std::vector<at::Tensor>;
+
   /// `remembered`: PyTorch's names of what is kept for each parameter.
   Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered);
   static std::optional<at::Tensor> ifDefined(const at::Tensor& tensor) {
@@ -44,17 +46,18 @@ class Optimizer {
   static at::Tensor alignedGradient(const at::Tensor& parameter);
   /// What is kept of a parameter under a name before its first step.
   virtual at::Tensor fresh(size_t parameter, const std::string& name) const;
-  /// Makes what is not there yet of a parameter that has a gradient.
-  void remember(size_t parameter);
+  /// Lists the parameters that have a gradient, with what is kept of them; makes what is not there yet. False: none.
+  bool gather();
 
   /// What is kept of each parameter under one name: all names of a parameter are defined, or none.
   struct Remembered {
     std::string name;
-    std::vector<at::Tensor> of;
+    List of, used;  // the second of those that have a gradient
   };
   std::vector<Remembered> memory_;
-  std::vector<at::Tensor> parameters_;
-  std::vector<at::Tensor> plain_;  // the same memory, outside of autograd
+  List parameters_;
+  List plain_;                // the same memory, outside of autograd
+  List tensors_, gradients_;  // that gather() found; kept so that a step allocates nothing
   double learning_rate_;
 };
 

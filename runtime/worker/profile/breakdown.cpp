@@ -1,6 +1,7 @@
 #include "runtime/worker/profile/breakdown.h"
 
 #include <ATen/ATen.h>
+#include <llvm/Support/FormatVariadic.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,10 +26,7 @@ std::string toText(const Amounts& breakdown) {
   llvm::json::Object object;
   for (const auto& [name, amount] : breakdown)
     object[llvm::json::fixUTF8(name)] = llvm::json::Array{amount.seconds, amount.count, amount.bytes};
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << llvm::json::Value(std::move(object));
-  return text;
+  return llvm::formatv("{0}", llvm::json::Value(std::move(object)));
 }
 
 Amounts fromText(std::string_view text) {

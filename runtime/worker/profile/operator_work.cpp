@@ -4,10 +4,13 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/record_function.h>
+#include <llvm/ADT/ScopeExit.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -160,7 +163,13 @@ double resultBytes(const c10::OperatorHandle& handle, const std::vector<c10::IVa
   return bytes;
 }
 
-std::atomic<void*> observing{nullptr};  // callbacks are plain functions
+struct Observation {
+  c10::DeviceType device = c10::kCPU;
+  double cache = 0;
+  std::mutex mutex = {};  // guards what follows
+  OperatorWork work = {};
+};
+std::atomic<Observation*> observing{nullptr};  // callbacks are plain functions
 
 /// A known operator between its beginning and its end in this thread.
 struct Frame final : at::ObserverContext {
@@ -181,21 +190,12 @@ double elementsOfFirst(const std::vector<c10::IValue>& results) {
 
 }  // namespace
 
-struct WorkObserver::State {
-  c10::DeviceType device = c10::kCPU;
-  double cache = 0;
-  std::mutex mutex;
-  OperatorWork work;
-  at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
-};
-
-WorkObserver::WorkObserver(c10::DeviceType device, size_t cache_bytes) : state_(std::make_unique<State>()) {
-  assert(!observing.load() && "one observer at a time");
-  state_->device = device;
-  state_->cache = static_cast<double>(cache_bytes);
-  observing = state_.get();
+OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std::function<void()>& run) {
+  assert(!observing.load() && "one observation at a time");
+  Observation observation{device, static_cast<double>(cache_bytes)};
+  observing = &observation;
   const auto begin = [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
-    auto* state = static_cast<State*>(observing.load());
+    Observation* state = observing.load();
     const auto name = function.operator_name();
     if (!state || !name || (innermost && innermost->handle.operator_name().name != name->name)) return nullptr;
     auto handle = c10::Dispatcher::singleton().findOp(*name);
@@ -214,7 +214,7 @@ WorkObserver::WorkObserver(c10::DeviceType device, size_t cache_bytes) : state_(
     auto* frame = static_cast<Frame*>(context);
     if (!frame) return;
     innermost = frame->outer;
-    auto* state = static_cast<State*>(observing.load());
+    Observation* state = observing.load();
     if (!state || frame->superseded) return;
     const auto& results = function.outputs();
     const auto beyond = [&](double bytes) { return std::max(0.0, bytes - state->cache); };
@@ -225,18 +225,17 @@ WorkObserver::WorkObserver(c10::DeviceType device, size_t cache_bytes) : state_(
           frame->flops->fixed + frame->flops->per_output * elementsOfFirst(results);
     if (frame->bytes.known) state->work.memory_bytes += beyond(frame->bytes.read) + beyond(written);
   };
-  state_->handle = at::addGlobalCallback(
+  const at::CallbackHandle handle = at::addGlobalCallback(
       at::RecordFunctionCallback(begin, end).needsInputs(true).needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
-}
-
-WorkObserver::~WorkObserver() { take(); }
-
-OperatorWork WorkObserver::take() {
-  if (state_->handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(state_->handle);
-  state_->handle = at::INVALID_CALLBACK_HANDLE;
-  observing = nullptr;
-  const std::lock_guard lock(state_->mutex);
-  return state_->work;
+  {
+    const auto ended = llvm::make_scope_exit([&] {
+      at::removeCallback(handle);
+      observing = nullptr;
+    });
+    run();
+  }
+  const std::lock_guard lock(observation.mutex);
+  return std::move(observation.work);
 }
 
 }  // namespace expc::profile

@@ -5,8 +5,8 @@
 #include <c10/core/DeviceType.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 
 namespace expc::profile {
@@ -20,22 +20,8 @@ struct OperatorWork {
   double memory_bytes = 0;
 };
 
-/// From construction to take(), in all threads. One at a time in a process. An operator that another one calls to do
-/// its own work is not counted again.
-class WorkObserver {
- public:
-  /// Of operators on such devices, whose largest cache has so many bytes.
-  WorkObserver(c10::DeviceType device, size_t cache_bytes);
-  ~WorkObserver();
-  WorkObserver(const WorkObserver&) = delete;
-  WorkObserver& operator=(const WorkObserver&) = delete;
-
-  /// What was called so far; nothing is counted any more.
-  OperatorWork take();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+/// What `run` calls, in all threads, of operators on such devices, whose largest cache has so many bytes. One at a time
+/// in a process. An operator that another one calls to do its own work is not counted again.
+OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std::function<void()>& run);
 
 }  // namespace expc::profile

@@ -1,13 +1,13 @@
 // The CPU's probe. Callbacks of RecordFunction are plain functions, so what they add to is found by a global pointer.
 
 #include <ATen/record_function.h>
+#include <llvm/ADT/StringMap.h>
 
 #include <atomic>
 #include <cassert>
 #include <chrono>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 
 #include "runtime/worker/profile/activity.h"
 
@@ -20,11 +20,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kListedOperators = 60;
 constexpr std::string_view kOwnPrefix = "expc:";  // ranges of ours hold operators and are none
 
-struct NameHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-};
-
 struct CalledOperator {
   Clock::time_point begun;
   double inside = 0;  // seconds of the operators that this one called
@@ -33,7 +28,7 @@ struct CalledOperator {
 /// What one thread did. Only that thread touches it between start and stop.
 struct ThreadTable {
   std::vector<CalledOperator> stack;
-  std::unordered_map<std::string, Amount, NameHash, std::equal_to<>> own;
+  llvm::StringMap<Amount> own;
 };
 
 struct Collection {
@@ -102,9 +97,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   const bool ours = name.starts_with(kOwnPrefix);
   if (!mine.stack.empty()) mine.stack.back().inside += ours ? frame.inside : whole;
   if (ours) return;
-  auto at = mine.own.find(name);
-  if (at == mine.own.end()) at = mine.own.emplace(std::string(name), Amount{}).first;
-  at->second += {whole - frame.inside, 1, 0};
+  mine.own[name] += {whole - frame.inside, 1, 0};
 }
 
 class OperatorProbe final : public Probe {
@@ -129,11 +122,11 @@ class OperatorProbe final : public Probe {
     Findings findings;
     Amounts own;
     for (const auto& thread : collection_->threads)
-      for (const auto& [record, amount] : thread->own) {
+      for (const auto& record : thread->own) {
         bool call = true;
-        Amount& sum = own[operatorName(record, call)];
-        sum.seconds += amount.seconds;
-        if (call) sum.count += amount.count;
+        Amount& sum = own[operatorName(record.first(), call)];
+        sum.seconds += record.second.seconds;
+        if (call) sum.count += record.second.count;
       }
     addView(findings.breakdown, "operator", own, kListedOperators);
     findings.all_reduce = collection_->all_reduce;

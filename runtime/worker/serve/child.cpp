@@ -1,15 +1,20 @@
 #include "runtime/worker/serve/child.h"
 
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,8 +27,6 @@
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_group.h"
-#include "runtime/worker/serve/memory_policy.h"
-#include "runtime/worker/serve/scratch.h"
 
 namespace expc::serve {
 namespace {
@@ -49,6 +52,10 @@ std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::Stri
   }
   return {result.begin(), result.end()};
 }
+
+// The kernel's own calls: libnuma adds only a library.
+constexpr unsigned long kNodes = 1024, kBits = 8 * sizeof(unsigned long);
+using NodeMask = std::array<unsigned long, kNodes / kBits>;
 
 /// A limit that each process has for itself, where a control group could not be made for all of them.
 void limitMemory(uint64_t bytes) {
@@ -122,6 +129,46 @@ plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
   reply.status = status;
   reply.at = at;
   return reply;
+}
+
+std::string bindCores(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores)
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
+  return cores.empty() || sched_setaffinity(0, sizeof set, &set) == 0 ? "" : std::strerror(errno);
+}
+
+std::string bindMemory(const std::vector<int>& nodes) {
+  NodeMask mask{};
+  bool any = false;
+  for (const int node : nodes) {
+    if (node < 0 || static_cast<unsigned long>(node) >= kNodes) continue;
+    mask[static_cast<unsigned long>(node) / kBits] |= 1ul << (static_cast<unsigned long>(node) % kBits);
+    any = true;
+  }
+  if (!any || syscall(SYS_set_mempolicy, MPOL_BIND, mask.data(), kNodes) == 0) return {};
+  return std::strerror(errno);
+}
+
+void describePlace(llvm::json::Object& environment) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    llvm::json::Array cores;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) cores.push_back(core);
+    }
+    environment["cores"] = std::move(cores);
+  }
+  NodeMask mask{};
+  int policy = MPOL_DEFAULT;
+  if (syscall(SYS_get_mempolicy, &policy, mask.data(), kNodes, nullptr, 0) != 0 || policy != MPOL_BIND) return;
+  llvm::json::Array nodes;
+  for (unsigned long node = 0; node < kNodes; ++node) {
+    if (mask[node / kBits] >> (node % kBits) & 1) nodes.push_back(static_cast<int64_t>(node));
+  }
+  environment["memory_nodes"] = std::move(nodes);
 }
 
 void takePlace(const plan::TrialSpec& spec, unsigned rank) {

@@ -1,6 +1,12 @@
 #pragma once
 
+// What a process of a rank is made of: its place, its files, its end.
+
+#include <llvm/Support/JSON.h>
 #include <sys/types.h>
+
+#include <string>
+#include <vector>
 
 #include "runtime/channel/packet.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -24,5 +30,34 @@ void takePlace(const plan::TrialSpec& spec, unsigned rank);
 
 /// `child`, with an exception that leaves it told as `failed`.
 int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child);
+
+// On which cores a process runs, and on which NUMA nodes its memory is.
+
+/// From here on this thread, and those that it starts, run on `cores` alone; no cores leave it as it is. "" or what the
+/// system said against it.
+std::string bindCores(const std::vector<int>& cores);
+
+/// From here on this process, its threads and children take memory from `nodes` alone; no nodes leave it as it is. ""
+/// or what the system said against it.
+std::string bindMemory(const std::vector<int>& nodes);
+
+/// Adds what is in force now, as the system says it: "cores", and "memory_nodes" where memory is bound.
+void describePlace(llvm::json::Object& environment);
+
+// Where a trial's temporary files go: a folder of its own on this machine, gone with all that is in it (scratch.cpp).
+
+/// The folder of process `pid` below TMPDIR (or /tmp), as it was when this was called first; "" where there can be
+/// none. No other user can write there, and its name says which boot and which PID namespace the number is of.
+std::string scratchFolder(pid_t pid);
+
+/// Makes sure of an empty folder of this process; false, with a line on standard error, where that does not go.
+bool makeScratch();
+/// What the trial left is gone. A folder in which it left nothing stays for the next one, since making one costs more
+/// than a short program takes.
+void clearScratch();
+/// Removes that of a process, if there is one.
+void removeScratch(pid_t pid);
+/// Removes those of processes that are gone, which nobody could remove.
+void removeLeftScratch();
 
 }  // namespace expc::serve

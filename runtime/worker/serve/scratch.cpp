@@ -1,4 +1,4 @@
-#include "runtime/worker/serve/scratch.h"
+// Where a trial's temporary files go.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "runtime/base/process.h"
+#include "runtime/worker/serve/child.h"
 
 namespace expc::serve {
 namespace {

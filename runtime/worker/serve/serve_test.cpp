@@ -20,7 +20,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/child.h"
 
 using namespace expc;
 

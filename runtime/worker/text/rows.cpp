@@ -17,6 +17,10 @@ namespace {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+llvm::Error notUtf8(const std::string& what) {
+  return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
+}
+
 /// An array's elements or a file's lines. Each is cut out by its brackets and quotes and parsed on its own.
 class JsonRows : public RowReader {
  public:
@@ -39,8 +43,7 @@ class JsonRows : public RowReader {
     if (rest_.empty()) return false;
     auto length = rowLength();
     if (!length) return length.takeError();
-    if (!llvm::json::isUTF8(rest_.take_front(*length)))
-      return failure("it is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
+    if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = plan::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
     rest_ = rest_.drop_front(*length);
@@ -140,10 +143,6 @@ class CsvRows : public RowReader {
         return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40).str());
     }
     return llvm::Error::success();
-  }
-
-  static llvm::Error notUtf8(const std::string& what) {
-    return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
   }
 
   files::CsvRows rows_;

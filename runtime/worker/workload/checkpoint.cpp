@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <system_error>
 
 #include "runtime/base/failure.h"
@@ -72,11 +73,9 @@ llvm::Expected<io::SafeTensors> readTensors(const std::string& folder, const Obj
 
 /// Facts that differ: "threads 2 there, 1 here".
 std::vector<std::string> differences(const Object& there, const Object& here) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const Object* object : {&there, &here})
-    for (const auto& entry : *object) names.push_back(entry.first.str());
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const auto& entry : *object) names.insert(entry.first.str());
   std::vector<std::string> result;
   for (const std::string& name : names) {
     const auto theirs = there.getString(name), ours = here.getString(name);

@@ -7,7 +7,7 @@
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/workload/trial.h"
+#include "runtime/worker/workload/workload.h"
 
 using namespace expc;
 

@@ -10,7 +10,8 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/comm/alone.h"
+#include "runtime/plan/json_record.h"
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"
 
@@ -63,23 +64,12 @@ llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Che
   return found;
 }
 
-Object toJson(const Course& course) {
-  return Object{{"losses", llvm::json::Array(course.losses)},
-                {"accuracies", llvm::json::Array(course.accuracies)},
-                {"training_s", course.training_s},
-                {"evaluation_s", course.evaluation_s}};
-}
-
-/// What is not there is empty or 0: resume() counts.
-Course courseFromJson(const Object& object) {
-  Course course;
-  for (auto [name, values] : {std::pair("losses", &course.losses), {"accuracies", &course.accuracies}})
-    if (const llvm::json::Array* array = object.getArray(name))
-      for (const llvm::json::Value& value : *array) values->push_back(value.getAsNumber().value_or(0));
-  course.training_s = object.getNumber("training_s").value_or(0);
-  course.evaluation_s = object.getNumber("evaluation_s").value_or(0);
-  return course;
-}
+constexpr auto kCourse = [](plan::JsonRecord& io, Course& course) {
+  io.field("losses", course.losses);
+  io.field("accuracies", course.accuracies);
+  io.field("training_s", course.training_s);
+  io.field("evaluation_s", course.evaluation_s);
+};
 
 Object numbersOf(const Training& training, const Done& done) {
   Object numbers = training.counts();
@@ -104,9 +94,9 @@ std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
 /// Takes up what the checkpoint has.
 llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
   const Object* numbers = checkpoint.content.getObject("training");
-  const Object* kept = checkpoint.content.getObject("course");
+  const llvm::json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
-  course = courseFromJson(kept ? *kept : checkpoint.content);
+  if (kept) course = expectedToOptional(plan::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
   const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
   if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
       static_cast<int64_t>(course.losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
@@ -124,7 +114,8 @@ llvm::Error keep(TrialContext& context, Training& training, const CheckpointFold
   course.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
     return folder.save(epochs, snapshot.model, snapshot.rest,
-                       Object{{"course", toJson(course)}, {"training", numbersOf(training, snapshot.done)}});
+                       Object{{"course", plan::JsonRecord::written(course, kCourse)},
+                              {"training", numbersOf(training, snapshot.done)}});
   });
 }
 

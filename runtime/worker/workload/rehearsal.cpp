@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "nullgpu/core/counters_api.h"
 #include "runtime/plan/described.h"
@@ -95,10 +96,14 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& traini
 }
 
 llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps, RehearsedRank& rank) {
-  profile::WorkObserver observer(context.device.torchDevice().type(), context.device.cacheBytes());
-  if (auto error = runSteps(context, training, 1, "observe", false)) return error;
-  context.device.synchronize();
-  const profile::OperatorWork work = observer.take();
+  llvm::Error error = llvm::Error::success();
+  const auto run = [&] {
+    error = llvm::joinErrors(std::move(error), runSteps(context, training, 1, "observe", false));
+    if (!error) context.device.synchronize();
+  };
+  const profile::OperatorWork work =
+      profile::operatorWork(context.device.torchDevice().type(), context.device.cacheBytes(), run);
+  if (error) return error;
   for (const auto& [type, count] : work.operations) rank.operations[type] = count * static_cast<double>(steps);
   rank.memory_bytes = work.memory_bytes * static_cast<double>(steps);
   return llvm::Error::success();

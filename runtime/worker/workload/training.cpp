@@ -36,7 +36,6 @@ Clock::time_point meet(TrialContext& context) {
 
 llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
-  Clocked result;
   const double startup = secondsBetween(context.process_start, meet(context));
   device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
   device.mark();
@@ -55,15 +54,11 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   const double wall = secondsBetween(begin, meet(context));
   const std::optional<double> energy_after = device.energy();
 
-  result.steps = device.intervals();
-  if (settings.warmup == 0) first_step = result.steps.front();
+  std::vector<double> steps = device.intervals();
+  if (settings.warmup == 0) first_step = steps.front();
   const std::vector<double> worst = context.communicator.allReduce(
-      std::vector<double>{startup, first_step, wall, median(result.steps), load_wait}, comm::Reduction::Max);
-  result.startup = worst[0];
-  result.first_step = worst[1];
-  result.wall = worst[2];
-  result.step = worst[3];
-  result.load_wait = worst[4];
+      std::vector<double>{startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
+  Clocked result{worst[0], worst[1], worst[2], worst[3], worst[4], std::move(steps)};
   result.energy = device::energyBetween(energy_before, energy_after);
   if (energy_before && !result.energy)
     result.notes.push_back(

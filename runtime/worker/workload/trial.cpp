@@ -1,4 +1,6 @@
-#include "runtime/worker/workload/trial.h"
+// The trial boundary: what happens around a workload in one rank. The wall behind which torch's exceptions stay.
+
+#include "runtime/plan/trial.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
@@ -8,13 +10,13 @@
 
 #include <chrono>
 
-#include "runtime/plan/trial.h"
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
-#include "runtime/worker/comm/rendezvous.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/training.h"
+#include "runtime/worker/workload/workload.h"
 
 namespace expc::workload {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a built-in workload is: a name, what it takes, what it measures, and how one rank runs a trial of it.
+// What a built-in workload is: a name, what it takes, what it measures, and how one rank runs a trial of it; and what
+// happens around it, behind which torch's exceptions stay.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -77,5 +78,17 @@ struct Workload : Declared {
   /// the ranks meet, since NCCL chooses its algorithms then. Null: never.
   bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
 };
+
+/// What this worker was built with.
+struct Capabilities {
+  std::vector<Workload> workloads;
+  std::vector<device::Backend> backends;
+};
+
+/// Runs one rank of a trial, found by RANK and the other variables, and writes its events. Returns the exit code: 0
+/// when it ended well. After anything else the caller must leave by _exit(): communicators that broke are not taken
+/// down.
+int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
+            std::chrono::steady_clock::time_point process_start);
 
 }  // namespace expc::workload

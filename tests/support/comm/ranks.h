@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/channel/port.h"
-#include "runtime/worker/comm/rendezvous.h"
+#include "runtime/worker/comm/communicator.h"
 
 namespace expc::comm {
 

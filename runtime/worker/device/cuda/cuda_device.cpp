@@ -162,7 +162,7 @@ class CudaDevice final : public Device {
     c10::cuda::set_device(index_);
     for (const c10::DeviceIndex device : devices_) {
       char bus[32] = {};
-      if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) == cudaSuccess) energy_.emplace_back(bus);
+      if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) == cudaSuccess) energy_.push_back(nvmlEnergy(bus));
     }
   }
 
@@ -206,8 +206,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
     double sum = 0;
-    for (const NvmlEnergy& counter : energy_) {
-      const std::optional<double> joules = counter.joules();
+    for (const EnergyCounter& counter : energy_) {
+      const std::optional<double> joules = counter();
       if (!joules) return std::nullopt;
       sum += *joules;
     }
@@ -234,7 +234,7 @@ class CudaDevice final : public Device {
   c10::DeviceIndex index_;
   std::vector<c10::DeviceIndex> devices_;
   AllocatorPeaks peaks_;
-  std::vector<NvmlEnergy> energy_;
+  std::vector<EnergyCounter> energy_;
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 

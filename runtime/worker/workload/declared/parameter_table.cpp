@@ -78,8 +78,9 @@ std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef nam
   const Value* given = declare(name, type, std::move(otherwise));
   if (!given) return std::nullopt;
   if (const auto of = variant(*given)) {
-    Source source{of->level, "", 0};
-    if (llvm::is_contained(levels, of->level)) {
+    Source source;
+    source.level = static_cast<size_t>(llvm::find(levels, of->level) - levels.begin());
+    if (source.level < levels.size()) {
       source.path = of->argument->getAsString().value_or("").str();
       if (!source.path.empty()) return source;
     } else if (of->level == "synthetic") {

@@ -81,7 +81,7 @@ class ParameterTable {
 
   /// {"folder":["a path"]} or {"synthetic":[12]}.
   struct Source {
-    llvm::StringRef level;
+    size_t level = 0;  // among those that were asked for; the made up one is behind them
     std::string path;
     int64_t count = 0;
   };

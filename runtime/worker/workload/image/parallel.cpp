@@ -19,7 +19,7 @@
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/child.h"
 
 namespace expc::workload::image {
 namespace {
@@ -91,27 +91,25 @@ class Ranks final : public Parallel {
 };
 
 /// Many tensors of one type that travel between devices as one.
-struct Flat {
-  static at::Tensor of(const std::vector<at::Tensor>& tensors) {
-    std::vector<at::Tensor> parts;
-    // In the order in which elements lie in memory, so that channels-last weights are not turned.
-    for (const auto& tensor : tensors) parts.push_back(inMemoryOrder(tensor));
-    return at::cat(parts);
+at::Tensor flattened(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> parts;
+  // In the order in which elements lie in memory, so that channels-last weights are not turned.
+  for (const auto& tensor : tensors)
+    parts.push_back(tensor.is_non_overlapping_and_dense() ? tensor.as_strided({tensor.numel()}, {1})
+                                                          : tensor.contiguous().view(-1));
+  return at::cat(parts);
+}
+
+/// And back: parts of `flat` that are as each of these.
+std::vector<at::Tensor> partsOf(const at::Tensor& flat, const std::vector<at::Tensor>& like) {
+  std::vector<at::Tensor> result;
+  int64_t at = 0;
+  for (const auto& tensor : like) {
+    result.push_back(flat.narrow(0, at, tensor.numel()).as_strided(tensor.sizes(), tensor.strides()));
+    at += tensor.numel();
   }
-  static std::vector<at::Tensor> parts(const at::Tensor& flat, const std::vector<at::Tensor>& like) {
-    std::vector<at::Tensor> result;
-    int64_t at = 0;
-    for (const auto& tensor : like) {
-      result.push_back(flat.narrow(0, at, tensor.numel()).as_strided(tensor.sizes(), tensor.strides()));
-      at += tensor.numel();
-    }
-    return result;
-  }
-  static at::Tensor inMemoryOrder(const at::Tensor& tensor) {
-    return tensor.is_non_overlapping_and_dense() ? tensor.as_strided({tensor.numel()}, {1})
-                                                 : tensor.contiguous().view(-1);
-  }
-};
+  return result;
+}
 
 class Replicas final : public Parallel {
  public:
@@ -185,8 +183,8 @@ class Replicas final : public Parallel {
     at::Tensor values, counters;  // as one piece only where they leave the device
     if (shards.size() > 1 && !places_[0].device.is_cpu()) {
       at::NoGradGuard no_grad;
-      values = Flat::of(states_[0].values);
-      counters = Flat::of(states_[0].counters);
+      values = flattened(states_[0].values);
+      counters = flattened(states_[0].counters);
     }
     std::vector<at::Tensor> outputs(shards.size());
     threads_.run(shards.size(), [&](size_t i) {
@@ -206,7 +204,7 @@ class Replicas final : public Parallel {
     at::NoGradGuard no_grad;
     const bool flat = values.defined();
     const auto take = [&](std::vector<at::Tensor>& own, const std::vector<at::Tensor>& of, const at::Tensor& whole) {
-      at::_foreach_copy_(own, flat ? Flat::parts(whole.to(places_[i].device, /*non_blocking=*/true), of) : of);
+      at::_foreach_copy_(own, flat ? partsOf(whole.to(places_[i].device, /*non_blocking=*/true), of) : of);
     };
     take(states_[i].values, states_[0].values, values);
     take(states_[i].counters, states_[0].counters, counters);
@@ -229,7 +227,7 @@ class Replicas final : public Parallel {
         addends.push_back(weight.grad());
         weight.mutable_grad() = at::Tensor();
       }
-      if (!places_[i].device.is_cpu()) addends = Flat::parts(Flat::of(addends).to(places_[0].device), addends);
+      if (!places_[i].device.is_cpu()) addends = partsOf(flattened(addends).to(places_[0].device), addends);
       at::_foreach_add_(sums, addends);
     }
   }

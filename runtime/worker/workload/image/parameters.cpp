@@ -13,10 +13,7 @@ void describeData(ParameterTable& table, Data& data) {
       R"({"mnist":["a folder"]}, {"folder":["a folder"]}, {"packed":["a file"]} or {"synthetic":[images]})";
   auto source = table.source("data", "source", nullptr, {"mnist", "folder", "packed"}, wanted);
   if (!source) return table.fail("data", nullptr, wanted);
-  data.kind = source->level == "mnist"    ? Data::Kind::Mnist
-              : source->level == "folder" ? Data::Kind::Folder
-              : source->level == "packed" ? Data::Kind::Packed
-                                          : Data::Kind::Synthetic;
+  data.kind = static_cast<Data::Kind>(source->level);  // in their order
   data.path = std::move(source->path);
   data.count = source->count;
 }

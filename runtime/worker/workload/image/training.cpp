@@ -14,7 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/worker/data/loader.h"
-#include "runtime/worker/data/preloaded.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/parallel.h"

@@ -57,14 +57,7 @@ void Training::rehearse() {
       at::zeros({2, 3, parameters_.size, parameters_.size},
                 at::TensorOptions(precision::weightType(parameters_.precision)).device(device))
           .contiguous(parameters_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
-  optimizer_->zeroGrad();
-  at::Tensor loss;
-  {
-    precision::Autocast autocast(device.type(), precision::autocastType(parameters_.precision));
-    loss =
-        at::cross_entropy_loss(parallel_->forward(images), at::zeros({2}, at::TensorOptions(at::kLong).device(device)));
-  }
-  parallel_->backward(loss);
+  computeGradients(images, at::zeros({2}, at::TensorOptions(at::kLong).device(device)));
   optimizer_->zeroGrad();
 }
 

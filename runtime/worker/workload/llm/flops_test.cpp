@@ -36,10 +36,10 @@ TEST_CASE("operators compute what the model needs, and the scores of attention o
   llama::Decoder decoder(config, options, 1, llama::randomWeights(5, at::kFloat));
   constexpr double kRows = 3, kTokens = 9, kSeen = kRows * kTokens * (kTokens + 1) / 2;
   const llama::Sequences input{at::randint(40, {3, 9}, at::kLong), {}, {}};
-  profile::WorkObserver observer(c10::kCPU, 0);
-  const at::Tensor loss = decoder.logits(decoder.hidden(input)).sum();
-  torch::autograd::grad({loss}, decoder.trainableTensors());
-  const auto operations = observer.take().operations;
+  const auto operations = profile::operatorWork(c10::kCPU, 0, [&] {
+                            const at::Tensor loss = decoder.logits(decoder.hidden(input)).sum();
+                            torch::autograd::grad({loss}, decoder.trainableTensors());
+                          }).operations;
   const double again = 2 * static_cast<double>(config.queryWidth() * config.layers) * kSeen;
   REQUIRE(operations.size() == 1);
   CHECK(operations.at("fp32") == NeededFlops(decoder).of(kRows * kTokens, kSeen) + again);

@@ -7,10 +7,10 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cassert>
+#include <iterator>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/worker/comm/alone.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -46,15 +46,12 @@ llvm::Error copyIfThere(const std::string& from, const std::string& to, const ch
 /// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
 /// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.
 llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
+  std::vector<const char*> names(std::begin(kBesideVocabulary), std::end(kBesideVocabulary));
+  if (origin.tokenizer.empty()) names.insert(names.end(), std::begin(kVocabularies), std::end(kVocabularies));
   if (!origin.model_folder.empty())
-    for (const char* name : kBesideVocabulary)
+    for (const char* name : names)
       if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
-  if (origin.tokenizer.empty()) {
-    if (!origin.model_folder.empty())
-      for (const char* name : kVocabularies)
-        if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
-    return llvm::Error::success();
-  }
+  if (origin.tokenizer.empty()) return llvm::Error::success();
   auto content = files::map(origin.tokenizer);
   if (!content) return content.takeError();
   const bool json = (*content)->getBuffer().ltrim().starts_with("{");
