@@ -8,7 +8,6 @@
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/cudart/call.h"
-#include "nullgpu/cudart/device.h"
 
 namespace nullgpu {
 namespace {

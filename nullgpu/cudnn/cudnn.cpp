@@ -235,7 +235,6 @@ Status cudnnDestroyTensorDescriptor(TensorDescriptor* descriptor) {
   delete descriptor;
   return Status::Success;
 }
-Status cudnnSetTensorNdDescriptor(TensorDescriptor*, ...) { return Status::Success; }
 
 Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
   return launch(handle, "cudnn_null_batch_norm_forward");
