@@ -14,8 +14,7 @@
 #include <sstream>
 
 #include "runtime/base/process.h"
-#include "runtime/machine/null_gpus.h"
-#include "runtime/machine/nvml.h"
+#include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
 #include "runtime/plan/json_record.h"
 
@@ -55,24 +54,6 @@ double cpuQuota() {
 uint64_t memoryBytes() {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
-}
-
-/// What NVML says, with the cards that `machine.null_gpus` asks for and no others.
-void readGpus(Machine& machine) {
-  const bool own = machine.null_gpus && machine.null_gpus->cards > 0;
-  own ? askNullNvml(machine) : askNvml(machine);
-  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (list && !own) {
-    std::string note;
-    machine.gpus = visible(std::move(machine.gpus), list, note);
-    if (!note.empty()) machine.notes.push_back(note);
-  }
-  const size_t shown = machine.gpus.size();
-  std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
-  if (!machine.null_gpus && machine.gpus.size() < shown)
-    machine.notes.push_back(
-        fmt::format("the {} null GPU{} of this machine compute nothing and are not used (--null-gpus found uses them)",
-                    shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
 }
 
 struct BitmapFree {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "runtime/machine/null_gpus.h"
+#include "runtime/machine/gpus.h"
 
 namespace expc::validity {
 namespace {
