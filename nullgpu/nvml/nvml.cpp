@@ -184,7 +184,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) { return give(version,
 
 // Which cards there are, and what never changes of them.
 
-nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, configuration().cards); }
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, isInitialized() ? configuration().cards : 0); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
