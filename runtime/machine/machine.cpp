@@ -111,12 +111,9 @@ void joinByNode(std::vector<Gpu>& gpus) {
 void placeGpus(Machine& machine, hwloc_topology_t topology) {
   std::map<std::vector<int>, std::vector<Gpu*>> by_place;
   for (Gpu& gpu : machine.gpus) {
-    std::vector<int> near;
     hwloc_obj_t device = gpu.pci_bus.empty() ? nullptr : hwloc_get_pcidev_by_busidstring(topology, gpu.pci_bus.c_str());
     hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : nullptr;
-    for (int core : machine.allowed) {
-      if (!place || hwloc_bitmap_isset(place->cpuset, core)) near.push_back(core);
-    }
+    std::vector<int> near = allowedIn(machine, place ? place->cpuset : nullptr);
     if (near.empty()) near = machine.allowed;
     by_place[near].push_back(&gpu);
     if (place && place->nodeset) gpu.memory_node = hwloc_bitmap_first(place->nodeset);

@@ -18,11 +18,16 @@ namespace expc::store {
 llvm::Expected<Verified> verify(const std::string& folder) {
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
-  Verified found;
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  found.journals = journals->size();
+  Verified found{journals->size(),
+                 contents->sessions.size(),
+                 contents->runs.size(),
+                 contents->blocks.size(),
+                 contents->trials.size(),
+                 {},
+                 {}};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
   for (const JournalFile& journal : *journals)
     if (journal.ignored > 0)
@@ -30,10 +35,6 @@ llvm::Expected<Verified> verify(const std::string& folder) {
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
                       "another process had taken the folder over",
                       journal.name, journal.ignored));
-  found.sessions = contents->sessions.size();
-  found.runs = contents->runs.size();
-  found.blocks = contents->blocks.size();
-  found.trials = contents->trials.size();
   return found;
 }
 
