@@ -1,9 +1,10 @@
 # How a library of the null GPU is made. Each folder here is one: `nullgpu_library(NAME ...)` in its CMakeLists.txt takes every .cpp beside it
 # (and *_test.cpp for a doctest program nullgpu_NAME_test, which links the library).
 #
-#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [DEPS target...])
+#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [SUCCEED function...] [DEPS target...])
 #     A library that stands in for one of NVIDIA's: FILE is its name and its soname, EXPORTS the only names that are seen from outside. What torch
 #     asks of it, and no source here defines, becomes a stub that ends the process (nullgpu/stubs), and the version of its symbols is the one that torch asks for.
+#     SUCCEED are functions that do nothing here and return 0, success in every one of these interfaces.
 #   nullgpu_library(NAME FILE libnullgpu.so [DEPS target...])
 #     Without EXPORTS: a library of ours, all of it seen, no stubs.
 #
@@ -28,13 +29,13 @@ function(nullgpu_place target file)
 endfunction()
 
 # One .cpp with stubs and one version script for `file`, from what torch asks for and what the objects define.
-function(nullgpu_stubs target name file exports objects)
+function(nullgpu_stubs target name file exports objects succeed)
   set(_stubs "${CMAKE_CURRENT_BINARY_DIR}/${name}_stubs.cpp")
   set(_script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
   add_custom_command(
     OUTPUT "${_stubs}" "${_script}"
     COMMAND ${NULLGPU_PYTHON} "${NULLGPU_STUBS_TOOL}" stubs --demand "${NULLGPU_DEMAND}" --library "${file}" --folder "nullgpu/${name}"
-            --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects}
+            --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects} --succeed ${succeed}
     DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_STUBS_TOOL}" ${objects}
     COMMENT "Stubs of ${file}" COMMAND_EXPAND_LISTS VERBATIM)
   target_sources(${target} PRIVATE "${_stubs}" "${_script}")
@@ -46,7 +47,7 @@ function(nullgpu_stubs target name file exports objects)
 endfunction()
 
 function(nullgpu_library name)
-  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;SUCCEED;DEPS" ${ARGN})
   set(_target nullgpu_${name})
   file(GLOB _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   set(_tests ${_sources})
@@ -68,7 +69,7 @@ function(nullgpu_library name)
       set(_compiled ${_target}_objects)
     endif()
     string(REPLACE ";" "," _exports "${ARG_EXPORTS}")
-    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}")
+    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}" "${ARG_SUCCEED}")
   endif()
   foreach(_each IN LISTS _target _compiled)
     target_include_directories(${_each} PUBLIC "${NULLGPU_ROOT}/..")

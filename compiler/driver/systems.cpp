@@ -10,7 +10,7 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"
-#include "runtime/machine/null_gpus.h"
+#include "runtime/machine/gpus.h"
 #include "runtime/plan/json.h"
 
 namespace expc::driver {

@@ -94,6 +94,7 @@ cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
   if (error) {
     graphs().remove(capture->handle);
   } else {
+    capture->graph->whole = true;
     *graph = capture->handle ? capture->handle : graphs().add(capture->graph);
   }
   return error;
@@ -119,7 +120,8 @@ cudaError_t capture(Stream& stream, std::shared_ptr<Operation> operation) {
   if (++captured == configuration().faults.capture)
     return invalidate(*stream.capture, cudaErrorStreamCaptureUnsupported);
   auto& nodes = stream.capture->graph->nodes;
-  nodes.push_back(std::make_unique<Node>(Node{std::move(operation), stream.card, stream.tips}));
+  for (Node* tip : stream.tips) tip->before.push_back(nodes.size());
+  nodes.push_back(std::make_unique<Node>(Node{std::move(operation), stream.card, stream.tips, {}}));
   stream.tips = {nodes.back().get()};
   return cudaSuccess;
 }

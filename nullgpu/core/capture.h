@@ -16,10 +16,12 @@ struct Node {
   std::shared_ptr<Operation> operation;
   unsigned card = 0;
   std::vector<Node*> after;
+  std::vector<size_t> before;  // the places in their graph of those that come after this one
 };
 
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // each behind those it comes after
+  bool whole = false;                        // its capture has ended
 };
 
 struct Capture {

@@ -132,8 +132,8 @@ TEST_CASE("a process that is killed while it holds the lock stops nobody") {
   const FileName file;
   Machine machine(file(), kTwo);
   Neighbour other([&] {
-    const auto* held = new Machine(file(), kTwo);
-    return new Machine::Lock(*held) != nullptr;
+    (new Machine(file(), kTwo))->lock();
+    return true;
   });
   other.kill();
   CHECK(machine.reserve(0, 1));

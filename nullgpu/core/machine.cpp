@@ -112,12 +112,12 @@ uint64_t sharedClock() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
-Machine::Lock::Lock(const Machine& machine) : descriptor_(machine.descriptor_) {
+void Machine::lock() {
   threads().lock();
-  if (!setLock(descriptor_, F_WRLCK)) refuse(machine.name_ + " cannot be locked: " + std::strerror(errno));
+  if (!setLock(descriptor_, F_WRLCK)) refuse(name_ + " cannot be locked: " + std::strerror(errno));
 }
 
-Machine::Lock::~Lock() {
+void Machine::unlock() {
   setLock(descriptor_, F_UNLCK);
   threads().unlock();
 }
@@ -130,7 +130,7 @@ Machine::Machine(const std::string& path, const Description& description)
   descriptor_ = path.empty() ? memfd_create("nullgpu-machine", MFD_CLOEXEC)
                              : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) refuse(name_ + ": " + std::strerror(errno) + "; name a file that can be written, or none");
-  const Lock lock(*this);
+  const std::lock_guard held(*this);
   struct stat status{};
   fstat(descriptor_, &status);
   if (!S_ISREG(status.st_mode) || (status.st_size != 0 && status.st_size != sizeof(SharedMachine)))
@@ -168,7 +168,7 @@ void Machine::check(const Description& description) const {
 CardState Machine::state(unsigned card) {
   CardState state;
   {
-    const Lock lock(*this);
+    const std::lock_guard held(*this);
     reclaim();
     for (const SharedProcess& process : shared_->processes) {
       if (process.opened >> card & 1) state.processes.push_back({process.pid, process.bytes[card]});
@@ -193,7 +193,7 @@ CardState Machine::state(unsigned card) {
 
 bool Machine::reserve(unsigned card, uint64_t bytes) {
   const uint64_t memory = shared_->description.memory;
-  const Lock lock(*this);
+  const std::lock_guard held(*this);
   SharedProcess& process = enter();
   process.opened |= uint64_t{1} << card;
   if (bytes > memory) return false;
@@ -204,7 +204,7 @@ bool Machine::reserve(unsigned card, uint64_t bytes) {
 }
 
 void Machine::release(unsigned card, uint64_t bytes) {
-  const Lock lock(*this);
+  const std::lock_guard held(*this);
   // A fork has no entry and gives back nothing of its parent's.
   if (SharedProcess* process = own()) process->bytes[card] -= std::min(bytes, process->bytes[card]);
 }

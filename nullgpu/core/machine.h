@@ -75,16 +75,8 @@ class Machine {
   void lose(unsigned card) { at(card).lost = 1; }
 
   /// Excludes all other threads and processes. The system gives it back when its holder is killed.
-  class Lock {
-   public:
-    explicit Lock(const Machine& machine);
-    ~Lock();
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    int descriptor_;
-  };
+  void lock();
+  void unlock();
   SharedMachine& shared() const { return *shared_; }
 
  private:

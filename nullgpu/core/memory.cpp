@@ -133,15 +133,6 @@ Arena* arenaAround(const void* address, unsigned* card) {
   return nullptr;
 }
 
-cudaError_t take(unsigned card, size_t bytes, void** address) {
-  Arena& arena = arenaOf(card);
-  if (!machine().reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
-  *address = arena.take(bytes);
-  if (*address) return cudaSuccess;
-  machine().release(visibleCards()[card], inPages(bytes));
-  return cudaErrorMemoryAllocation;
-}
-
 bool isWanting(unsigned card, size_t bytes) {
   const Faults& faults = configuration().faults;
   const uint64_t number = ++allocations;
@@ -154,7 +145,13 @@ bool isWanting(unsigned card, size_t bytes) {
 
 cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address) {
   *address = nullptr;
-  return bytes > configuration().memory ? cudaErrorMemoryAllocation : take(card, bytes, address);
+  if (bytes > configuration().memory) return cudaErrorMemoryAllocation;
+  Arena& arena = arenaOf(card);
+  if (!machine().reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
+  *address = arena.take(bytes);
+  if (*address) return cudaSuccess;
+  machine().release(visibleCards()[card], inPages(bytes));
+  return cudaErrorMemoryAllocation;
 }
 
 cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::function<void()>& wait) {

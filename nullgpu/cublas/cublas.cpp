@@ -49,32 +49,24 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const float*,
-                              const float* a, int, const float* b, int, const float*, float* c, int) {
-  return product(__func__, handle->stream, CUDA_R_32F, {a, b, c});
-}
-
-cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const double*,
-                              const double* a, int, const double* b, int, const double*, double* c, int) {
-  return product(__func__, handle->stream, CUDA_R_64F, {a, b, c});
-}
+/// Products of one type of values, alone and in batches.
+#define NULLGPU_PRODUCTS(alone, batched, Value, type)                                                                 \
+  cublasStatus_t alone(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const Value*,      \
+                       const Value* a, int, const Value* b, int, const Value*, Value* c, int) {                       \
+    return product(__func__, handle->stream, type, {a, b, c});                                                        \
+  }                                                                                                                   \
+  cublasStatus_t batched(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const Value*,    \
+                         const Value* a, int, long long, const Value* b, int, long long, const Value*, Value* c, int, \
+                         long long, int) {                                                                            \
+    return product(__func__, handle->stream, type, {a, b, c});                                                        \
+  }
+NULLGPU_PRODUCTS(cublasSgemm_v2, cublasSgemmStridedBatched, float, CUDA_R_32F)
+NULLGPU_PRODUCTS(cublasDgemm_v2, cublasDgemmStridedBatched, double, CUDA_R_64F)
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                             const void* a, cudaDataType, int, const void* b, cudaDataType, int, const void*, void* c,
                             cudaDataType type, int, cublasComputeType_t, cublasGemmAlgo_t) {
   return product(__func__, handle->stream, type, {a, b, c});
-}
-
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int,
-                                         const float*, const float* a, int, long long, const float* b, int, long long,
-                                         const float*, float* c, int, long long, int) {
-  return product(__func__, handle->stream, CUDA_R_32F, {a, b, c});
-}
-
-cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int,
-                                         const double*, const double* a, int, long long, const double* b, int,
-                                         long long, const double*, double* c, int, long long, int) {
-  return product(__func__, handle->stream, CUDA_R_64F, {a, b, c});
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every function of the runtime does around its own work.
+// What functions of the runtime share: what each does around its own work, and what a card is.
 
 #include <cuda_runtime_api.h>
 
@@ -37,6 +37,9 @@ cudaError_t give(Value* place, const std::type_identity_t<Value>& value) {
   *place = value;
   return cudaSuccess;
 }
+
+/// Of one of the visible cards. The sizes are those of NVIDIA's cards of that compute capability.
+cudaDeviceProp propertiesOf(unsigned card);
 
 }  // namespace nullgpu
 

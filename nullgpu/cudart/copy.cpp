@@ -38,7 +38,7 @@ constexpr size_t kStaged = size_t{64} << 10;  // more of pageable memory is not 
 /// Bytes from the first row's beginning to the last one's end.
 size_t span(const Rows& rows, size_t pitch) { return rows.height == 0 ? 0 : (rows.height - 1) * pitch + rows.width; }
 size_t total(const Rows& rows) { return rows.width * rows.height; }
-bool isDropped(const Rows& rows) { return configuration().drop && total(rows) > *configuration().drop; }
+bool isDropped(size_t bytes) { return configuration().drop && bytes > *configuration().drop; }
 
 struct Side {
   std::optional<unsigned> card;
@@ -105,7 +105,7 @@ class Copy final : public Operation {
   bool advance() override {
     if (guard_) guard_->check();
     const Rows& rows = call_.rows;
-    const bool drop = isDropped(rows);
+    const bool drop = isDropped(total(rows));
     auto* to = static_cast<char*>(call_.to);
     const auto* from = static_cast<const char*>(call_.from);
     if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) {
@@ -143,33 +143,24 @@ class Copy final : public Operation {
 
 class Set final : public Operation {
  public:
-  Set(void* to, int value, const Rows& rows, bool on_card) : to_(to), value_(value), rows_(rows), on_card_(on_card) {
+  Set(void* to, int value, size_t bytes, bool on_card) : to_(to), value_(value), bytes_(bytes), on_card_(on_card) {
     activity_.work = Work::Set;
-    activity_.bytes = total(rows);
+    activity_.bytes = bytes;
   }
 
   bool advance() override {
-    if (on_card_ && isDropped(rows_)) return true;
-    auto* to = static_cast<char*>(to_);
-    const bool whole = rows_.width == rows_.to_pitch;
-    for (size_t row = 0; row < (whole ? 1 : rows_.height); ++row, to += rows_.to_pitch)
-      setBytes(to, whole ? total(rows_) : rows_.width);
+    if (!on_card_)
+      std::memset(to_, value_, bytes_);
+    else if (!isDropped(bytes_))
+      setCard(to_, value_, bytes_);
     return true;
   }
   Activity* activity() override { return &activity_; }
 
  private:
-  void setBytes(char* to, size_t bytes) const {
-    if (on_card_) {
-      setCard(to, value_, bytes);
-    } else {
-      std::memset(to, value_, bytes);
-    }
-  }
-
   void* to_;
   int value_;
-  Rows rows_;
+  size_t bytes_;
   bool on_card_;
   Activity activity_;
 };
@@ -206,17 +197,14 @@ cudaError_t copy(const CopyCall& call) {
   return waits ? finish(ticket) : ticket.error;
 }
 
-/// Sets rows of a card's memory.
-cudaError_t set(void* to, int value, const Rows& rows, cudaStream_t stream, bool blocking) {
-  if (total(rows) == 0) return cudaSuccess;
+cudaError_t set(void* to, int value, size_t bytes, cudaStream_t stream, bool blocking) {
+  if (bytes == 0) return cudaSuccess;
   if (!to) return cudaErrorInvalidValue;
-  if (rows.width > rows.to_pitch) return cudaErrorInvalidPitchValue;
-  const size_t bytes = span(rows, rows.to_pitch);
   const Side side = sideOf(to, bytes);
   if (side.isPageable() || !isWithin(side, to, bytes)) return cudaErrorInvalidValue;
   if (blocking)
     if (const cudaError_t error = refuseUnsafeCall()) return error;
-  const Ticket ticket = queue(stream, std::make_shared<Set>(to, value, rows, side.card.has_value()));
+  const Ticket ticket = queue(stream, std::make_shared<Set>(to, value, bytes, side.card.has_value()));
   return blocking && side.pinned ? finish(ticket) : ticket.error;
 }
 
@@ -280,9 +268,9 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t byte
   });
 }
 
-NULLGPU_CALL(cudaMemset, (void* to, int value, size_t bytes), set(to, value, row(bytes), nullptr, true))
+NULLGPU_CALL(cudaMemset, (void* to, int value, size_t bytes), set(to, value, bytes, nullptr, true))
 NULLGPU_CALL(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t stream),
-             set(to, value, row(bytes), stream, false))
+             set(to, value, bytes, stream, false))
 
 NULLGPU_CALL(cudaGetSymbolAddress, (void** address, const void* symbol),
              address ? addressOfSymbol(symbol, 0, 0, address) : cudaErrorInvalidValue)

@@ -1,7 +1,5 @@
 // Cards: how many there are, what they are, which one a thread uses; and the way to their driver.
 
-#include "nullgpu/cudart/device.h"
-
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Errors, in CUDA's own words.
+// Errors that a call here may answer, in CUDA's own words.
 
 #include <algorithm>
 #include <iterator>
@@ -24,34 +24,21 @@ constexpr ErrorText kErrors[] = {
     NULLGPU_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     NULLGPU_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
     NULLGPU_ERROR(cudaErrorInvalidSymbol, "invalid device symbol"),
-    NULLGPU_ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
-    NULLGPU_ERROR(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
-    NULLGPU_ERROR(cudaErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable"),
     NULLGPU_ERROR(cudaErrorMissingConfiguration, "__global__ function call is not configured"),
     NULLGPU_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
     NULLGPU_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
     NULLGPU_ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
-    NULLGPU_ERROR(cudaErrorDeviceUninitialized, "invalid device context"),
-    NULLGPU_ERROR(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
-    NULLGPU_ERROR(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered"),
-    NULLGPU_ERROR(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
     NULLGPU_ERROR(cudaErrorOperatingSystem, "OS call failed or operation not supported on this OS"),
     NULLGPU_ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     NULLGPU_ERROR(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
-    NULLGPU_ERROR(cudaErrorSymbolNotFound, "named symbol not found"),
     NULLGPU_ERROR(cudaErrorNotReady, "device not ready"),
     NULLGPU_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-    NULLGPU_ERROR(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
-    NULLGPU_ERROR(cudaErrorLaunchTimeout, "the launch timed out and was terminated"),
     NULLGPU_ERROR(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
-    NULLGPU_ERROR(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
-    NULLGPU_ERROR(cudaErrorAssert, "device-side assert triggered"),
     NULLGPU_ERROR(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
     NULLGPU_ERROR(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     NULLGPU_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
     NULLGPU_ERROR(cudaErrorNotPermitted, "operation not permitted"),
     NULLGPU_ERROR(cudaErrorNotSupported, "operation not supported"),
-    NULLGPU_ERROR(cudaErrorSystemNotReady, "system not yet initialized"),
     NULLGPU_ERROR(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     NULLGPU_ERROR(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
     NULLGPU_ERROR(cudaErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"),
@@ -63,8 +50,6 @@ constexpr ErrorText kErrors[] = {
     NULLGPU_ERROR(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     NULLGPU_ERROR(cudaErrorStreamCaptureWrongThread,
                   "attempt to terminate a thread-local capture sequence from another thread"),
-    NULLGPU_ERROR(cudaErrorTimeout, "wait operation timed out"),
-    NULLGPU_ERROR(cudaErrorExternalDevice, "an async error has occurred in external entity outside of CUDA"),
     NULLGPU_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef NULLGPU_ERROR

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "nullgpu/core/capture.h"
@@ -47,15 +47,8 @@ cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, un
   return !stream ? cudaErrorInvalidResourceHandle : implicit ? cudaErrorStreamCaptureImplicit : cudaSuccess;
 }
 
-struct Step {
-  std::shared_ptr<Operation> operation;
-  unsigned card = 0;
-  std::vector<size_t> before;  // steps that come after this one
-  unsigned dependencies = 0;
-};
-
 struct Executable {
-  std::vector<Step> steps;
+  std::shared_ptr<const Graph> graph;
   uint64_t kernels = 0;
   std::atomic<uint64_t> launched{0}, finished{0};
 };
@@ -65,14 +58,12 @@ class GraphLaunch final : public Operation {
  public:
   GraphLaunch(std::shared_ptr<Executable> executable, uint64_t number)
       : executable_(std::move(executable)), number_(number), random_(configuration().seed + number) {
-    const auto& steps = executable_->steps;
-    missing_.reserve(steps.size());
-    for (size_t step = 0; step < steps.size(); ++step) {
-      missing_.push_back(steps[step].dependencies);
-      if (steps[step].dependencies == 0) ready_.push_back(step);
-      guards_.push_back(steps[step].operation->guard());
+    for (const auto& node : executable_->graph->nodes) {
+      if (node->after.empty()) ready_.push_back(missing_.size());
+      missing_.push_back(node->after.size());
+      guards_.push_back(node->operation->guard());
     }
-    begins_.resize(steps.size());
+    begins_.resize(missing_.size());
   }
 
   bool advance() override {
@@ -86,13 +77,13 @@ class GraphLaunch final : public Operation {
  private:
   bool tryOne() {
     const size_t position = random_() % ready_.size(), index = ready_[position];
-    const Step& step = executable_->steps[index];
+    const Node& node = *executable_->graph->nodes[index];
     if (guards_[index]) guards_[index]->check();
-    const Place place{step.card, currentPlace().stream, currentPlace().correlation};
-    if (!perform(*step.operation, place, begins_[index])) return false;
+    const Place place{node.card, currentPlace().stream, currentPlace().correlation};
+    if (!perform(*node.operation, place, begins_[index])) return false;
     guards_[index].reset();
     ready_.erase(ready_.begin() + ptrdiff_t(position));
-    for (const size_t next : step.before)
+    for (const size_t next : node.before)
       if (--missing_[next] == 0) ready_.push_back(next);
     return true;
   }
@@ -100,7 +91,7 @@ class GraphLaunch final : public Operation {
   std::shared_ptr<Executable> executable_;
   uint64_t number_;
   std::mt19937_64 random_;
-  std::vector<unsigned> missing_;  // by step: dependencies that are not done
+  std::vector<size_t> missing_;  // by node: dependencies that are not done
   std::vector<size_t> ready_;
   std::vector<std::unique_ptr<HostGuard>> guards_;
   std::vector<uint64_t> begins_;
@@ -111,18 +102,9 @@ Handles<cudaGraphExec_t, Executable>& executables() {
   return all;
 }
 
-std::shared_ptr<Executable> executableOf(const Graph& graph) {
-  auto result = std::make_shared<Executable>();
-  std::unordered_map<const Node*, size_t> numbers;
-  for (const auto& node : graph.nodes) {
-    const size_t number = result->steps.size();
-    numbers[node.get()] = number;
-    result->steps.push_back({node->operation, node->card, {}, unsigned(node->after.size())});
-    for (const Node* earlier : node->after) result->steps[numbers.at(earlier)].before.push_back(number);
-    const Activity* activity = node->operation->activity();
-    if (activity && activity->work == Work::Kernel) ++result->kernels;
-  }
-  return result;
+bool isKernel(const Node& node) {
+  const Activity* activity = node.operation->activity();
+  return activity && activity->work == Work::Kernel;
 }
 
 /// As CUDA gives nodes: `count` is the room in `nodes` and becomes the number of nodes.
@@ -139,25 +121,24 @@ std::string nameOf(const Node& node) {
                                            "copy within", "copy between cards", "set"};
   const Activity* activity = node.operation->activity();
   if (!activity) return "order";
-  return activity->work == Work::Kernel ? std::string(activity->name) : kNames[size_t(activity->work)];
+  return isKernel(node) ? std::string(activity->name) : kNames[size_t(activity->work)];
 }
 
-cudaError_t destroyGraph(cudaGraph_t graph) {
+template <typename Handle, typename Object>
+cudaError_t destroy(Handles<Handle, Object>& all, Handle handle) {
   const std::lock_guard lock(queues().mutex);
-  return graphs().remove(graph) ? cudaSuccess : cudaErrorInvalidValue;
+  return all.remove(handle) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
   const std::lock_guard lock(queues().mutex);
   const auto graph = graphs().find(handle);
-  if (!graph || !executable) return cudaErrorInvalidValue;
-  *executable = executables().add(executableOf(*graph));
+  if (!graph || !graph->whole || !executable) return cudaErrorInvalidValue;
+  auto made = std::make_shared<Executable>();
+  made->graph = graph;
+  made->kernels = uint64_t(std::ranges::count_if(graph->nodes, [](const auto& node) { return isKernel(*node); }));
+  *executable = executables().add(std::move(made));
   return cudaSuccess;
-}
-
-cudaError_t destroyExecutable(cudaGraphExec_t executable) {
-  const std::lock_guard lock(queues().mutex);
-  return executables().remove(executable) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /// Queues all of a graph's operations anew, in an order that its dependencies allow.
@@ -234,8 +215,8 @@ NULLGPU_CALL(cudaGraphInstantiateWithFlags, (cudaGraphExec_t * executable, cudaG
 NULLGPU_CALL(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
              instantiate(graph, executable))
 NULLGPU_CALL(cudaGraphLaunch, (cudaGraphExec_t executable, cudaStream_t stream), launchGraph(executable, stream))
-NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroyExecutable(executable))
-NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroyGraph(graph))
+NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroy(executables(), executable))
+NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroy(graphs(), graph))
 NULLGPU_CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
              nodesOf(graph, nodes, count))
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,

@@ -43,6 +43,38 @@ cudaStreamCaptureStatus status(cudaStream_t stream) {
 
 }  // namespace
 
+TEST_CASE("a captured callback is called with its data at each launch, also of a graph that is gone") {
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          const cudaStream_t stream = newStream();
+          int calls = 0;
+          OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+          OK(cudaStreamAddCallback(
+              stream, [](cudaStream_t, cudaError_t, void* data) { ++*static_cast<int*>(data); }, &calls, 0));
+          cudaGraph_t graph = nullptr;
+          OK(cudaStreamEndCapture(stream, &graph));
+          const cudaGraphExec_t executable = instantiated(graph);
+          for (int launch = 0; launch < 3; ++launch) OK(cudaGraphLaunch(executable, stream));
+          OK(cudaStreamSynchronize(stream));
+          std::fprintf(out, "%d", calls);
+        })) == "3");
+}
+
+TEST_CASE("a graph of which a capture still goes on is not instantiated") {
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          const cudaStream_t stream = newStream();
+          OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+          cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+          cudaGraph_t graph = nullptr;
+          OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+          cudaGraphExec_t executable = nullptr;
+          std::fprintf(out, "%s ", cudaGetErrorName(cudaGraphInstantiateWithFlags(&executable, graph, 0)));
+          OK(launchKernel(stream));
+          OK(cudaStreamEndCapture(stream, &graph));
+          OK(cudaGraphLaunch(instantiated(graph), stream));
+          OK(cudaStreamSynchronize(stream));
+        })) == "cudaErrorInvalidValue ");
+}
+
 TEST_CASE("a graph does what was captured, at each launch and not before") {
   CHECK(said(inChild({}, [](std::FILE* out) {
           const cudaStream_t stream = newStream();

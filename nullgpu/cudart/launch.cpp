@@ -8,7 +8,6 @@
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/cudart/call.h"
-#include "nullgpu/cudart/device.h"
 
 namespace nullgpu {
 namespace {
@@ -45,20 +44,15 @@ cudaError_t refuseShape(const dim3& grid, const dim3& block, size_t shared) {
   return shared > limits().sharedMemPerBlockOptin ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-cudaError_t start(const void* function, const dim3& grid, const dim3& block, size_t shared, cudaStream_t stream) {
+cudaError_t start(const void* function, const cudaLaunchConfig_t& shape) {
   const char* name = nameOf(function);
   if (!name) return cudaErrorInvalidDeviceFunction;
-  const cudaError_t error = refuseShape(grid, block, shared);
-  return error ? error : launch(stream, name);
+  const cudaError_t error = refuseShape(shape.gridDim, shape.blockDim, shape.dynamicSmemBytes);
+  return error ? error : launch(shape.stream, name);
 }
 
 /// What "<<<...>>>" says, on its way to the launch.
-struct LaunchShape {
-  dim3 grid, block;
-  size_t shared = 0;
-  cudaStream_t stream = nullptr;
-};
-thread_local std::vector<LaunchShape> shapes;
+thread_local std::vector<cudaLaunchConfig_t> shapes;
 
 /// By threads and blocks alone: registers and shared memory of kernels are not known.
 cudaError_t occupancy(int* blocks, const void* function, int block_size, size_t shared) {
@@ -105,39 +99,35 @@ void __cudaRegisterFunction(void**, const char* function, char*, const char* nam
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
-  shapes.push_back({grid, block, shared, stream});
+  shapes.push_back({grid, block, shared, stream, nullptr, 0});
   return 0;
 }
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
   if (shapes.empty()) return remember(cudaErrorMissingConfiguration);
-  const LaunchShape shape = shapes.back();
+  const cudaLaunchConfig_t shape = shapes.back();
   shapes.pop_back();
-  *grid = shape.grid;
-  *block = shape.block;
-  *shared = shape.shared;
+  *grid = shape.gridDim;
+  *block = shape.blockDim;
+  *shared = shape.dynamicSmemBytes;
   *static_cast<cudaStream_t*>(stream) = shape.stream;
   return cudaSuccess;
 }
 
 NULLGPU_CALL(cudaLaunchKernel,
              (const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream),
-             start(function, grid, block, shared, stream))
+             start(function, {grid, block, shared, stream, nullptr, 0}))
 NULLGPU_CALL(cudaLaunchCooperativeKernel,
              (const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream),
-             start(function, grid, block, shared, stream))
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
-  return call("cudaLaunchKernelExC", [&] {
-    if (!config) return cudaErrorInvalidValue;
-    return start(function, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
-  });
-}
+             start(function, {grid, block, shared, stream, nullptr, 0}))
+NULLGPU_CALL(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* function, void**),
+             config ? start(function, *config) : cudaErrorInvalidValue)
 /// A kernel's handle is the host's function that stands for it.
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
   return cudaSuccess;
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream) {
-  return call("cudaLaunchKernel", [&] { return start(kernel, grid, block, shared, stream); });
+  return call("cudaLaunchKernel", [&] { return start(kernel, {grid, block, shared, stream, nullptr, 0}); });
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* result, const void* function) {

@@ -3,6 +3,7 @@
 #include "nullgpu/core/memory.h"
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -79,22 +80,7 @@ bool isFlag(cudaMemPoolAttr attribute) {
          attribute == cudaMemPoolReuseAllowInternalDependencies;
 }
 
-cudaError_t read(const Pool& pool, cudaMemPoolAttr attribute, void* value) {
-  const auto wish = pool.find(attribute);
-  const uint64_t known = wish != pool.end() ? wish->second : isFlag(attribute) ? 1 : 0;
-  if (isFlag(attribute)) {
-    *static_cast<int*>(value) = int(known);
-  } else {
-    *static_cast<uint64_t*>(value) = known;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t write(Pool& pool, cudaMemPoolAttr attribute, const void* value) {
-  pool[attribute] =
-      isFlag(attribute) ? uint64_t(*static_cast<const int*>(value)) : *static_cast<const uint64_t*>(value);
-  return cudaSuccess;
-}
+size_t sizeOf(cudaMemPoolAttr attribute) { return isFlag(attribute) ? sizeof(int) : sizeof(uint64_t); }
 
 cudaError_t with(const char* name, cudaMemPool_t handle, auto body) {
   return call(name, [&] {
@@ -174,10 +160,18 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   });
 }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return with("cudaMemPoolGetAttribute", pool, [&](const Pool& own) { return read(own, attribute, value); });
+  return with("cudaMemPoolGetAttribute", pool, [&](const Pool& own) {
+    const auto wish = own.find(attribute);
+    const uint64_t known = wish != own.end() ? wish->second : isFlag(attribute);
+    std::memcpy(value, &known, sizeOf(attribute));
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return with("cudaMemPoolSetAttribute", pool, [&](Pool& own) { return write(own, attribute, value); });
+  return with("cudaMemPoolSetAttribute", pool, [&](Pool& own) {
+    std::memcpy(&own[attribute], value, sizeOf(attribute));
+    return cudaSuccess;
+  });
 }
 /// Every card reaches every other's memory.
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) {

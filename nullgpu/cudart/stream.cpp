@@ -1,8 +1,11 @@
-// Streams.
+// Streams, and events: points in streams that other streams and the host wait for.
 
 #include "nullgpu/core/stream.h"
 
+#include <driver_types.h>
+
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -63,6 +66,151 @@ cudaError_t callHost(cudaStream_t stream, std::function<void()> function) {
   return enqueue(stream, std::make_shared<FunctionOperation>(std::move(step)));
 }
 
+/// One recording of an event.
+struct Mark {
+  std::atomic<bool> reached{false};
+  uint64_t time = 0;
+};
+
+struct Event {
+  unsigned flags = 0, card = 0;
+  std::shared_ptr<Mark> mark;  // null: never recorded
+  std::weak_ptr<Capture> capture;
+  std::vector<Node*> tips;
+  bool captured = false;  // it was recorded last in a capture
+};
+
+Handles<cudaEvent_t, Event>& events() {
+  static Handles<cudaEvent_t, Event> all;
+  return all;
+}
+
+void reach(Mark& mark) {
+  mark.time = now();
+  mark.reached = true;
+}
+
+/// A node of a graph: each launch records the event, as a call would.
+std::shared_ptr<Operation> reachInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
+    auto mark = std::make_shared<Mark>();
+    reach(*mark);
+    const std::lock_guard lock(queues().mutex);
+    event->mark = std::move(mark);
+    event->captured = false;
+    return true;
+  });
+}
+
+std::shared_ptr<Operation> waitInGraph(std::shared_ptr<Event> event) {
+  return std::make_shared<FunctionOperation>([event = std::move(event)] {
+    const std::lock_guard lock(queues().mutex);
+    return !event->mark || event->mark->reached;
+  });
+}
+
+/// Why the host may not ask for an event at this moment.
+cudaError_t refuseEvent(const Event& event) {
+  if (event.captured) return cudaErrorCapturedEvent;
+  return refuseUnsafe();
+}
+
+cudaError_t createEvent(unsigned flags, cudaEvent_t* event) {
+  constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  if (!event || (flags & ~kKnown)) return cudaErrorInvalidValue;
+  if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
+  auto made = std::make_shared<Event>();
+  made->flags = flags;
+  made->card = currentCard();
+  const std::lock_guard lock(queues().mutex);
+  *event = events().add(std::move(made));
+  return cudaSuccess;
+}
+
+cudaError_t destroyEvent(cudaEvent_t event) {
+  const std::lock_guard lock(queues().mutex);
+  return events().remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+/// The event is the point behind all that the stream holds at this moment.
+cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned flags) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto event = events().find(handle);
+  const auto stream = all.find(stream_handle);
+  if (!event || !stream || event->card != stream->card) return cudaErrorInvalidResourceHandle;
+  if (stream->capture) {
+    if (flags & cudaEventRecordExternal) return capture(*stream, reachInGraph(event));
+    if (const cudaError_t error = captureError(*stream)) return error;
+    event->capture = stream->capture;
+    event->tips = stream->tips;
+    event->captured = true;
+    return cudaSuccess;
+  }
+  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  event->mark = std::make_shared<Mark>();
+  event->captured = false;
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] {
+             reach(*mark);
+             return true;
+           }));
+  return cudaSuccess;
+}
+
+/// What is queued to the stream from here on comes after the event as it was recorded last.
+cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto event = events().find(handle);
+  const auto stream = all.find(stream_handle);
+  if (!event || !stream) return cudaErrorInvalidResourceHandle;
+  if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
+  if (event->captured) return joinCapture(stream, event->capture.lock(), event->tips);
+  if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
+  if (!event->mark || event->mark->reached) return cudaSuccess;
+  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] { return mark->reached.load(); }));
+  return cudaSuccess;
+}
+
+cudaError_t queryEvent(cudaEvent_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto event = events().find(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseEvent(*event)) return error;
+  if (!event->mark || event->mark->reached) return cudaSuccess;
+  queues().nudge();
+  return cudaErrorNotReady;
+}
+
+cudaError_t synchronizeEvent(cudaEvent_t handle) {
+  startWaiting();
+  std::unique_lock lock(queues().mutex);
+  const auto event = events().find(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseEvent(*event)) return error;
+  const auto mark = event->mark;
+  return queues().wait(lock, [&] { return !mark || mark->reached; });
+}
+
+/// Milliseconds between the moments at which the cards reached both.
+cudaError_t elapsed(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
+  if (!milliseconds) return cudaErrorInvalidValue;
+  const std::lock_guard lock(queues().mutex);
+  const auto begin = events().find(begin_handle), end = events().find(end_handle);
+  if (!begin || !end || begin->card != end->card) return cudaErrorInvalidResourceHandle;
+  for (const auto& event : {begin, end}) {
+    if (event->captured) return cudaErrorCapturedEvent;
+    if ((event->flags & cudaEventDisableTiming) || !event->mark) return cudaErrorInvalidResourceHandle;
+  }
+  if (!begin->mark->reached || !end->mark->reached) {
+    queues().nudge();
+    return cudaErrorNotReady;
+  }
+  *milliseconds = float(double(int64_t(end->mark->time - begin->mark->time)) / 1e6);
+  return cudaSuccess;
+}
+
 }  // namespace
 }  // namespace nullgpu
 
@@ -91,5 +239,19 @@ NULLGPU_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, vo
 NULLGPU_CALL(cudaStreamAddCallback, (cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned flags),
              function&& flags == 0 ? callHost(stream, [=] { function(stream, cudaSuccess, data); })
                                    : cudaErrorInvalidValue)
+
+NULLGPU_CALL(cudaEventCreate, (cudaEvent_t * event), createEvent(cudaEventDefault, event))
+NULLGPU_CALL(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), createEvent(flags, event))
+NULLGPU_CALL(cudaEventDestroy, (cudaEvent_t event), destroyEvent(event))
+NULLGPU_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
+             recordEvent(event, stream, cudaEventRecordDefault))
+NULLGPU_CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+             recordEvent(event, stream, flags))
+NULLGPU_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+             waitForEvent(stream, event, flags))
+NULLGPU_CALL(cudaEventQuery, (cudaEvent_t event), queryEvent(event))
+NULLGPU_CALL(cudaEventSynchronize, (cudaEvent_t event), synchronizeEvent(event))
+NULLGPU_CALL(cudaEventElapsedTime, (float* milliseconds, cudaEvent_t begin, cudaEvent_t end),
+             elapsed(milliseconds, begin, end))
 
 }  // extern "C"

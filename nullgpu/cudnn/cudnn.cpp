@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,14 +36,9 @@ struct Handle {
 
 /// cudnnBackendDescriptorType_t.
 enum class DescriptorType : int {
-  Engine = 2,
-  EngineConfiguration = 3,
-  Heuristics = 4,
-  Plan = 5,
   ConvolutionForward = 10,
   ConvolutionBackwardFilter = 11,
   ConvolutionBackwardData = 12,
-  OperationGraph = 15,
   Matmul = 19,
 };
 
@@ -71,15 +64,11 @@ enum class Attribute : int {
 /// cudnnBackendAttributeType_t.
 enum class AttributeType : int { Int64 = 3, Descriptor = 15 };
 
-/// What a descriptor holds. Shared, since cuDNN copies: a plan outlives the graph that it was made of.
-struct Content {
-  DescriptorType type{};
-  std::map<Attribute, std::vector<std::shared_ptr<Content>>> below;
-};
-
-/// cudnnBackendDescriptor_t points to one.
+/// cudnnBackendDescriptor_t points to one. What is built of descriptors is a tree, a plan over a configuration over an
+/// engine over a graph of operations, and of what is below one only these operations matter.
 struct Descriptor {
-  std::shared_ptr<Content> content;
+  DescriptorType type{};
+  std::vector<DescriptorType> operations;
 };
 
 std::string_view nameOf(DescriptorType operation) {
@@ -102,42 +91,18 @@ std::string_view nameByProducts(size_t products) {
   return kNames[std::min(products, std::size(kNames) - 1)];
 }
 
-/// The only descriptor under `content` by that attribute; null where there is none.
-std::shared_ptr<Content> below(const std::shared_ptr<Content>& content, Attribute attribute) {
-  if (content == nullptr) return nullptr;
-  const auto found = content->below.find(attribute);
-  return found == content->below.end() || found->second.empty() ? nullptr : found->second.front();
-}
-
 /// What a profile calls the kernel of a plan: by the operations of its graph. Static storage.
-std::string_view kernelName(const std::shared_ptr<Content>& plan) {
-  const auto engine = below(below(plan, Attribute::PlanConfiguration), Attribute::ConfigurationEngine);
-  const auto graph = below(engine, Attribute::EngineGraph);
-  size_t products = 0;
-  if (graph != nullptr) {
-    for (const auto& operation : graph->below[Attribute::GraphOperations]) {
-      if (const std::string_view name = nameOf(operation->type); !name.empty()) return name;
-      products += operation->type == DescriptorType::Matmul ? 1 : 0;
-    }
-  }
-  return nameByProducts(products);
+std::string_view kernelName(const Descriptor& plan) {
+  for (const DescriptorType operation : plan.operations)
+    if (const std::string_view name = nameOf(operation); !name.empty()) return name;
+  return nameByProducts(size_t(std::ranges::count(plan.operations, DescriptorType::Matmul)));
 }
 
-/// The configuration that heuristics find: of the one engine of their graph.
-std::shared_ptr<Content> configurationFor(const std::shared_ptr<Content>& heuristics) {
-  auto engine = std::make_shared<Content>();
-  engine->type = DescriptorType::Engine;
-  engine->below[Attribute::EngineGraph] = {below(heuristics, Attribute::HeuristicsGraph)};
-  auto configuration = std::make_shared<Content>();
-  configuration->type = DescriptorType::EngineConfiguration;
-  configuration->below[Attribute::ConfigurationEngine] = {engine};
-  return configuration;
-}
-
-/// Answers with one descriptor: its number alone where the caller asks for none.
-Status answer(const std::shared_ptr<Content>& content, int64_t asked, int64_t* found, void* array) {
+/// Answers with one descriptor, which has the same operations below it: its number alone where the caller asks for
+/// none.
+Status answer(const Descriptor& asked_for, int64_t asked, int64_t* found, void* array) {
   if (found != nullptr) *found = 1;
-  if (asked > 0 && array != nullptr) static_cast<Descriptor**>(array)[0]->content = content;
+  if (asked > 0 && array != nullptr) static_cast<Descriptor**>(array)[0]->operations = asked_for.operations;
   return Status::Success;
 }
 
@@ -235,7 +200,6 @@ Status cudnnDestroyTensorDescriptor(TensorDescriptor* descriptor) {
   delete descriptor;
   return Status::Success;
 }
-Status cudnnSetTensorNdDescriptor(TensorDescriptor*, ...) { return Status::Success; }
 
 Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
   return launch(handle, "cudnn_null_batch_norm_forward");
@@ -259,13 +223,11 @@ Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, v
   return answer(kReserve, size);
 }
 
-// In the backend interface every graph has one engine, which needs no workspace. What is built of descriptors is a
-// tree, of which only the descriptors under a descriptor are kept.
+// In the backend interface every graph has one engine, which needs no workspace.
 
 Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor) {
   if (descriptor == nullptr) return Status::NullPointer;
-  *descriptor = new Descriptor{std::make_shared<Content>()};
-  (*descriptor)->content->type = type;
+  *descriptor = new Descriptor{type, {}};
   return Status::Success;
 }
 
@@ -282,13 +244,14 @@ Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, Att
                                 const void* array) {
   if (descriptor == nullptr) return Status::NullPointer;
   if (type != AttributeType::Descriptor) return Status::Success;
-  auto& kept = descriptor->content->below[attribute];
-  kept.clear();
+  std::vector<DescriptorType> below;
   for (int64_t i = 0; i < count; ++i) {
     const Descriptor* each = static_cast<Descriptor* const*>(array)[i];
     if (each == nullptr) return Status::NullPointer;
-    kept.push_back(each->content);
+    below.insert(below.end(), each->operations.begin(), each->operations.end());
+    if (attribute == Attribute::GraphOperations) below.push_back(each->type);
   }
+  if (!below.empty()) descriptor->operations = std::move(below);
   return Status::Success;
 }
 
@@ -297,9 +260,8 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
   if (descriptor == nullptr) return Status::NullPointer;
   switch (attribute) {
     case Attribute::HeuristicsResults:
-      return answer(configurationFor(descriptor->content), asked, found, array);
     case Attribute::ConfigurationEngine:
-      return answer(below(descriptor->content, attribute), asked, found, array);
+      return answer(*descriptor, asked, found, array);
     case Attribute::GraphEngineCount:
       return answer(1, asked, found, array);
     case Attribute::ConfigurationWorkspace:
@@ -320,7 +282,7 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
 
 Status cudnnBackendExecute(Handle* handle, Descriptor* plan, Descriptor* variants) {
   if (plan == nullptr || variants == nullptr) return Status::NullPointer;
-  return launch(handle, kernelName(plan->content));
+  return launch(handle, kernelName(*plan));
 }
 
 }  // extern "C"

@@ -1,8 +1,12 @@
 #include "nullgpu/cupti/buffers.h"
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "nullgpu/core/process.h"
 
@@ -26,78 +30,98 @@ size_t sizeOf(CUpti_ActivityKind kind) {
   return 0;
 }
 
-}  // namespace
+struct Buffer {
+  uint8_t* bytes = nullptr;
+  size_t size = 0, filled = 0, records = 0, most_records = 0;
 
-void Buffers::setCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
-  flush();
-  const std::lock_guard lock(mutex_);
-  request_ = request;
-  complete_ = complete;
-  if (std::exchange(served_, true)) return;
-  startThread([this] { serve(); });
-}
-
-void Buffers::add(const void* record, size_t size) {
-  const std::lock_guard lock(mutex_);
-  if (!fits(size)) renew();
-  if (!fits(size)) {
-    ++dropped_;
-    return;
+  bool fits(size_t more) const {
+    return bytes && filled + more <= size && (most_records == 0 || records < most_records);
   }
-  std::memcpy(current_.bytes + current_.filled, record, size);
-  current_.filled += size;
-  ++current_.records;
-}
+};
 
-bool Buffers::fits(size_t size) const {
-  if (!current_.bytes || current_.filled + size > current_.size) return false;
-  return current_.most_records == 0 || current_.records < current_.most_records;
-}
+/// Never destroyed: the thread that serves them ends with the process.
+struct Buffers {
+  std::mutex mutex;  // of all below
+  Buffer current;
+  std::vector<Buffer> full;
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  uint32_t period = 0;
+  bool served = false;  // by a thread
+  std::condition_variable wake;
+  std::mutex delivery;  // held while buffers are handed over; never taken under the other
+  std::atomic<uint64_t> dropped{0};
+};
+Buffers& all = *new Buffers;
 
 /// Another buffer takes the place of the current one, if the profiler gives one.
-void Buffers::renew() {
-  if (current_.bytes) {
-    full_.push_back(std::exchange(current_, {}));
-    wake_.notify_all();
+void renew() {
+  if (all.current.bytes) {
+    all.full.push_back(std::exchange(all.current, {}));
+    all.wake.notify_all();
   }
-  if (!request_) return;
-  request_(&current_.bytes, &current_.size, &current_.most_records);
-  if (!current_.bytes) current_ = {};
+  if (!all.request) return;
+  all.request(&all.current.bytes, &all.current.size, &all.current.most_records);
+  if (!all.current.bytes) all.current = {};
 }
 
 /// Full buffers to the profiler, and the current one, too, where a `part` will do.
-void Buffers::deliver(bool part) {
-  const std::lock_guard delivery(delivery_);
-  std::unique_lock lock(mutex_);
-  if (part && current_.filled > 0) full_.push_back(std::exchange(current_, {}));
-  const std::vector<Buffer> full = std::exchange(full_, {});
-  const auto complete = complete_;
+void deliver(bool part) {
+  const std::lock_guard delivery(all.delivery);
+  std::unique_lock lock(all.mutex);
+  if (part && all.current.filled > 0) all.full.push_back(std::exchange(all.current, {}));
+  const std::vector<Buffer> full = std::exchange(all.full, {});
+  const auto complete = all.complete;
   lock.unlock();
   for (const Buffer& buffer : full) complete(nullptr, 0, buffer.bytes, buffer.size, buffer.filled);
 }
 
-void Buffers::flush() { deliver(true); }
-
-void Buffers::setPeriod(uint32_t milliseconds) {
-  const std::lock_guard lock(mutex_);
-  period_ = milliseconds;
-  wake_.notify_all();
-}
-
 /// Full buffers alone, with a period or without, as CUPTI promises: Kineto looks for records only while it has lent a
 /// buffer that it has not got back.
-void Buffers::serve() {
+[[noreturn]] void serve() {
   for (;;) {
-    std::unique_lock lock(mutex_);
-    if (period_ == 0) {
-      wake_.wait(lock, [this] { return !full_.empty() || period_ != 0; });
+    std::unique_lock lock(all.mutex);
+    if (all.period == 0) {
+      all.wake.wait(lock, [] { return !all.full.empty() || all.period != 0; });
     } else {
-      wake_.wait_for(lock, std::chrono::milliseconds(period_));
+      all.wake.wait_for(lock, std::chrono::milliseconds(all.period));
     }
     lock.unlock();
     deliver(false);
   }
 }
+
+}  // namespace
+
+void setCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  flush();
+  const std::lock_guard lock(all.mutex);
+  all.request = request;
+  all.complete = complete;
+  if (!std::exchange(all.served, true)) startThread(serve);
+}
+
+void addRecord(const void* record, size_t size) {
+  const std::lock_guard lock(all.mutex);
+  if (!all.current.fits(size)) renew();
+  if (!all.current.fits(size)) {
+    ++all.dropped;
+    return;
+  }
+  std::memcpy(all.current.bytes + all.current.filled, record, size);
+  all.current.filled += size;
+  ++all.current.records;
+}
+
+void flush() { deliver(true); }
+
+void setPeriod(uint32_t milliseconds) {
+  const std::lock_guard lock(all.mutex);
+  all.period = milliseconds;
+  all.wake.notify_all();
+}
+
+uint64_t takeDropped() { return all.dropped.exchange(0); }
 
 CUptiResult nextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
   uint8_t* next = buffer;
@@ -109,11 +133,6 @@ CUptiResult nextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) 
   if (next >= buffer + filled) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(next);
   return CUPTI_SUCCESS;
-}
-
-Buffers& buffers() {
-  static Buffers& all = *new Buffers;
-  return all;
 }
 
 }  // namespace nullgpu::cupti

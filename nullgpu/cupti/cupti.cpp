@@ -65,8 +65,8 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiFinalize() {
-  recorder().disableAll();
-  buffers().flush();
+  disableAll();
+  flush();
   subscribed = false;
   return CUPTI_SUCCESS;
 }
@@ -98,33 +98,31 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (const CUptiResult result = availability(); result != CUPTI_SUCCESS) return result;
-  return recorder().enable(kind, true);
+  return enable(kind, true);
 }
-CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) { return recorder().enable(kind, false); }
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) { return enable(kind, false); }
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId function, uint8_t on) {
-  return recorder().enable(Callback{CUPTI_CB_DOMAIN_RUNTIME_API, function}, on != 0);
+  return enable(Callback{CUPTI_CB_DOMAIN_RUNTIME_API, function}, on != 0);
 }
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) {
-  return recorder().enable(Callback{CUPTI_CB_DOMAIN_DRIVER_API, function}, on != 0);
+  return enable(Callback{CUPTI_CB_DOMAIN_DRIVER_API, function}, on != 0);
 }
-/// Events are no records here, with their time or without.
-CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) { return CUPTI_SUCCESS; }
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
   if (!request || !complete) return CUPTI_ERROR_INVALID_PARAMETER;
-  buffers().setCallbacks(request, complete);
+  setCallbacks(request, complete);
   return CUPTI_SUCCESS;
 }
 
 /// Only what is done is recorded, so that a flush by force is no other.
 CUptiResult cuptiActivityFlushAll(uint32_t) {
-  buffers().flush();
+  flush();
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds) {
-  buffers().setPeriod(milliseconds);
+  setPeriod(milliseconds);
   return CUPTI_SUCCESS;
 }
 
@@ -133,7 +131,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t filled, CUpti_Act
   return nextRecord(buffer, filled, record);
 }
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
-  return dropped ? give(dropped, buffers().takeDropped()) : CUPTI_ERROR_INVALID_PARAMETER;
+  return dropped ? give(dropped, takeDropped()) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "nullgpu/core/activity.h"
 #include "nullgpu/cupti/buffers.h"
 
 namespace nullgpu::cupti {
@@ -135,78 +138,47 @@ bool isKind(CUpti_ExternalCorrelationKind kind) {
   return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
 }
 
-}  // namespace
+using Flags = std::vector<std::atomic<bool>>;
 
-void setClock(CUpti_TimestampCallbackFunc clock) {
-  const std::lock_guard lock(clock_mutex);
-  callers = clock;
-  first = both();
-}
+/// What is asked for. Never destroyed.
+struct Asked {
+  std::mutex mutex;  // held while something is turned on or off; not while something is told
+  Flags kinds = Flags(CUPTI_ACTIVITY_KIND_COUNT);
+  // By function.
+  Flags runtime = Flags(CUPTI_RUNTIME_TRACE_CBID_SIZE), driver = Flags(CUPTI_DRIVER_TRACE_CBID_SIZE);
+};
+Asked& asked = *new Asked;
 
-Recorder::Recorder()
-    : kinds_(CUPTI_ACTIVITY_KIND_COUNT),
-      runtime_(CUPTI_RUNTIME_TRACE_CBID_SIZE),
-      driver_(CUPTI_DRIVER_TRACE_CBID_SIZE) {}
+bool asks(CUpti_ActivityKind kind) { return asked.kinds[kind].load(std::memory_order_relaxed); }
 
-CUptiResult Recorder::enable(CUpti_ActivityKind kind, bool on) {
-  if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
-  const std::lock_guard lock(mutex_);
-  constexpr auto kSerial = CUPTI_ACTIVITY_KIND_KERNEL, kConcurrent = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-  if (on && ((kind == kSerial && asks(kConcurrent)) || (kind == kConcurrent && asks(kSerial))))
-    return CUPTI_ERROR_NOT_COMPATIBLE;
-  kinds_[kind] = on;
-  const auto all = [on](Flags& calls) { std::ranges::for_each(calls, [on](auto& call) { call = on; }); };
-  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) all(runtime_);
-  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) all(driver_);
-  listenIfAsked();
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult Recorder::enable(Callback callback, bool on) {
-  Flags* calls = callsOf(callback.domain);
-  if (!calls || callback.number == 0 || callback.number >= calls->size()) return CUPTI_ERROR_INVALID_PARAMETER;
-  const std::lock_guard lock(mutex_);
-  (*calls)[callback.number] = on;
-  listenIfAsked();
-  return CUPTI_SUCCESS;
-}
-
-void Recorder::disableAll() {
-  const std::lock_guard lock(mutex_);
-  for (Flags* flags : {&kinds_, &runtime_, &driver_}) std::ranges::for_each(*flags, [](auto& flag) { flag = false; });
-  listenIfAsked();
-}
-
-Recorder::Flags* Recorder::callsOf(CUpti_CallbackDomain domain) {
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return &runtime_;
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return &driver_;
+Flags* callsOf(CUpti_CallbackDomain domain) {
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return &asked.runtime;
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return &asked.driver;
   return nullptr;
 }
 
-void Recorder::listenIfAsked() {
-  bool asked = false;
-  for (const Flags* flags : {&kinds_, &runtime_, &driver_})
-    asked = asked || std::ranges::any_of(*flags, [](const auto& flag) { return flag.load(); });
-  listen(asked ? this : nullptr);
-}
+class Recorder final : public Listener {
+  void happened(const Activity& activity) override;
+  void happened(const Call& call) override;
+};
 
 void Recorder::happened(const Activity& activity) {
   switch (activity.work) {
     case Work::Kernel:
       if (asks(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-        return buffers().add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-      if (asks(CUPTI_ACTIVITY_KIND_KERNEL)) buffers().add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_KERNEL));
+        return add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+      if (asks(CUPTI_ACTIVITY_KIND_KERNEL)) add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_KERNEL));
       return;
     case Work::PeerToPeer:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY2)) buffers().add(peerCopyRecord(activity));
+      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY2)) add(peerCopyRecord(activity));
       return;
     case Work::Set:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMSET)) buffers().add(setRecord(activity));
+      if (asks(CUPTI_ACTIVITY_KIND_MEMSET)) add(setRecord(activity));
       return;
     case Work::HostToDevice:
     case Work::DeviceToHost:
     case Work::DeviceToDevice:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY)) buffers().add(copyRecord(activity));
+      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY)) add(copyRecord(activity));
       return;
   }
 }
@@ -218,19 +190,59 @@ void Recorder::happened(const Call& call) {
     // CUPTI writes these before the record of the call.
     for (size_t kind = 0; kind < stacks.size(); ++kind)
       if (!stacks[kind].empty())
-        buffers().add(
-            CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+        add(CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                               .externalKind = static_cast<CUpti_ExternalCorrelationKind>(kind),
                                               .externalId = stacks[kind].back(),
                                               .correlationId = call.correlation,
                                               .reserved = 0});
   }
-  buffers().add(callRecord(call, *callback));
+  add(callRecord(call, *callback));
 }
 
-Recorder& recorder() {
-  static Recorder& all = *new Recorder;
-  return all;
+void listenIfAsked() {
+  static Listener& recorder = *new Recorder;
+  bool any = false;
+  for (const Flags* flags : {&asked.kinds, &asked.runtime, &asked.driver})
+    any = any || std::ranges::any_of(*flags, [](const auto& flag) { return flag.load(); });
+  listen(any ? &recorder : nullptr);
+}
+
+}  // namespace
+
+void setClock(CUpti_TimestampCallbackFunc clock) {
+  const std::lock_guard lock(clock_mutex);
+  callers = clock;
+  first = both();
+}
+
+CUptiResult enable(CUpti_ActivityKind kind, bool on) {
+  if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
+  const std::lock_guard lock(asked.mutex);
+  constexpr auto kSerial = CUPTI_ACTIVITY_KIND_KERNEL, kConcurrent = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  if (on && ((kind == kSerial && asks(kConcurrent)) || (kind == kConcurrent && asks(kSerial))))
+    return CUPTI_ERROR_NOT_COMPATIBLE;
+  asked.kinds[kind] = on;
+  const auto all = [on](Flags& calls) { std::ranges::for_each(calls, [on](auto& call) { call = on; }); };
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) all(asked.runtime);
+  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) all(asked.driver);
+  listenIfAsked();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult enable(Callback callback, bool on) {
+  Flags* calls = callsOf(callback.domain);
+  if (!calls || callback.number == 0 || callback.number >= calls->size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  const std::lock_guard lock(asked.mutex);
+  (*calls)[callback.number] = on;
+  listenIfAsked();
+  return CUPTI_SUCCESS;
+}
+
+void disableAll() {
+  const std::lock_guard lock(asked.mutex);
+  for (Flags* flags : {&asked.kinds, &asked.runtime, &asked.driver})
+    std::ranges::for_each(*flags, [](auto& flag) { flag = false; });
+  listenIfAsked();
 }
 
 }  // namespace nullgpu::cupti

@@ -95,7 +95,6 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit) {
   *value = 0;
   return CUDA_SUCCESS;
 }
-CUresult cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
   *text = error == CUDA_SUCCESS ? "no error" : error == CUDA_ERROR_INVALID_DEVICE ? "invalid device ordinal" : nullptr;
@@ -121,7 +120,6 @@ CUresult cuModuleLoadData(CUmodule* result, const void* image) {
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoad(CUmodule* result, const char* file) { return cuModuleLoadData(result, file); }
-CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule from, const char* name) {
   if (!function || from != &module || !name) return CUDA_ERROR_INVALID_VALUE;
@@ -136,8 +134,6 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction f
   *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
-CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**) {
   if (!config || !function) return CUDA_ERROR_INVALID_VALUE;

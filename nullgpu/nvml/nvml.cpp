@@ -131,9 +131,11 @@ nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&
   return query(device, fill, count);
 }
 
-nvmlReturn_t notSupported(nvmlDevice_t device) {
-  return query(device, [](unsigned, const CardState&) { return NVML_ERROR_NOT_SUPPORTED; });
-}
+/// A function of NVML that a card does not support: its name, and its parameters behind the card.
+#define NULLGPU_LACK(name, ...)                                                                \
+  nvmlReturn_t name(nvmlDevice_t device, __VA_ARGS__) {                                        \
+    return query(device, [](unsigned, const CardState&) { return NVML_ERROR_NOT_SUPPORTED; }); \
+  }
 
 /// A function of NVML that tells one value of a card: its name, the value's type, and the value as answerWith takes it.
 #define NULLGPU_TELL(name, type, value) \
@@ -184,7 +186,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) { return give(version,
 
 // Which cards there are, and what never changes of them.
 
-nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, configuration().cards); }
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, isInitialized() ? configuration().cards : 0); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
@@ -258,15 +260,9 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
 
 // What joins cards: PCI Express alone. torch asks for more when it looks for ways between them.
 
-nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned, nvmlEnableState_t*) {
-  return notSupported(device);
-}
-nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned, nvmlIntNvLinkDeviceType_t*) {
-  return notSupported(device);
-}
-nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned, nvmlPciInfo_t*) {
-  return notSupported(device);
-}
+NULLGPU_LACK(nvmlDeviceGetNvLinkState, unsigned, nvmlEnableState_t*)
+NULLGPU_LACK(nvmlDeviceGetNvLinkRemoteDeviceType, unsigned, nvmlIntNvLinkDeviceType_t*)
+NULLGPU_LACK(nvmlDeviceGetNvLinkRemotePciInfo_v2, unsigned, nvmlPciInfo_t*)
 
 nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t* fabric) {
   if (!fabric) return NVML_ERROR_INVALID_ARGUMENT;

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
+#include "nullgpu/tests/child.h"
 
 using namespace nullgpu;
 
@@ -66,6 +68,17 @@ TEST_CASE("nothing is answered before the library is started, or after it is shu
     CHECK(count == configuration().cards);
   }
   CHECK(call("nvmlDeviceGetCount_v2", &count) == NVML_ERROR_UNINITIALIZED);
+}
+
+TEST_CASE("a wrong environment ends a process when the library is started, and not before") {
+  const auto outcome = testing::inChild({{"NULLGPU_CARDS", "many"}}, [](std::FILE* out) {
+    unsigned count = 0;
+    std::fprintf(out, "%d", int(call("nvmlDeviceGetCount_v2", &count) == NVML_ERROR_UNINITIALIZED));
+    std::fflush(out);
+    call("nvmlInit_v2");
+  });
+  CHECK(outcome.said == "1");
+  CHECK(outcome.code() == 2);
 }
 
 TEST_CASE("the versions read like a real driver's") {

@@ -83,6 +83,16 @@ class Libraries(unittest.TestCase):
             self.assertEqual(strings_in(file, names), {"cuInit", "nvmlInit_v2", "cuMemFree_v2"})
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
+    def test_a_function_that_only_succeeds_returns_0_whatever_it_is_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, caller, program = (pathlib.Path(folder) / name for name in ("stubs.cpp", "caller.cpp", "program"))
+            source.write_text(stubs_text("libcublasLt.so.13", "nullgpu/cublaslt", [], ["cublasLtSet"]))
+            caller.write_text('extern "C" int cublasLtSet(void*, int, const void*, unsigned long);\n'
+                              "int main() { return cublasLtSet(nullptr, 3, nullptr, 8); }\n")
+            subprocess.run(["g++", "-o", program, source, caller], check=True)
+            self.assertEqual(subprocess.run([program]).returncode, 0)
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_a_call_of_a_stub_ends_the_process_with_the_name_and_the_place(self):
         with tempfile.TemporaryDirectory() as folder:
             source, program = pathlib.Path(folder) / "stubs.cpp", pathlib.Path(folder) / "program"

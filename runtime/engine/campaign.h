@@ -125,7 +125,6 @@ class Campaign {
   analysis::Index& index_;
   RunOutcome& outcome_;
 
-  store::KeyTable keys_;
   FileWatch files_;
   TrialFolders folders_;
   std::vector<Lane> lanes_;

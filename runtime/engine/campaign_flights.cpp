@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "runtime/base/failure.h"
@@ -92,7 +93,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   flight->point = plan_.findPoint(step.place.point);
   if (auto error = checkFiles(*flight->point)) return error;
   store::Trial& trial = flight->trial;
-  trial.key = keys_.intern(store::keyOf(plan_, step.place, step.kind, setup_.match));
+  trial.key = std::make_shared<const store::TrialKey>(store::keyOf(plan_, step.place, step.kind, setup_.match));
   trial.run = run_;
   trial.block = flight->block.id;
   trial.session = lanes_[lane].session;

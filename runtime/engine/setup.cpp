@@ -12,8 +12,8 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
-#include "runtime/machine/null_gpus.h"
 #include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
 

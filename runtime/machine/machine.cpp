@@ -14,8 +14,7 @@
 #include <sstream>
 
 #include "runtime/base/process.h"
-#include "runtime/machine/null_gpus.h"
-#include "runtime/machine/nvml.h"
+#include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
 #include "runtime/plan/json_record.h"
 
@@ -55,24 +54,6 @@ double cpuQuota() {
 uint64_t memoryBytes() {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
-}
-
-/// What NVML says, with the cards that `machine.null_gpus` asks for and no others.
-void readGpus(Machine& machine) {
-  const bool own = machine.null_gpus && machine.null_gpus->cards > 0;
-  own ? askNullNvml(machine) : askNvml(machine);
-  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (list && !own) {
-    std::string note;
-    machine.gpus = visible(std::move(machine.gpus), list, note);
-    if (!note.empty()) machine.notes.push_back(note);
-  }
-  const size_t shown = machine.gpus.size();
-  std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
-  if (!machine.null_gpus && machine.gpus.size() < shown)
-    machine.notes.push_back(
-        fmt::format("the {} null GPU{} of this machine compute nothing and are not used (--null-gpus found uses them)",
-                    shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
 }
 
 struct BitmapFree {
@@ -130,12 +111,9 @@ void joinByNode(std::vector<Gpu>& gpus) {
 void placeGpus(Machine& machine, hwloc_topology_t topology) {
   std::map<std::vector<int>, std::vector<Gpu*>> by_place;
   for (Gpu& gpu : machine.gpus) {
-    std::vector<int> near;
     hwloc_obj_t device = gpu.pci_bus.empty() ? nullptr : hwloc_get_pcidev_by_busidstring(topology, gpu.pci_bus.c_str());
     hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : nullptr;
-    for (int core : machine.allowed) {
-      if (!place || hwloc_bitmap_isset(place->cpuset, core)) near.push_back(core);
-    }
+    std::vector<int> near = allowedIn(machine, place ? place->cpuset : nullptr);
     if (near.empty()) near = machine.allowed;
     by_place[near].push_back(&gpu);
     if (place && place->nodeset) gpu.memory_node = hwloc_bitmap_first(place->nodeset);

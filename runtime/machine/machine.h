@@ -35,7 +35,7 @@ struct Gpu {
   std::vector<int> cores;        // the allowed cores next to it; all of them when the topology does not say
   int memory_node = -1;          // the NUMA node next to it; -1: not known
   std::map<unsigned, Way> ways;  // to the other GPUs of the machine, by their index
-  bool null = false;             // a card that computes nothing (null_gpus.h)
+  bool null = false;             // a card that computes nothing (gpus.h)
 };
 
 /// A socket.

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "runtime/machine/nvml.h"
+#include "runtime/machine/gpus.h"
 
 using namespace expc::machine;
 
@@ -148,7 +148,7 @@ TEST_CASE("the environment class changes with what changes a measurement and wit
 TEST_CASE("an NVML that is not there is no error") {
   setenv("EXPC_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1", 1);
   Machine answer;
-  askNvml(answer);
+  readGpus(answer);
   unsetenv("EXPC_NVML_LIBRARY");
   CHECK(answer.gpus.empty());
   CHECK(answer.notes.empty());
@@ -157,7 +157,7 @@ TEST_CASE("an NVML that is not there is no error") {
 TEST_CASE("what NVML says becomes GPUs with cores, and slots") {
   setenv("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML, 1);
   Machine answer;
-  askNvml(answer);
+  readGpus(answer);
   CHECK(answer.gpu_driver == "580.00");
   CHECK(answer.cuda_driver == 13000);
   CHECK(answer.nvml_library == EXPC_FAKE_NVML);

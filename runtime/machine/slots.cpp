@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/BLAKE3.h>
@@ -74,14 +75,12 @@ std::string versionText(const llvm::json::Value& value) {
   return "?";
 }
 
-bool holds(const std::vector<int>& cores, int core) { return std::ranges::find(cores, core) != cores.end(); }
-
 /// Indices of the sockets that have some of `cores`.
 std::vector<size_t> socketsOf(const Machine& machine, const std::vector<int>& cores) {
   std::vector<size_t> result;
   for (size_t i = 0; i < machine.packages.size(); ++i) {
     const auto& own = machine.packages[i].cores;
-    if (std::ranges::any_of(cores, [&](int core) { return holds(own, core); })) result.push_back(i);
+    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(own, core); })) result.push_back(i);
   }
   return result;
 }
@@ -89,7 +88,8 @@ std::vector<size_t> socketsOf(const Machine& machine, const std::vector<int>& co
 std::vector<int> nodesOf(const Machine& machine, const std::vector<int>& cores) {
   std::set<int> nodes;
   for (const NumaNode& node : machine.nodes) {
-    if (std::ranges::any_of(cores, [&](int core) { return holds(node.cores, core); })) nodes.insert(node.index);
+    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(node.cores, core); }))
+      nodes.insert(node.index);
   }
   return {nodes.begin(), nodes.end()};
 }
@@ -98,7 +98,7 @@ std::vector<int> nodesOf(const Machine& machine, const std::vector<int>& cores) 
 std::vector<int> mirrored(const std::vector<int>& cores, const std::vector<int>& own, const std::vector<int>& other) {
   std::set<int> result;
   for (size_t i = 0; i < own.size(); ++i) {
-    if (holds(cores, own[i])) result.insert(other[i % other.size()]);
+    if (llvm::is_contained(cores, own[i])) result.insert(other[i % other.size()]);
   }
   return {result.begin(), result.end()};
 }

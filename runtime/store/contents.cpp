@@ -1,4 +1,4 @@
-#include "runtime/store/contents.h"
+// What the journals say, in memory, and what no entry may say.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 #include <variant>
+
+#include "runtime/store/store.h"
 
 namespace expc::store {
 namespace {

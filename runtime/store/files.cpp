@@ -9,11 +9,6 @@
 #include "runtime/files/files.h"
 
 namespace expc::store {
-namespace {
-
-constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
-
-}  // namespace
 
 llvm::Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
@@ -35,6 +30,7 @@ std::string keptOutput(const std::string& results, int64_t trial) {
 }
 
 void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+  constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
   auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
   if (!output) return llvm::consumeError(output.takeError());
   std::error_code failed;

@@ -86,18 +86,6 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   return head;
 }
 
-/// What counts of a journal that a later one sealed at `bytes`: mostly all that there is.
-llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
-  if (file.bytes < bytes) {
-    return base::failure(
-        "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
-        pathOf(folder, file.name), file.bytes, bytes);
-  }
-  file.ignored += file.bytes - bytes;
-  file.bytes = bytes;
-  return llvm::Error::success();
-}
-
 }  // namespace
 
 llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder, std::set<std::string>* replaced) {
@@ -124,8 +112,14 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
       if (replaced) replaced->insert(head.file.name);
       continue;
     }
-    if (const auto at = sealed.find(head.file.name); at != sealed.end())
-      if (auto failed = seal(folder, head.file, at->second)) return failed;
+    const auto at = sealed.find(head.file.name);
+    const uint64_t counted = at == sealed.end() ? head.file.bytes : at->second;
+    if (head.file.bytes < counted)
+      return base::failure(
+          "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
+          pathOf(folder, head.file.name), head.file.bytes, counted);
+    head.file.ignored += head.file.bytes - counted;
+    head.file.bytes = counted;
     files.push_back(head.file);
   }
   return files;

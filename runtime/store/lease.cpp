@@ -68,13 +68,13 @@ std::string shown(std::optional<llvm::StringRef> text) {
   return result;
 }
 
+double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
+
 double bootSeconds() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+  return seconds(now);
 }
-
-double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
 
 void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 

@@ -18,11 +18,16 @@ namespace expc::store {
 llvm::Expected<Verified> verify(const std::string& folder) {
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
-  Verified found;
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  found.journals = journals->size();
+  Verified found{journals->size(),
+                 contents->sessions.size(),
+                 contents->runs.size(),
+                 contents->blocks.size(),
+                 contents->trials.size(),
+                 {},
+                 {}};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
   for (const JournalFile& journal : *journals)
     if (journal.ignored > 0)
@@ -30,10 +35,6 @@ llvm::Expected<Verified> verify(const std::string& folder) {
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
                       "another process had taken the folder over",
                       journal.name, journal.ignored));
-  found.sessions = contents->sessions.size();
-  found.runs = contents->runs.size();
-  found.blocks = contents->blocks.size();
-  found.trials = contents->trials.size();
   return found;
 }
 
@@ -86,7 +87,7 @@ namespace {
 class Merger {
  public:
   Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
-    for (const Adopted& entry : into.contents().adopted) known_[{entry.what, {entry.store, entry.theirs}}] = entry.ours;
+    for (const Adopted& entry : into.contents().adopted) note(entry.what, {entry.store, entry.theirs}, entry.ours);
     for (const Adopted& entry : from.adopted) origins_[{entry.what, entry.ours}] = {entry.store, entry.theirs};
   }
 
@@ -111,6 +112,11 @@ class Merger {
   };
   using Origins = std::map<std::pair<std::string, Origin>, int64_t>;
 
+  void note(const std::string& what, const Origin& origin, int64_t ours) {
+    known_[{what, origin}] = ours;
+    noted_.insert({what, ours});
+  }
+
   /// Where a record came into being: in the other store, or where that has it from.
   Origin originOf(const std::string& what, int64_t theirs) const {
     const auto found = origins_.find({what, theirs});
@@ -128,7 +134,7 @@ class Merger {
   llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
     if (!ours) return ours.takeError();
     const Origin origin = originOf(what, theirs);
-    known_[{what, origin}] = *ours;
+    note(what, origin, *ours);
     ++count;
     return into_.adopt({origin.store, what, origin.number, *ours});
   }
@@ -166,11 +172,13 @@ class Merger {
     trial.session = ours("session", trial.session);
     trial.block = ours("block", trial.block);
     trial.run = ours("run", trial.run);
-    // An older expc may have been killed before it noted the trial, or in the middle of it.
+    // An older expc may have been killed before it noted the trial, or in the middle of it. One that is noted is
+    // another.
     const auto& here = into_.contents().attempts;
     for (auto at = here.find({trial.block, trial.position, trial.attempt}); at != here.end();
          at = here.find({trial.block, trial.position, ++trial.attempt}))
-      if (at->second->started == trial.started && at->second->status == trial.status)
+      if (at->second->started == trial.started && at->second->status == trial.status &&
+          !noted_.contains({"trial", at->second->id}))
         return adopt("trial", theirs, at->second->id, done_.known);
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
@@ -184,6 +192,7 @@ class Merger {
   const Contents& from_;
   const std::string other_;           // the folder that `from_` is of
   Origins known_;                     // origin -> our number
+  std::set<Number> noted_;            // our numbers in `known_`
   std::map<Number, Origin> origins_;  // their number -> origin
   Merged done_;
 };

@@ -131,6 +131,34 @@ TEST_CASE("of two machines both count, though their blocks have the same seeds, 
   CHECK(readBack(first.path, plan).trials.size() == 4);
 }
 
+TEST_CASE("two trials of one place, time and status are two, although ours stand between them") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  const auto attempt = [&](Store& store, const Filled& filled, unsigned number, double started) {
+    Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
+    trial.attempt = number;
+    trial.started = started;
+    finish(store, trial, TrialStatus::Failed);
+  };
+  Store theirs = openWriter(from.path);
+  const Filled filled = fill(theirs);
+  attempt(theirs, filled, 1, 100);
+  std::vector<std::string> messages;
+  llvm::cantFail(theirs.settle());
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 1);
+  {
+    Store ours = openWriter(into.path);
+    const Block& block = ours.contents().blocks.begin()->second.block;
+    attempt(ours, {block.session, block.id}, 2, 300);
+    llvm::cantFail(ours.close());
+  }
+  for (const unsigned number : {2, 3}) attempt(theirs, filled, number, 100);  // somebody set the clock back
+  llvm::cantFail(theirs.close());
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 2);
+  CHECK(verified(into.path).trials == 4);
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 0);
+}
+
 TEST_CASE("a merge that ends before its end leaves nothing, and is done by the next one") {
   TestFolder into, from;
   const plan::Plan plan = twoPoints();

@@ -184,11 +184,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
            "get)" +
            (then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
-  const bool read_alike = std::all_of(now.readings.begin(), now.readings.end(), [&](const auto& reading) {
-    const auto held = key.readings.find(reading.first);
-    return held != key.readings.end() && held->second == reading.second;
-  });
-  if (key.data == now.data && !read_alike)
+  if (key.data == now.data && !std::ranges::includes(key.readings, now.readings))
     return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
   if (key.data != now.data) {
     const plan::Point& of = point();

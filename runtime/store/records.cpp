@@ -23,12 +23,6 @@ std::vector<Worker> Match::workers() const {
   return all;
 }
 
-bool Match::onNullCards() const {
-  const std::vector<Worker> all = workers();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Worker& worker) { return isNullClass(worker.environment_class); });
-}
-
 void TrialValues::supply(const std::string& metric, std::optional<double> value) {
   const auto found = std::find(not_on_device.begin(), not_on_device.end(), metric);
   if (!value || found == not_on_device.end()) return;
@@ -45,12 +39,6 @@ unsigned Trial::nodes() const {
       if (const auto* device = slot.getAsObject())
         if (const auto name = device->getString("node")) names.insert(*name);
   return std::max<unsigned>(1, names.size());
-}
-
-Key KeyTable::intern(TrialKey key) {
-  auto [found, fresh] = keys_.try_emplace(std::move(key));
-  if (fresh) found->second = std::make_shared<const TrialKey>(found->first);
-  return found->second;
 }
 
 }  // namespace expc::store

@@ -49,6 +49,8 @@ struct Moment {
 /// A worker program, and what its trials run on.
 struct Worker {
   std::string build, environment_class;
+
+  bool onNullCards() const { return isNullClass(environment_class); }
   auto operator<=>(const Worker&) const = default;
 };
 
@@ -75,10 +77,7 @@ struct Session {
   std::string environment_json;
   Moment opened, last_seen;
 
-  bool onNullCards() const {
-    return std::any_of(workers.begin(), workers.end(),
-                       [](const Worker& worker) { return isNullClass(worker.environment_class); });
-  }
+  bool onNullCards() const { return std::ranges::any_of(workers, &Worker::onNullCards); }
 };
 
 /// One randomised complete block of one kind of trial.
@@ -91,8 +90,7 @@ struct Block {
   int64_t session = 0;
 };
 
-/// What a trial measured, and with what: all that decides for which plans it counts. Interned: trials that agree share
-/// one (KeyTable).
+/// What a trial measured, and with what: all that decides for which plans it counts.
 struct TrialKey {
   plan::Place place;
   plan::TrialKind kind = plan::TrialKind::Timed;
@@ -106,16 +104,8 @@ struct TrialKey {
   bool onNullCards() const { return isNullClass(environment_class); }
   auto operator<=>(const TrialKey&) const = default;
 };
+/// Trials of a store that agree share one.
 using Key = std::shared_ptr<const TrialKey>;
-
-/// Gives equal keys one address.
-class KeyTable {
- public:
-  Key intern(TrialKey key);
-
- private:
-  std::map<TrialKey, Key> keys_;
-};
 
 /// What is known of a trial before it runs: a journal's entry `begin` holds it.
 struct TrialStart {
@@ -168,7 +158,7 @@ struct Match {
   }
   /// Sorted, as in Session::workers.
   std::vector<Worker> workers() const;
-  bool onNullCards() const;
+  bool onNullCards() const { return std::ranges::any_of(workers(), &Worker::onNullCards); }
 };
 
 /// What the verdicts of a run are about, and how much was planned for them: what a later verdict has to know of it. It
@@ -232,9 +222,7 @@ struct Results {
   std::vector<std::string> not_counted_reasons;
 
   /// Whether these are measurements of cards that compute nothing.
-  bool onNullCards() const {
-    return std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return trial.onNullCards(); });
-  }
+  bool onNullCards() const { return std::ranges::any_of(trials, &Trial::onNullCards); }
 };
 
 }  // namespace expc::store

@@ -212,17 +212,13 @@ llvm::Error Store::beginWhole() {
 }
 
 llvm::Expected<int64_t> Store::numberOf(const Key& key) {
-  auto [known, fresh] = known_keys_.try_emplace(key.get(), key, 0);
-  if (!fresh) return known->second.second;
-  auto [number, unknown] = keys_.try_emplace(*key, nextOf(contents_.keys));
-  if (unknown)
-    if (auto error = append(KeyAdded{number->second, *key})) {
-      keys_.erase(number);
-      known_keys_.erase(known);
+  const auto [known, fresh] = keys_.try_emplace(*key, nextOf(contents_.keys));
+  if (fresh)
+    if (auto error = append(KeyAdded{known->second, *key})) {
+      keys_.erase(known);
       return error;
     }
-  known->second.second = number->second;
-  return number->second;
+  return known->second;
 }
 
 llvm::Expected<int64_t> Store::addSession(Session session) {

@@ -192,12 +192,10 @@ class Loader {
     auto& trials = results_.trials;
     for (const Trial& trial : trials)
       for (int64_t* block : blocksLike(trial)) *block = std::min(*block, trial.block);
-    const auto again = std::remove_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-      const auto blocks = blocksLike(trial);
-      return std::any_of(blocks.begin(), blocks.end(), [&](const int64_t* block) { return *block != trial.block; });
+    const uint64_t again = std::erase_if(trials, [&](const Trial& trial) {
+      return std::ranges::any_of(blocksLike(trial), [&](const int64_t* block) { return *block != trial.block; });
     });
-    if (again != trials.end()) object("another block of the same seed counts already", uint64_t(trials.end() - again));
-    trials.erase(again, trials.end());
+    if (again > 0) object("another block of the same seed counts already", again);
   }
 
   const Keep keep_;
@@ -213,17 +211,13 @@ class Loader {
 
 /// Whether a run measured what the part speaks of, but for where.
 bool isOf(const Part& part, const Run& run) {
-  const auto begins = [](const std::optional<std::string>& wanted, const std::string& text) {
-    return !wanted || llvm::StringRef(text).starts_with(*wanted);
+  const auto begins = [](const std::string& wanted) {
+    return [&wanted](const std::string& text) { return text.starts_with(wanted); };
   };
-  const auto workers = run.match.workers();
-  const auto& digests = run.match.data_digests;
   return (!part.run || *part.run == run.id) && (!part.since || run.started.wall >= *part.since) &&
          (!part.before || run.started.wall < *part.before) &&
-         (!part.build || std::any_of(workers.begin(), workers.end(),
-                                     [&](const Worker& worker) { return begins(part.build, worker.build); })) &&
-         (!part.program || std::any_of(digests.begin(), digests.end(),
-                                       [&](const auto& digest) { return begins(part.program, digest.second); }));
+         (!part.build || std::ranges::any_of(run.match.workers(), begins(*part.build), &Worker::build)) &&
+         (!part.program || std::ranges::any_of(run.match.data_digests | std::views::values, begins(*part.program)));
 }
 
 /// Where a part was measured: sessions there, and the runs that have trials in them. A run names the session of one

@@ -1,4 +1,4 @@
-#include "runtime/machine/null_gpus.h"
+#include "runtime/machine/gpus.h"
 
 #include <doctest/doctest.h>
 

@@ -1,16 +1,20 @@
-#include "runtime/machine/nvml.h"
+#include "runtime/machine/gpus.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/ADT/StringSwitch.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/nvml.h"
-#include "runtime/machine/null_gpus.h"
 
 namespace expc::machine {
 namespace {
@@ -104,10 +108,9 @@ bool isDivided(const Nvml& nvml, unsigned index) {
   return device && nvml.call("nvmlDeviceGetMigMode", device, &current, &pending) && current == kMigEnabled;
 }
 
-}  // namespace
-
+/// Asks `library` for the machine's driver and GPUs.
 void askNvml(Machine& machine, const std::string& library) {
-  const Nvml nvml(library.empty() ? Nvml::usual() : library);
+  const Nvml nvml(library);
   if (!nvml.isThere()) return;  // no NVIDIA driver: nothing to tell
   if (!nvml.works()) {
     machine.notes.emplace_back(
@@ -133,6 +136,37 @@ void askNvml(Machine& machine, const std::string& library) {
   joinGpus(nvml, machine.gpus);
 }
 
+constexpr const char* kNvml = "libnvidia-ml.so.1";
+/// Loading it loads all others, before any that torch's wheels bring.
+constexpr const char* kPreload = "libnullgpu_preload.so";
+constexpr unsigned kMostCards = 64;
+
+/// The cards that are asked for, as the libraries read them.
+std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& asked) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  if (asked.cards > 0) variables.emplace_back("NULLGPU_CARDS", std::to_string(asked.cards));
+  if (!asked.memory.empty()) variables.emplace_back("NULLGPU_MEMORY", asked.memory);
+  return variables;
+}
+
+bool isMemory(llvm::StringRef text) {
+  const llvm::StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
+  return !number.empty() && llvm::StringSwitch<bool>(text.drop_front(number.size()))
+                                .Cases("", "B", "KiB", "MiB", "GiB", "TiB", true)
+                                .Cases("KB", "MB", "GB", "TB", true)
+                                .Default(false);
+}
+
+/// Puts `entry` before what is in a variable of paths, unless it is there.
+void prepend(std::vector<std::string>& environment, const char* variable, const std::string& entry) {
+  const char* others = std::getenv(variable);
+  const std::string before = others ? others : "";
+  if (before.find(entry) == std::string::npos)
+    environment.push_back(std::string(variable) + "=" + entry + (before.empty() ? "" : ":" + before));
+}
+
+}  // namespace
+
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::string& note) {
   std::vector<Gpu> kept;
   for (llvm::StringRef rest = list, entry; !rest.empty();) {
@@ -157,6 +191,80 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
     kept.push_back(*found);
   }
   return kept;
+}
+
+void Variables::set(const std::string& name, const std::string& value) {
+  const char* before = std::getenv(name.c_str());
+  before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+Variables::~Variables() {
+  for (const auto& [name, value] : before_) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+}
+
+bool isNullUuid(std::string_view uuid) { return llvm::StringRef(uuid).starts_with("GPU-6e756c6c"); }
+
+llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder) {
+  NullGpus asked;
+  if (text == "found") return asked;
+  const auto [cards, memory] = llvm::StringRef(text).split('x');
+  const bool has_memory = cards.size() < text.size();
+  if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
+      (has_memory && !isMemory(memory))) {
+    return base::failure(
+        "--null-gpus {}: expected a number of cards up to {}, with their memory if it matters, as in 4 or "
+        "4x94GiB, or 'found' for those that the machine shows",
+        text, kMostCards);
+  }
+  asked.memory = memory.str();
+  for (const char* name : {kNvml, kPreload}) {
+    if (std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
+    return base::failure("--null-gpus {}: {} is not in {}: `make cuda` builds the null GPU and the worker for it", text,
+                         name, folder);
+  }
+  asked.library = (std::filesystem::path(folder) / kNvml).string();
+  return asked;
+}
+
+void readGpus(Machine& machine) {
+  const bool own = machine.null_gpus && machine.null_gpus->cards > 0;
+  {
+    Variables variables;
+    if (own)
+      for (const auto& [name, value] : cardVariables(*machine.null_gpus)) variables.set(name, value);
+    askNvml(machine, own ? machine.null_gpus->library : Nvml::usual());
+  }
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list && !own) {
+    std::string note;
+    machine.gpus = visible(std::move(machine.gpus), list, note);
+    if (!note.empty()) machine.notes.push_back(note);
+  }
+  const size_t shown = machine.gpus.size();
+  std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
+  if (!machine.null_gpus && machine.gpus.size() < shown)
+    machine.notes.push_back(
+        fmt::format("the {} null GPU{} of this machine compute nothing and are not used (--null-gpus found uses them)",
+                    shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
+}
+
+std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file) {
+  std::vector<std::string> environment{"EXPC_NVML_LIBRARY=" + machine.nvml_library};
+  if (machine.null_gpus) {
+    for (const auto& [name, value] : cardVariables(*machine.null_gpus)) environment.push_back(name + "=" + value);
+  }
+  const char* shared = std::getenv("NULLGPU_MACHINE");  // which commands do not inherit
+  environment.push_back("NULLGPU_MACHINE=" + (shared ? std::string(shared) : machine_file));
+  // Libraries that a machine shows by itself may be there without the one that brings them to the front.
+  const std::filesystem::path preload = std::filesystem::path(machine.nvml_library).parent_path() / kPreload;
+  if (std::filesystem::exists(preload)) {
+    // What torch needs, whose search path is fixed, and what the program needs itself, before which no preloaded
+    // library's own needs are met.
+    prepend(environment, "LD_PRELOAD", preload.string());
+    prepend(environment, "LD_LIBRARY_PATH", preload.parent_path().string());
+  }
+  return environment;
 }
 
 }  // namespace expc::machine

@@ -1,7 +1,8 @@
 #pragma once
 
-// Null cards: GPUs that allocate, queue and copy, and compute nothing (nullgpu/). A run takes them only where
-// `--null-gpus` asks for them; what it measures on them is marked and never judged.
+// The GPUs of a machine: what NVIDIA's management library says of them; and null cards, which allocate, queue and copy,
+// and compute nothing (nullgpu/). A run takes null cards only where `--null-gpus` asks for them; what it measures on
+// them is marked and never judged.
 
 #include <llvm/Support/Error.h>
 
@@ -35,8 +36,14 @@ class Variables {
 /// `folder` has the libraries of nullgpu/. The error names what is missing, or how the option is written.
 llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder);
 
-/// As askNvml, with the cards that `machine.null_gpus` asks for, and of its library. For moments with one thread.
-void askNullNvml(Machine& machine);
+/// The machine's driver and GPUs, which have no cores and memory nodes yet: those that NVML shows (base/nvml.h) and
+/// CUDA_VISIBLE_DEVICES leaves, or those that `machine.null_gpus` asks for and no others. Notes why there is nothing,
+/// or less than nvidia-smi shows, when that is worth telling. For moments with one thread.
+void readGpus(Machine& machine);
+
+/// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the
+/// first entry that names nothing, which is then noted. Parts of a GPU ("MIG-...") are not measured on.
+std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view cuda_visible_devices, std::string& note);
 
 /// "NAME=value" of what a process needs to run on the null cards of `machine`. Processes that are given the same
 /// `machine_file` are on one machine, where each sees what the others do.
