@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "runtime/base/process.h"
-#include "runtime/machine/null_gpus.h"
+#include "runtime/machine/gpus.h"
 
 namespace expc::validity {
 namespace {
