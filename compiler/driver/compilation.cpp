@@ -160,17 +160,22 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
   for (const auto& prepared : points::Prepared::all(*compilation.program, options, &system, compilation.emitter)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
-    if (auto unreadable = plan::validate(*plan)) {
-      console.error(fmt::format("study {} makes a plan that no expc could read: {}", plan->study,
-                                llvm::toString(std::move(unreadable))));
-      compilation.failed = true;
-      continue;
-    }
     plans.push_back({std::move(*plan), std::nullopt});
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
   if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
   return {std::move(plans), kSuccess};
+}
+
+bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
+  for (const ChosenPlan& one : plans) {
+    auto unreadable = plan::validate(one.plan);
+    if (!unreadable) continue;
+    console.error(fmt::format("study {} makes a plan that no expc could read: {}", one.plan.study,
+                              llvm::toString(std::move(unreadable))));
+    return false;
+  }
+  return true;
 }
 
 LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console) {

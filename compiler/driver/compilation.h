@@ -77,6 +77,9 @@ struct LoadedPlans : std::optional<std::vector<ChosenPlan>> {
 /// The plans of the studies that `options` selects, for a system; nothing after showing what is wrong.
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console);
+/// Whether an expc could read the plans again, which a command that keeps them or hands them on has to know; says so
+/// otherwise.
+bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console);
 /// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
 /// holds; nothing after saying why.
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,

@@ -65,6 +65,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   if (!resources) return console.error(resources.takeError());
   auto plans = plansFor(*system, options.study, options.where, compilation, console);
   if (!plans) return plans.code;
+  if (!canBeKept(*plans, console)) return kError;
   int code = kSuccess;
   for (ChosenPlan& one : *plans) {
     if (one.chosen)

@@ -1,6 +1,7 @@
 #include "runtime/report/grid.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringMap.h>
 
 #include <algorithm>
 #include <cmath>
@@ -152,9 +153,16 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     grid.column_factor = factors[across[0]];
   }
   for (const size_t factor : down) grid.row_factors.push_back(factors[factor]);
+  std::vector<llvm::StringMap<size_t>> levels(factors.size());  // where they stand, for thousands are looked up
+  for (size_t i = 0; i < factors.size(); ++i)
+    if (const plan::Factor* factor = plan::named(plan.factors, factors[i]))
+      for (const plan::Level& level : factor->levels) levels[i].try_emplace(level.label, levels[i].size());
   const auto keyOf = [&](const Entry& entry, const std::vector<size_t>& of) {
     std::vector<size_t> key;
-    for (const size_t factor : of) key.push_back(levelIndex(plan, factors[factor], entry.labels[factor]));
+    for (const size_t factor : of) {
+      const auto found = levels[factor].find(entry.labels[factor]);
+      key.push_back(found == levels[factor].end() ? levels[factor].size() : found->second);
+    }
     return key;
   };
   const auto placesOf = [&](const std::vector<size_t>& of) {

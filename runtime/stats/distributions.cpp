@@ -32,6 +32,14 @@ double fisherTail(double ratio, double freedoms, double freedoms_below) {
 
 double fairCoinCdf(double k, double n) {
   if (k >= n) return 1.0;
+  if (n <= kExactPairs && k >= 0 && k == std::floor(k) && n == std::floor(n)) {
+    double ways = 1, below = 0;  // each below 2^53, so exact
+    for (double heads = 0; heads <= k; ++heads) {
+      below += ways;
+      ways = ways * (n - heads) / (heads + 1);
+    }
+    return std::ldexp(below, -static_cast<int>(n));
+  }
   return boost::math::cdf(boost::math::binomial_distribution<double>(n, 0.5), k);
 }
 

@@ -18,8 +18,8 @@ double studentQuantile(double alpha, double freedoms);
 /// The chance that F is at least `ratio`.
 double fisherTail(double ratio, double freedoms, double freedoms_below);
 
-/// P(X <= k) for X ~ Binomial(n, 1/2), the number of values below the median; by the incomplete beta function also
-/// between whole numbers.
+/// P(X <= k) for X ~ Binomial(n, 1/2), the number of values below the median: counted, so exact, for whole numbers with
+/// n <= kExactPairs; by the incomplete beta function above that and between them.
 double fairCoinCdf(double k, double n);
 
 /// P(T+ <= t) for t = 0 .. n(n+1)/2 under the null of Wilcoxon's signed-rank statistic, n <= kExactPairs, without ties.

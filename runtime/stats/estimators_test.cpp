@@ -55,6 +55,15 @@ TEST_CASE("the normal approximation continues the exact signed-rank distribution
     CHECK(signedRankCdfApproximate(t, 50) == doctest::Approx((*exact)[t]).epsilon(0.03));
 }
 
+TEST_CASE("flips of a fair coin are counted exactly, and go on as the incomplete beta function") {
+  CHECK(fairCoinCdf(0, 50) == std::ldexp(1.0, -50));
+  CHECK(fairCoinCdf(1, 10) == 11.0 / 1024);
+  CHECK(fairCoinCdf(25, 50) + fairCoinCdf(24, 50) == 1);
+  CHECK(fairCoinCdf(49, 50) == 1 - std::ldexp(1.0, -50));
+  for (const double k : {0.0, 3.0, 24.0})  // the same one step beside, where it is not counted
+    CHECK(fairCoinCdf(k, 50) == doctest::Approx(fairCoinCdf(k + 1e-9, 50)).epsilon(1e-6));
+}
+
 TEST_CASE("the median's interval uses the published ranks") {
   // Lower rank k of [x(k), x(n+1-k)] at 95 % (Le Boudec 2010, appendix A; Conover).
   const std::map<unsigned, unsigned> ranks = {{6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2},  {11, 2},  {12, 3},

@@ -179,6 +179,11 @@ class Loader {
   /// With the seed of a block the values of its trials come again: they count once, whatever the study was called.
   /// Times do not come again on another machine, but for those of the same moment, which are a copy.
   void leaveOutRepeatedSeeds() {
+    std::map<std::pair<plan::TrialKind, uint64_t>, std::set<int64_t>> blocks;
+    for (const Trial& trial : results_.trials) {
+      blocks[{trial.key->kind, contents_.blocks.at(trial.block).block.seed}].insert(trial.block);
+    }
+    if (std::ranges::all_of(blocks, [](const auto& of_seed) { return of_seed.second.size() == 1; })) return;
     std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
     const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
       const uint64_t seed = contents_.blocks.at(trial.block).block.seed;
