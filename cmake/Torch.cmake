@@ -53,17 +53,10 @@ target_link_libraries(expc_torch INTERFACE -Wl,--no-as-needed "${EXPC_TORCH_ROOT
 
 # at::parallel_for is a plain loop in what is compiled without OpenMP. torch's own libgomp serves both: two would have a team each.
 # Clang would bring its own (libomp), so what it builds, fuzzers and reports of clang-tidy, has plain loops.
-function(expc_torch_parallel target)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    return()
-  endif()
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
-  get_target_property(_reuses ${target} PRECOMPILE_HEADERS_REUSE_FROM)
-  if(_reuses)
-    set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM expc_torch_parallel_pch)
-  endif()
-  target_link_libraries(${target} PUBLIC "${EXPC_TORCH_ROOT}/lib/libgomp.so.1")
-endfunction()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(expc_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+  target_link_libraries(expc_torch INTERFACE "${EXPC_TORCH_ROOT}/lib/libgomp.so.1")
+endif()
 
 if(EXPC_CUDA)
   add_library(expc_torch_cuda INTERFACE)

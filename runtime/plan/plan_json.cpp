@@ -17,7 +17,7 @@ constexpr unsigned kMaxRepeat = 1000000;
 /// Terms and claims are evaluated by recursion; the compiler writes far shallower ones.
 constexpr unsigned kMaxTermDepth = 64;
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
+std::string inQuotes(const std::string& text) { return "'" + text + "'"; }
 
 void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
@@ -51,7 +51,7 @@ struct PlanFields {
     std::string schema = known;
     io.field("schema", schema);
     if (!io.failed() && schema != known)
-      io.fail("schema", "this expc reads " + quoted(known) + ", the plan is " + quoted(schema) +
+      io.fail("schema", "this expc reads " + inQuotes(known) + ", the plan is " + inQuotes(schema) +
                             "; make it again from its study with `expc plan --format json`");
     if (io.failed()) return;
     io.field("study", plan.study);
@@ -85,11 +85,11 @@ struct PlanFields {
   /// A name that no other of its sort may have.
   void declare(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, Known& known, const std::string& name) {
     if (!known.try_emplace(name, known.size()).second)
-      io.fail(key, quoted(name) + " is a second " + sort + " of that " + key);
+      io.fail(key, inQuotes(name) + " is a second " + sort + " of that " + key);
   }
 
   void require(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, const Known& known, const std::string& name) {
-    if (!known.contains(name)) io.fail(key, quoted(name) + " is no " + sort + " of the plan");
+    if (!known.contains(name)) io.fail(key, inQuotes(name) + " is no " + sort + " of the plan");
   }
 
   const Metric* findMetric(const std::string& name) const {
@@ -139,7 +139,7 @@ struct PlanFields {
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
       describe(inner, level);
       if (inner.reads() && !known.insert(level.label).second)
-        inner.fail("label", quoted(level.label) + " is a second level of that name");
+        inner.fail("label", inQuotes(level.label) + " is a second level of that name");
     });
     io.optional("baseline", factor.baseline);
     io.field("declared", factor.declared);
@@ -329,7 +329,8 @@ struct PlanFields {
     const bool factor = factors.contains(plot.over);
     const Metric* subject = findMetric(plot.subject);
     if (!factor && !(subject && subject->series)) require(io, "over", "factor or metric", metrics, plot.over);
-    if (!factor && !subject) io.fail("subject", quoted(plot.subject) + " is no metric, and is plotted over no factor");
+    if (!factor && !subject)
+      io.fail("subject", inQuotes(plot.subject) + " is no metric, and is plotted over no factor");
   }
 
   void describe(JsonRecord& io, Cell& cell, size_t label_count) {
@@ -377,7 +378,7 @@ struct PlanFields {
               fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric, toString(known->kind),
                           scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
     else if (known && series && !known->series)
-      io.fail("metric", quoted(metric.metric) + " is no series");
+      io.fail("metric", inQuotes(metric.metric) + " is no series");
     if (!scope.inside_point) require(io, "point", "point", known_points, metric.place.point);
   }
 
@@ -444,7 +445,7 @@ struct PlanFields {
     if (!io.reads()) return;
     requireName(io, "name", comparison.name);
     if (metrics.contains(comparison.name) || !comparisons.try_emplace(comparison.name, 0).second)
-      io.fail("name", quoted(comparison.name) + " is taken by another comparison or metric");
+      io.fail("name", inQuotes(comparison.name) + " is taken by another comparison or metric");
   }
 
   void describe(JsonRecord& io, Claim& claim, size_t cells, unsigned depth, bool& reaches_cell) {
