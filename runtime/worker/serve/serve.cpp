@@ -22,7 +22,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
-#include "runtime/worker/serve/strangers.h"
 
 namespace expc::serve {
 namespace {
