@@ -257,13 +257,9 @@ llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
   if (dataset_.examples.empty()) return made_up_.row(number);
   TokenRow row;
   const Example& example = dataset_.examples[static_cast<size_t>(number)];
-  auto chosen = sample(example.chosen, number);
-  if (!chosen) return chosen.takeError();
-  row.chosen = std::move(*chosen);
+  if (auto error = sample(example.chosen, number).moveInto(row.chosen)) return error;
   if (example.rejected.empty()) return row;
-  auto rejected = sample(example.rejected, number);
-  if (!rejected) return rejected.takeError();
-  row.rejected = std::move(*rejected);
+  if (auto error = sample(example.rejected, number).moveInto(row.rejected)) return error;
   return row;
 }
 

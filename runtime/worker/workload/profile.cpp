@@ -144,8 +144,7 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
