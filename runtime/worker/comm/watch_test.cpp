@@ -1,4 +1,4 @@
-#include "runtime/worker/comm/watch.h"
+#include "runtime/worker/comm/process_group.h"
 
 #include <doctest/doctest.h>
 
