@@ -203,8 +203,8 @@ class NativeLoader : public Loader {
 
 llvm::Error NativeLoader::open(const Images& images) {
   const size_t count = (options_.workers == 0 ? 0 : options_.prefetch) + options_.held;
-  if (auto error = (Slots::create(count, options_.batch, options_.preparation.imageBytes(),
-                                  options_.memory ? options_.memory : ownMemory()))
+  if (auto error = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
+                                 options_.memory ? options_.memory : ownMemory())
                        .moveInto(out_))
     return error;
   queue_ = std::make_shared<Queue>(images, options_, out_);
