@@ -1,5 +1,6 @@
 #include "runtime/worker/profile/activity.h"
 
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Demangle/Demangle.h>
 
 #include <algorithm>
