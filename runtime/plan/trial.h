@@ -97,15 +97,15 @@ struct Event {
                  // rank's failure that this one noticed
   } type = Type::Started;
   uint64_t done = 0, total = 0;
-  std::string phase;
-  std::string reason;
+  std::string phase = {};
+  std::string reason = {};
   bool lost_others = false;
-  llvm::json::Object
-      metrics;  // every metric asked for: a number in base units, or null when this device cannot give it
-  llvm::json::Object series;
-  llvm::json::Object environment;  // threads, allocator, libraries, what influences the time
-  std::vector<std::string> notes;
-  std::optional<Rehearsed> rehearsed;  // of a rehearsal's result
+  /// Every metric asked for: a number in base units, or null when this device cannot give it.
+  llvm::json::Object metrics = {};
+  llvm::json::Object series = {};
+  llvm::json::Object environment = {};  // threads, allocator, libraries, what influences the time
+  std::vector<std::string> notes = {};
+  std::optional<Rehearsed> rehearsed = {};  // of a rehearsal's result
 };
 
 std::string toLine(const Event& event);  // without the newline
@@ -132,10 +132,10 @@ struct LaunchReply {
   uint64_t id = 0;
   int pid = 0;
   // Of Exited:
-  int status = 0;             // as from waitpid
-  double at = 0;              // when it was seen: seconds since the machine was started (CLOCK_BOOTTIME)
-  std::string out_of_memory;  // how it is known that the kernel killed a process of it for memory; "": it is not
-  std::vector<int> stuck;     // processes that it left, which were killed and do not die
+  int status = 0;                  // as from waitpid
+  double at = 0;                   // when it was seen: seconds since the machine was started (CLOCK_BOOTTIME)
+  std::string out_of_memory = {};  // how it is known that the kernel killed a process of it for memory; "": it is not
+  std::vector<int> stuck = {};     // processes that it left, which were killed and do not die
 };
 
 /// What `expc-worker --describe` prints:

@@ -74,8 +74,6 @@ class Communicator {
   /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by
   /// _exit().
   ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
 
   unsigned rank() const;
   unsigned worldSize() const;

@@ -46,12 +46,13 @@ constexpr Sign kSigns[] = {
     {"Connection reset by peer", Failure::OtherRanks},
 };
 
-}  // namespace
-
+/// What an exception says, without the frames of its origin.
 const char* wordsOf(const std::exception& error) {
   const auto* torch = dynamic_cast<const c10::Error*>(&error);
   return torch ? torch->what_without_backtrace() : error.what();
 }
+
+}  // namespace
 
 std::string firstLineOf(const std::exception& error) {
   const std::string_view text(wordsOf(error));

@@ -17,9 +17,6 @@ enum class Failure {
 
 Failure failureOf(const std::exception& error);
 
-/// What an exception says, without the frames of its origin.
-const char* wordsOf(const std::exception& error);
-
 /// Its first line, and the last one of what NCCL itself says, which torch puts behind it. The rest is for the log.
 std::string firstLineOf(const std::exception& error);
 

@@ -1,10 +1,10 @@
-#include "runtime/worker/comm/watch.h"
-
 #include <fmt/format.h>
 
 #include <condition_variable>
 #include <stop_token>
 #include <utility>
+
+#include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
 namespace {

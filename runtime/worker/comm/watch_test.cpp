@@ -1,8 +1,8 @@
-#include "runtime/worker/comm/watch.h"
-
 #include <doctest/doctest.h>
 
 #include <future>
+
+#include "runtime/worker/comm/process_group.h"
 
 using namespace expc::comm;
 using namespace std::chrono_literals;

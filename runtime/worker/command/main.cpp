@@ -82,8 +82,7 @@ llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader
   if (!kept) return kept.takeError();
   for (const std::string& file : kept->left_out)
     if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   const auto next = [](const plan::CommandMetric&) {};
   auto error = reader.verify(folder, question.root, next);
   if (!error) error = reader.read(folder, kept->end, result, next);
@@ -107,10 +106,10 @@ int extract(const char* path) {
   }
   for (const std::string& output : question->outputs) {
     auto event = readOne(*question, *reader, output);
-    plan::Event failure;
-    failure.type = plan::Event::Type::Failed;
-    if (!event) failure.reason = llvm::toString(event.takeError());
-    std::puts(plan::toLine(event ? *event : failure).c_str());
+    std::puts(plan::toLine(
+                  event ? *event
+                        : plan::Event{.type = plan::Event::Type::Failed, .reason = llvm::toString(event.takeError())})
+                  .c_str());
   }
   return 0;
 }

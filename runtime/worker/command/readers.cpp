@@ -1,8 +1,12 @@
 #include "runtime/worker/command/readers.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Regex.h>
+#include <pcre2.h>
 
 #include <algorithm>
 #include <charconv>
@@ -34,6 +38,45 @@ llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std:
   if (std::find(std::next(found), names.end(), column) != names.end())
     return failure("it has two columns '{}'", column);
   return size_t(found - names.begin());
+}
+
+// Steps of the matcher from one place of the text, some tenths of a second. A pattern that needs more backtracks
+// without end (the time of all places together is limited by the reader's deadline).
+constexpr uint32_t kMatchLimit = 5'000'000;
+constexpr uint32_t kHeapLimitKiB = 64 << 10;
+
+std::string wordsOf(int code) {
+  unsigned char text[256];
+  return pcre2_get_error_message(code, text, sizeof text) < 0 ? fmt::format("error {}", code)
+                                                              : reinterpret_cast<const char*>(text);
+}
+
+/// A pattern of numbers as programs print them: with a sign, an exponent, thousands, a decimal comma or as a clock, and
+/// hexadecimal ones. A comma or the like that `pattern` itself writes is what stands between numbers.
+std::string numbersBeside(std::string pattern) {
+  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");  // commas and colons that stand for no text
+  while (own.match(pattern)) pattern = own.sub("", pattern);
+  const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
+  const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
+                                       unless('\'', "'"), unless('_', "_"), unless(':', R"(|:[0-5]\d)"));
+  return fmt::format(
+      R"((?:(?<![\w.+-])(?:-|\xe2\x88\x92))?(?:0[xX]{0}+|(?:\d+{1}|(?<![\w.])\.\d+)(?:[eE][+-]?\d+|[dD][+-]\d+)?))",
+      "[0-9a-fA-F]", more);
+}
+
+/// `text`, or a copy in `own` where some bytes are no UTF-8: these are characters of Latin-1 there, of which `µ` is
+/// one.
+llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
+  llvm::StringRef rest = text;
+  for (size_t bad = 0; !llvm::json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
+    const auto byte = static_cast<unsigned char>(rest[bad]);
+    own += rest.take_front(bad);
+    own += static_cast<char>(0xc0 | byte >> 6);
+    own += static_cast<char>(0x80 | (byte & 0x3f));
+  }
+  if (own.empty()) return text;
+  own += rest;
+  return own;
 }
 
 }  // namespace
@@ -122,9 +165,7 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
     if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
     if (row == 1) {
-      auto at = placeOf(column, names);
-      if (!at) return at.takeError();
-      place = *at;
+      if (auto error = placeOf(column, names).moveInto(place)) return error;
       continue;
     }
     if (cells.size() != names.size())
@@ -155,6 +196,115 @@ std::string lastLine(llvm::StringRef text) {
   const llvm::StringRef trimmed = text.rtrim();
   const size_t begin = trimmed.find_last_of("\r\n");
   return excerpt(begin == llvm::StringRef::npos ? trimmed : trimmed.drop_front(begin + 1), 200);
+}
+
+struct Pattern::Parts {
+  static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
+  ~Parts() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_code_free(code);
+  }
+  llvm::Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
+  llvm::Error gaveUp(int code) const {
+    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
+      return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
+    return complain("failed: " + wordsOf(code));
+  }
+  /// The first match at or after `at`; its groups stand in `data`. `in` is UTF-8 where the pattern is.
+  int match(llvm::StringRef in, size_t at) const {
+    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
+  }
+  const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
+  std::string text;
+  std::unique_ptr<Parts> numbers;  // of one that finds a number: numbers as they are written where it is used
+  pcre2_code* code = nullptr;
+  pcre2_match_data* data = nullptr;
+  pcre2_match_context* context = nullptr;
+};
+
+llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text, uint32_t characters) {
+  auto parts = std::make_unique<Parts>();
+  parts->text = text;
+  int error = 0;
+  size_t offset = 0;
+  pcre2_compile_context* lines = pcre2_compile_context_create(nullptr);
+  pcre2_set_newline(lines, PCRE2_NEWLINE_ANYCRLF);  // a progress display ends its lines with a carriage return
+  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                              PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | characters, &error, &offset, lines);
+  pcre2_compile_context_free(lines);
+  if (!parts->code) return failure("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error));
+  parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
+  parts->context = pcre2_match_context_create(nullptr);
+  pcre2_set_match_limit(parts->context, kMatchLimit);
+  pcre2_set_depth_limit(parts->context, kMatchLimit);
+  pcre2_set_heap_limit(parts->context, kHeapLimitKiB);
+  return parts;
+}
+
+llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
+  auto parts = Parts::make(text, PCRE2_UTF);
+  if (!parts) return parts.takeError();
+  if (use == Use::Match) return Pattern(std::move(*parts));
+  uint32_t groups = 0;
+  pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+  if (groups != 1)
+    return failure("the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text,
+                   groups);
+  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));  // bytes: it reads pieces of a text
+  return Pattern(std::move(*parts));
+}
+
+llvm::Error Pattern::match(llvm::StringRef text) const {
+  std::string own;
+  const int groups = parts_->match(asUtf8(text, own), 0);
+  if (groups == PCRE2_ERROR_NOMATCH) return parts_->complain("matches nothing");
+  return groups < 0 ? parts_->gaveUp(groups) : llvm::Error::success();
+}
+
+llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
+  constexpr size_t kBeside = 64;  // no number goes on for longer
+  const size_t begin = part.begin() - text.begin(), end = begin + part.size();
+  const llvm::StringRef near = text.take_front(end + kBeside);
+  const Parts& numbers = *parts_->numbers;
+  for (size_t at = begin - std::min(begin, kBeside); at < end && numbers.match(near, at) > 0; at = numbers.ends()[1]) {
+    const auto [from, to] = std::pair(numbers.ends()[0], numbers.ends()[1]);
+    if (from < end && to > begin && (from < begin || to > end)) return text.slice(from, to);
+  }
+  return "";
+}
+
+llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which) const {
+  std::string own;
+  const llvm::StringRef text = asUtf8(written, own);
+  std::vector<llvm::StringRef> found;  // parts of `text`
+  bool matched = false;
+  for (size_t at = 0; at <= text.size();) {
+    const int groups = parts_->match(text, at);
+    if (groups == PCRE2_ERROR_NOMATCH) break;
+    if (groups < 0) return parts_->gaveUp(groups);
+    matched = true;
+    const size_t* ends = parts_->ends();
+    if (groups > 1 && ends[2] != PCRE2_UNSET) {
+      if (which == Which::Last) found.clear();
+      found.push_back(text.slice(ends[2], ends[3]));
+    }
+    if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
+    const bool empty = ends[1] <= at || ends[1] == ends[0];
+    at = std::max(ends[1], at) + (empty ? 1 : 0);  // past an empty match, to the next character
+    while (empty && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+  }
+  if (found.empty()) return parts_->complain(matched ? "matches, but its group takes no part" : "matches nothing");
+  Values values;
+  for (const llvm::StringRef digits : found) {
+    auto value = readNumber(digits);
+    if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
+    if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
+      return parts_->complain(fmt::format("found '{}', which is a part of '{}': let the group take the whole number",
+                                          excerpt(digits), excerpt(whole)));
+    values.push_back(*value);
+  }
+  return values;
 }
 
 }  // namespace expc::command

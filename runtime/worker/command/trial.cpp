@@ -100,9 +100,7 @@ llvm::Error Trial::prepare() {
   if (!spec_.command) return failure("this worker runs commands only, and the trial has none");
   if (spec_.rehearsal)
     return failure("a command is not rehearsed: what its program does on null cards is its own affair");
-  auto reader = MetricReader::make(*spec_.command, spec_.metrics);
-  if (!reader) return reader.takeError();
-  reader_ = std::move(*reader);
+  if (auto error = MetricReader::make(*spec_.command, spec_.metrics).moveInto(reader_)) return error;
   auto arguments = plan::expandArguments(spec_.command->arguments, plan::argumentValues(spec_));
   if (!arguments) return arguments.takeError();
   if (arguments->empty() || arguments->front().empty())
@@ -207,16 +205,14 @@ void Trial::dropUnwritten() const {
 int Trial::readMetrics(const ProgramEnd& end) {
   dropUnwritten();
   keep(end);
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   {
     Deadline deadline(kReadSeconds, event_fd_);
     const auto next = [&](const plan::CommandMetric& metric) {
-      plan::Event event;
-      event.type = plan::Event::Type::Failed;
-      event.reason = fmt::format("{} was not read after {} s: '{}' is too slow on this output", metric.name,
-                                 kReadSeconds, metric.where);
-      deadline.say(plan::toLine(event) + '\n');
+      deadline.say(plan::toLine({.type = plan::Event::Type::Failed,
+                                 .reason = fmt::format("{} was not read after {} s: '{}' is too slow on this output",
+                                                       metric.name, kReadSeconds, metric.where)}) +
+                   '\n');
     };
     auto error = reader_->verify(spec_.folder, spec_.root, next);
     if (!error) error = reader_->read(spec_.folder, end, result, next);

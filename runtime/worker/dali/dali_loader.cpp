@@ -70,13 +70,13 @@ llvm::Error DaliLoader::choose(bool scale) {
   graph_.scale = scale;
   auto graph = makeGraph(graph_);
   if (!graph) return graph.takeError();
-  auto pipeline = Pipeline::create(library_, *graph,
-                                   {.batch = static_cast<int>(options_.batch),
-                                    .threads = static_cast<int>(std::max(1u, options_.workers)),
-                                    .ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch),
-                                    .device = gpu_.index});
-  if (!pipeline) return pipeline.takeError();
-  pipeline_ = std::move(*pipeline);
+  if (auto error = Pipeline::create(library_, *graph,
+                                    {.batch = static_cast<int>(options_.batch),
+                                     .threads = static_cast<int>(std::max(1u, options_.workers)),
+                                     .ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch),
+                                     .device = gpu_.index})
+                       .moveInto(pipeline_))
+    return error;
   return llvm::Error::success();
 }
 
@@ -168,16 +168,15 @@ bool DaliLoader::asWanted(const Output& output) const {
 
 /// The oldest batch. Where one shows that its images do want scaling, what is under way begins anew with it.
 llvm::Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
-  auto output = pipeline_->take(gpu_.stream);
-  if (!output) return explain(fed_.front(), output.takeError());
-  if (asWanted(**output) || graph_.scale) return output;
-  output->reset();
-  if (auto error = choose(true)) return error;
-  for (const Fed& fed : fed_)
-    if (auto error = pipeline_->run(fed.samples)) return error;
-  output = pipeline_->take(gpu_.stream);
-  if (!output) return explain(fed_.front(), output.takeError());
-  return output;
+  while (true) {
+    auto output = pipeline_->take(gpu_.stream);
+    if (!output) return explain(fed_.front(), output.takeError());
+    if (asWanted(**output) || graph_.scale) return output;
+    output->reset();
+    if (auto error = choose(true)) return error;
+    for (const Fed& fed : fed_)
+      if (auto error = pipeline_->run(fed.samples)) return error;
+  }
 }
 
 llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {

@@ -100,14 +100,12 @@ llvm::Error DataLoader::open() {
   const int64_t batch = options_.batch;
   const size_t image = options_.preparation.imageBytes();
   const bool processes = options_.workers > 0 && options_.processes;
-  auto work = Slots::create(options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held, batch, image,
-                            processes ? sharedMemory() : ownMemory());
-  if (!work) return work.takeError();
-  work_ = out_ = std::move(*work);
+  const size_t slots = options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held;
+  if (auto error = Slots::create(slots, batch, image, processes ? sharedMemory() : ownMemory()).moveInto(work_))
+    return error;
+  out_ = work_;
   if (options_.memory) {
-    auto out = Slots::create(ahead + options_.held, batch, image, options_.memory);
-    if (!out) return out.takeError();
-    out_ = std::move(*out);
+    if (auto error = Slots::create(ahead + options_.held, batch, image, options_.memory).moveInto(out_)) return error;
   }
   if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_);
   return beginEpoch();
@@ -118,10 +116,10 @@ llvm::Error DataLoader::beginEpoch() {
   auto order = plan_.beginEpoch();
   if (!order) return order.takeError();
   if (*order == nullptr || options_.workers == 0) return llvm::Error::success();
-  auto started =
-      options_.processes ? startProcesses(images_, options_, *work_, *order) : startThreads(images_, options_, *work_);
-  if (!started) return started.takeError();
-  crew_ = std::move(*started);
+  if (auto error = (options_.processes ? startProcesses(images_, options_, *work_, *order)
+                                       : startThreads(images_, options_, *work_))
+                       .moveInto(crew_))
+    return error;
   try {
     if (out_ != work_) pinner_ = std::make_unique<Pinner>(*crew_, *work_, *out_);
   } catch (const std::system_error& error) {

@@ -1,4 +1,4 @@
-// Grey images of one size that are held in memory, with a label each: MNIST's, and made up ones.
+// Images that are held in memory: MNIST's and made up ones, grey and of one size, and those of any set as tensors.
 
 #include <fmt/format.h>
 #include <llvm/Support/Endian.h>
@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/parallel.h"
 #include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/open.h"
+#include "runtime/worker/data/preparer.h"
 
 namespace expc::data {
 namespace {
@@ -186,6 +188,34 @@ std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
   return std::make_unique<MemoryImages>(name, kSide, kSide, std::move(pixels), std::move(labels), kClasses);
 }
 
+class Preloaded : public Images {
+ public:
+  Preloaded(std::unique_ptr<Images> source, const Preparation& preparation)
+      : source_(std::move(source)),
+        shape_{preparation.rows, preparation.cols, preparation.channels},
+        values_of_one_(preparation.rows * preparation.cols * preparation.channels),
+        values_(new float[static_cast<size_t>(source_->count() * values_of_one_)]) {}
+
+  int64_t count() const override { return source_->count(); }
+  int64_t classes() const override { return source_->classes(); }
+  const std::string& origin() const override { return source_->origin(); }
+  std::optional<Shape> shape() const override { return shape_; }
+  int64_t label(int64_t index) const override { return source_->label(index); }
+  std::string className(int64_t label) const override { return source_->className(label); }
+  std::string file(int64_t index) const override { return source_->file(index); }
+  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+    return Pixels{nullptr, shape_.rows, shape_.cols, shape_.channels, place(index)};
+  }
+
+  float* place(int64_t index) const { return values_.get() + index * values_of_one_; }
+
+ private:
+  std::unique_ptr<Images> source_;
+  Shape shape_;
+  int64_t values_of_one_;
+  std::unique_ptr<float[]> values_;  // not initialised before an image is there
+};
+
 }  // namespace
 
 llvm::Expected<ImageSets> readMnist(const std::string& folder) {
@@ -207,6 +237,20 @@ llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
   if (count < 1 || count > kMost) return base::failure("synthetic({}): expected 1 to {} images", count, kMost);
   return ImageSets{make(count, seed, "synthetic, training"),
                    make(std::max<int64_t>(kClasses, count / 5), seed ^ 0x9e3779b9u, "synthetic, test")};
+}
+
+llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
+  preparation.element = Element::Float32;
+  preparation.normalise = false;
+  const Preparer preparer(preparation);
+  const Images& source = *images;
+  auto loaded = std::make_unique<Preloaded>(std::move(images), preparation);
+  const auto work = [&](int64_t item) {
+    thread_local std::vector<uint8_t> decoded;
+    return preparer.fill(source, item, loaded->place(item), decoded);
+  };
+  if (auto error = base::forEach(source.count(), base::allCores(), work)) return error;
+  return loaded;
 }
 
 }  // namespace expc::data

@@ -203,10 +203,10 @@ class NativeLoader : public Loader {
 
 llvm::Error NativeLoader::open(const Images& images) {
   const size_t count = (options_.workers == 0 ? 0 : options_.prefetch) + options_.held;
-  auto slots = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
-                             options_.memory ? options_.memory : ownMemory());
-  if (!slots) return slots.takeError();
-  out_ = std::move(*slots);
+  if (auto error = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
+                                 options_.memory ? options_.memory : ownMemory())
+                       .moveInto(out_))
+    return error;
   queue_ = std::make_shared<Queue>(images, options_, out_);
   if (auto error = queue_->open()) return error;
   // A batch may be given back after the loader is gone.

@@ -203,9 +203,7 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   }
   ImageSets sets;
   for (auto [set, name] : {std::pair(&sets.train, "/train"), std::pair(&sets.test, "/test")}) {
-    auto opened = openClasses(path + name);
-    if (!opened) return opened.takeError();
-    *set = std::move(*opened);
+    if (auto error = openClasses(path + name).moveInto(*set)) return error;
   }
   const auto namesOf = [](const Images& set) {
     std::vector<std::string> names;  // sorted

@@ -26,8 +26,6 @@ class Slots : public std::enable_shared_from_this<Slots> {
   /// `count` slots for `items` images of `image_bytes` and as many labels. An error when memory is short.
   static llvm::Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes,
                                                        const Memory& memory);
-  Slots(const Slots&) = delete;
-  Slots& operator=(const Slots&) = delete;
 
   /// A free slot, or nothing.
   std::optional<size_t> take();

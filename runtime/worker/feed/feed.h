@@ -59,8 +59,6 @@ class Feed {
        std::unique_ptr<device::CopyQueue> queue, bool ahead);
   /// Waits for copies that are under way, unless the device has failed (InFlight).
   ~Feed();
-  Feed(const Feed&) = delete;
-  Feed& operator=(const Feed&) = delete;
 
   /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
   llvm::Expected<std::optional<DeviceBatch>> next();

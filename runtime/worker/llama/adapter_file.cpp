@@ -161,8 +161,7 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
     state.push_back(
         {peftName(entry.name), permuted(entry.name) ? rowsToHuggingFace(tensor, decoder.config().head_width) : tensor});
   }
-  auto digest = model::saveState(folder + kWeights, state);
-  if (!digest) return digest.takeError();
+  if (auto error = model::saveState(folder + kWeights, state).takeError()) return error;
   llvm::json::Array modules;
   for (const std::string& name : targetModules(decoder)) modules.push_back(name);
   const LoraOptions& lora = *decoder.options().lora;

@@ -115,10 +115,6 @@ bool isTokenIds(const llvm::json::Value& value) {
   return list ? list->size() <= kMost && std::all_of(list->begin(), list->end(), is_id) : is_id(value);
 }
 
-TensorSpec spec(std::string name, Role role, std::vector<int64_t> shape) {
-  return {std::move(name), role, std::move(shape), 0};
-}
-
 }  // namespace
 
 std::optional<Config> namedConfig(llvm::StringRef name) {
@@ -209,21 +205,21 @@ int64_t TensorSpec::elements() const {
 }
 
 std::vector<TensorSpec> weightSpecs(const Config& c) {
-  std::vector<TensorSpec> specs = {spec("tok_embeddings.weight", Role::Embedding, {c.vocabulary, c.width})};
+  std::vector<TensorSpec> specs = {{"tok_embeddings.weight", Role::Embedding, {c.vocabulary, c.width}}};
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = fmt::format("layers.{}.", i);
-    specs.push_back(spec(layer + "sa_norm.scale", Role::Norm, {c.width}));
-    specs.push_back(spec(layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}));
-    specs.push_back(spec(layer + "attn.k_proj.weight", Role::Key, {c.kvWidth(), c.width}));
-    specs.push_back(spec(layer + "attn.v_proj.weight", Role::Value, {c.kvWidth(), c.width}));
-    specs.push_back(spec(layer + "attn.output_proj.weight", Role::Output, {c.width, c.queryWidth()}));
-    specs.push_back(spec(layer + "mlp_norm.scale", Role::Norm, {c.width}));
-    specs.push_back(spec(layer + "mlp.w1.weight", Role::Gate, {c.mlp_width, c.width}));
-    specs.push_back(spec(layer + "mlp.w2.weight", Role::Down, {c.width, c.mlp_width}));
-    specs.push_back(spec(layer + "mlp.w3.weight", Role::Up, {c.mlp_width, c.width}));
+    specs.push_back({layer + "sa_norm.scale", Role::Norm, {c.width}});
+    specs.push_back({layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}});
+    specs.push_back({layer + "attn.k_proj.weight", Role::Key, {c.kvWidth(), c.width}});
+    specs.push_back({layer + "attn.v_proj.weight", Role::Value, {c.kvWidth(), c.width}});
+    specs.push_back({layer + "attn.output_proj.weight", Role::Output, {c.width, c.queryWidth()}});
+    specs.push_back({layer + "mlp_norm.scale", Role::Norm, {c.width}});
+    specs.push_back({layer + "mlp.w1.weight", Role::Gate, {c.mlp_width, c.width}});
+    specs.push_back({layer + "mlp.w2.weight", Role::Down, {c.width, c.mlp_width}});
+    specs.push_back({layer + "mlp.w3.weight", Role::Up, {c.mlp_width, c.width}});
   }
-  specs.push_back(spec("norm.scale", Role::Norm, {c.width}));
-  if (!c.tied) specs.push_back(spec("output.weight", Role::Head, {c.vocabulary, c.width}));
+  specs.push_back({"norm.scale", Role::Norm, {c.width}});
+  if (!c.tied) specs.push_back({"output.weight", Role::Head, {c.vocabulary, c.width}});
   for (size_t i = 0; i < specs.size(); ++i) specs[i].index = i;
   return specs;
 }

@@ -77,8 +77,6 @@ class Decoder {
   /// of the adapters' first matrices and of dropout.
   Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source);
   ~Decoder();
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
 
   /// Hidden states after the last norm, [n, width]: of the tokens whose flattened index is in `positions`, or of all
   /// [B * S, width] where it is undefined. What only the others need of the last block is not computed.

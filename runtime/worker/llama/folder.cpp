@@ -93,6 +93,12 @@ bool hasPickles(const std::string& folder) {
   return false;
 }
 
+/// Where a row in torchtune's order lies in Hugging Face's.
+int64_t rowInHuggingFace(int64_t row, int64_t head_width) {
+  const int64_t head = row / head_width, place = row % head_width;
+  return head * head_width + place % 2 * (head_width / 2) + place / 2;
+}
+
 }  // namespace
 
 std::optional<std::string> huggingFaceName(llvm::StringRef torchtune) {
@@ -112,11 +118,6 @@ at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width) {
   return rows.reshape({rows.size(0) / head_width, 2, head_width / 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
-int64_t rowInHuggingFace(int64_t row, int64_t head_width) {
-  const int64_t head = row / head_width, place = row % head_width;
-  return head * head_width + place % 2 * (head_width / 2) + place / 2;
-}
-
 at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width) {
   assert(rows.size(0) % head_width == 0 && "whole heads");
   return rows.reshape({rows.size(0) / head_width, head_width / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());
@@ -128,9 +129,7 @@ llvm::Expected<Folder> Folder::open(const std::string& path) {
   Folder folder;
   if (!llvm::sys::fs::exists(joined(path, "config.json")))
     return failure("{}: it has no config.json; expected a model's folder as Hugging Face has them", path);
-  auto config = readConfig(path);
-  if (!config) return config.takeError();
-  folder.config_ = *config;
+  if (auto error = readConfig(path).moveInto(folder.config_)) return error;
   if (auto error = folder.openFiles(path)) return error;
   if (auto error = folder.check(path)) return error;
   return folder;
@@ -139,9 +138,7 @@ llvm::Expected<Folder> Folder::open(const std::string& path) {
 llvm::Error Folder::openFiles(const std::string& path) {
   std::set<std::string> names = {kOneFile};
   if (llvm::sys::fs::exists(joined(path, kIndex))) {
-    auto indexed = filesOfIndex(joined(path, kIndex));
-    if (!indexed) return indexed.takeError();
-    names = std::move(*indexed);
+    if (auto error = filesOfIndex(joined(path, kIndex)).moveInto(names)) return error;
   } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
     return failure("{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
                    hasPickles(path)
@@ -261,8 +258,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
       state.push_back({nameOf(spec, naming), std::move(tensor)});
       map[state.back().name] = file;
     }
-    auto digest = model::saveState(joined(path, file), state);
-    if (!digest) return digest.takeError();
+    if (auto error = model::saveState(joined(path, file), state).takeError()) return error;
   }
   // The index is there only with several files, and a reader prefers it: an old one must not stay.
   if (parts.size() == 1) {

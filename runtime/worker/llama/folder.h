@@ -30,8 +30,6 @@ std::optional<std::string> huggingFaceName(llvm::StringRef torchtune);
 /// Rows in torchtune's order, from Hugging Face's. `rows` is [heads * head width, ...]: the weight of q or k, or the
 /// second matrix of its adapter.
 at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width);
-/// Where a row in torchtune's order lies in Hugging Face's.
-int64_t rowInHuggingFace(int64_t row, int64_t head_width);
 /// All rows the other way.
 at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width);
 /// True for the products whose rows differ.

@@ -17,22 +17,11 @@ namespace {
 
 using base::failure;
 
-struct TypePair {
-  io::DType file;
-  at::ScalarType torch;
-};
-constexpr TypePair kTypes[] = {
-    {io::DType::Bool, at::kBool},     {io::DType::U8, at::kByte},   {io::DType::I8, at::kChar},
-    {io::DType::I32, at::kInt},       {io::DType::I64, at::kLong},  {io::DType::F16, at::kHalf},
-    {io::DType::BF16, at::kBFloat16}, {io::DType::F32, at::kFloat}, {io::DType::F64, at::kDouble}};
+/// Of each io::DType.
+constexpr at::ScalarType kTypes[] = {at::kBool, at::kByte,     at::kChar,  at::kInt,   at::kLong,
+                                     at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-at::ScalarType torchType(io::DType type) {
-  for (const TypePair& pair : kTypes)
-    if (pair.file == type) return pair.torch;
-  return at::kFloat;
-}
-
-bool isReal(at::ScalarType type) { return at::isFloatingType(type); }
+at::ScalarType torchType(io::DType type) { return kTypes[static_cast<size_t>(type)]; }
 
 std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
@@ -80,7 +69,7 @@ llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& st
     if (target.tensor.sizes() != at::IntArrayRef(info.shape)) {
       shapes.push_back(
           fmt::format("{} {} for {}", target.name, shapeText(info.shape), shapeText(target.tensor.sizes())));
-    } else if (isReal(torchType(info.dtype)) != isReal(target.tensor.scalar_type())) {
+    } else if (at::isFloatingType(torchType(info.dtype)) != at::isFloatingType(target.tensor.scalar_type())) {
       types.push_back(fmt::format("{} {}", target.name, io::dtypeName(info.dtype)));
     }
   }
@@ -122,13 +111,9 @@ llvm::Expected<std::string> saveState(const std::string& path, const std::vector
     at::Tensor tensor = source.tensor.detach().to(at::kCPU).contiguous();
     io::TensorInfo info;
     info.name = source.name;
-    bool known = false;
-    for (const TypePair& pair : kTypes) {
-      if (pair.torch != tensor.scalar_type()) continue;
-      info.dtype = pair.file;
-      known = true;
-    }
-    if (!known) return failure("{}: tensor {} has a type that the format lacks", path, source.name);
+    const auto* type = std::ranges::find(kTypes, tensor.scalar_type());
+    if (type == std::end(kTypes)) return failure("{}: tensor {} has a type that the format lacks", path, source.name);
+    info.dtype = static_cast<io::DType>(type - std::begin(kTypes));
     info.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     info.bytes = llvm::ArrayRef<uint8_t>(static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.nbytes());
     infos.push_back(std::move(info));

@@ -1,5 +1,6 @@
 #include "runtime/worker/profile/activity.h"
 
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Demangle/Demangle.h>
 
 #include <algorithm>
@@ -16,12 +17,6 @@ constexpr const char* kDirectionNames[kDirections] = {"copy HtoD", "copy DtoH", 
 /// Names that a breakdown lists before "others": enough to explain a difference, few enough to store.
 constexpr size_t kListedKernels = 40;
 constexpr size_t kListedCalls = 40;
-
-bool dropSuffix(std::string_view& name, std::string_view suffix) {
-  if (!name.ends_with(suffix)) return false;
-  name.remove_suffix(suffix.size());
-  return true;
-}
 
 }  // namespace
 
@@ -43,13 +38,10 @@ Family familyOf(std::string_view kernel) {
 }
 
 std::string_view callName(std::string_view name) {
-  const size_t version = name.rfind("_v");
-  if (version != std::string_view::npos && version + 2 < name.size() &&
-      name.substr(version + 2).find_first_not_of("0123456789") == std::string_view::npos) {
-    name = name.substr(0, version);
-  }
-  if (!dropSuffix(name, "_ptsz")) dropSuffix(name, "_ptds");
-  return name;
+  llvm::StringRef call = name, unversioned = call.rtrim("0123456789");
+  if (unversioned.size() < call.size() && unversioned.consume_back("_v")) call = unversioned;
+  if (!call.consume_back("_ptsz")) call.consume_back("_ptds");
+  return call;
 }
 
 std::string kernelName(std::string_view mangled) {

@@ -39,11 +39,6 @@ const Kernel* kernelOf(std::string_view name, bool& backward) {
   return nullptr;
 }
 
-bool isAttention(std::string_view name) {
-  bool backward = false;
-  return kernelOf(name, backward) != nullptr;
-}
-
 /// Where a causal mask begins matters only for sides of unequal length: then this is the least that it leaves.
 double seen(double queries, double keys, bool causal) {
   const double least = std::min(queries, keys);
@@ -237,8 +232,9 @@ std::optional<OperatorFlops> flopsOf(const OperatorCall& call) {
 }
 
 bool multiplies(std::string_view name) {
+  bool backward = false;
   return std::ranges::find(kProducts, name, &Named::name) != std::end(kProducts) ||
-         std::ranges::find(kConvolutions, name) != std::end(kConvolutions) || isAttention(name);
+         std::ranges::find(kConvolutions, name) != std::end(kConvolutions) || kernelOf(name, backward);
 }
 
 }  // namespace expc::profile

@@ -5,6 +5,7 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/record_function.h>
 #include <llvm/ADT/ScopeExit.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,55 +31,16 @@ struct OperatorBytes {
 };
 
 /// Besides what multiplies (operator_flops.h), and what torch itself calls pointwise.
-constexpr std::string_view kWhole[] = {"sum",
-                                       "mean",
-                                       "prod",
-                                       "amax",
-                                       "amin",
-                                       "max",
-                                       "min",
-                                       "aminmax",
-                                       "argmax",
-                                       "argmin",
-                                       "all",
-                                       "any",
-                                       "var",
-                                       "var_mean",
-                                       "std",
-                                       "std_mean",
-                                       "norm",
-                                       "linalg_vector_norm",
-                                       "count_nonzero",
-                                       "cumsum",
-                                       "logsumexp",
-                                       "_softmax",
-                                       "_softmax_backward_data",
-                                       "_log_softmax",
-                                       "_log_softmax_backward_data",
-                                       "native_layer_norm",
-                                       "native_layer_norm_backward",
-                                       "_fused_rms_norm",
-                                       "_fused_rms_norm_backward",
-                                       "native_batch_norm",
-                                       "native_batch_norm_backward",
-                                       "cudnn_batch_norm",
-                                       "cudnn_batch_norm_backward",
-                                       "native_group_norm",
-                                       "native_group_norm_backward",
-                                       "native_dropout",
-                                       "native_dropout_backward",
-                                       "hardtanh",
-                                       "hardtanh_",
-                                       "hardtanh_backward",
-                                       "log_sigmoid_forward",
-                                       "log_sigmoid_backward",
-                                       "masked_fill_",
-                                       "cat",
-                                       "flip",
-                                       "constant_pad_nd",
-                                       "_fused_sgd_",
-                                       "_fused_adam_",
-                                       "_fused_adamw_"};
+constexpr std::string_view kReductions[] = {
+    "sum", "mean", "prod", "amax", "amin", "max",      "min",      "aminmax", "argmax",    "argmin",
+    "all", "any",  "var",  "std",  "norm", "var_mean", "std_mean", "cumsum",  "logsumexp", "count_nonzero"};
+/// Each with its backward pass.
+constexpr std::string_view kBothWays[] = {"_softmax",          "_log_softmax",      "native_layer_norm",
+                                          "_fused_rms_norm",   "native_batch_norm", "cudnn_batch_norm",
+                                          "native_group_norm", "native_dropout",    "hardtanh"};
+constexpr std::string_view kWhole[] = {
+    "linalg_vector_norm", "hardtanh_",   "log_sigmoid_forward", "log_sigmoid_backward", "masked_fill_", "cat", "flip",
+    "constant_pad_nd",    "_fused_sgd_", "_fused_adam_",        "_fused_adamw_"};
 /// Of whose arguments some are read in part, or not at all; what they give is written whole.
 constexpr std::string_view kResultsOnly[] = {"embedding",
                                              "embedding_dense_backward",
@@ -97,10 +59,16 @@ constexpr std::string_view kNamespace = "aten::", kForeach = "_foreach_";
 
 bool isOneOf(std::string_view name, const auto& names) { return std::ranges::find(names, name) != std::end(names); }
 
+bool isEitherWay(llvm::StringRef name) {
+  if (!name.consume_back("_backward")) name.consume_back("_backward_data");
+  return isOneOf(name, kBothWays);
+}
+
 /// Both of a foreach operator's ways: in one launch for all tensors, or one tensor after the other.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
-  return isOneOf(name, kWhole) || isOneOf(name, kOverwrites) || name.find(kForeach) != std::string_view::npos ||
-         multiplies(call.name()) || call.handle().hasTag(at::Tag::pointwise);
+  return isOneOf(name, kReductions) || isEitherWay(name) || isOneOf(name, kWhole) || isOneOf(name, kOverwrites) ||
+         name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
+         call.handle().hasTag(at::Tag::pointwise);
 }
 
 /// An argument that this call has no use for.

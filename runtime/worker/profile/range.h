@@ -30,8 +30,6 @@ class Range {
  public:
   explicit Range(Phase phase);
   ~Range();
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
 
  private:
   Phase phase_;

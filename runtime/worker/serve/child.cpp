@@ -122,13 +122,7 @@ double bootSeconds() {
 }
 
 plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
-  plan::LaunchReply reply;
-  reply.type = plan::LaunchReply::Type::Exited;
-  reply.id = launch;
-  reply.pid = pid;
-  reply.status = status;
-  reply.at = at;
-  return reply;
+  return {.type = plan::LaunchReply::Type::Exited, .id = launch, .pid = pid, .status = status, .at = at};
 }
 
 std::string bindCores(const std::vector<int>& cores) {

@@ -5,6 +5,7 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ std::string bindMemory(const std::vector<int>& nodes);
 /// Adds what is in force now, as the system says it: "cores", and "memory_nodes" where memory is bound.
 void describePlace(llvm::json::Object& environment);
 
-// Where a trial's temporary files go: a folder of its own on this machine, gone with all that is in it (scratch.cpp).
+// What a rank leaves behind (left_behind.cpp).
+
+// Where a trial's temporary files go: a folder of its own on this machine, gone with all that is in it.
 
 /// The folder of process `pid` below TMPDIR (or /tmp), as it was when this was called first; "" where there can be
 /// none. No other user can write there, and its name says which boot and which PID namespace the number is of.
@@ -59,5 +62,13 @@ void clearScratch();
 void removeScratch(pid_t pid);
 /// Removes those of processes that are gone, which nobody could remove.
 void removeLeftScratch();
+
+struct Strangers {
+  unsigned killed = 0;    // how many were alive
+  std::vector<int> left;  // those that were killed and are there all the same
+};
+/// Kills and reaps every child of this process that is not in `known`, again and again until there is none (the
+/// children of the killed come to a process that is a subreaper), for a few seconds at most.
+Strangers killStrangers(const std::set<pid_t>& known);
 
 }  // namespace expc::serve

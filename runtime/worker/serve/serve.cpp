@@ -22,7 +22,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
-#include "runtime/worker/serve/strangers.h"
 
 namespace expc::serve {
 namespace {
@@ -129,11 +128,7 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
   if (pid < 0) return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(errno));
   setpgid(pid, pid);  // on both sides: whoever is first
   ranks_.push_back({pid, request.id, memory});
-  plan::LaunchReply reply;
-  reply.type = plan::LaunchReply::Type::Started;
-  reply.id = request.id;
-  reply.pid = pid;
-  send(reply);
+  send({.type = plan::LaunchReply::Type::Started, .id = request.id, .pid = pid});
 }
 
 void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
@@ -195,13 +190,6 @@ std::set<pid_t> Server::known() const {
   return pids;
 }
 
-plan::Event lastEvent(plan::Event::Type type, std::string_view reason) {
-  plan::Event event;
-  event.type = type;
-  event.reason = reason;
-  return event;
-}
-
 }  // namespace
 
 int run(int control_fd, const Child& child, Reuse reuse) { return Server(control_fd, child, reuse).run(); }
@@ -236,24 +224,19 @@ bool EventWriter::write(const plan::Event& event) {
 bool EventWriter::started() { return write(plan::Event{}); }
 
 bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase) {
-  plan::Event event;
-  event.type = plan::Event::Type::Progress;
-  event.done = done;
-  event.total = total;
-  event.phase = phase;
-  return write(event);
+  return write({.type = plan::Event::Type::Progress, .done = done, .total = total, .phase = std::string(phase)});
 }
 
-bool EventWriter::failed(std::string_view reason) { return write(lastEvent(plan::Event::Type::Failed, reason)); }
+bool EventWriter::failed(std::string_view reason) {
+  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason)});
+}
 
 bool EventWriter::lostOthers(std::string_view reason) {
-  plan::Event event = lastEvent(plan::Event::Type::Failed, reason);
-  event.lost_others = true;
-  return write(event);
+  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason), .lost_others = true});
 }
 
 bool EventWriter::infeasible(std::string_view reason) {
-  return write(lastEvent(plan::Event::Type::Infeasible, reason));
+  return write({.type = plan::Event::Type::Infeasible, .reason = std::string(reason)});
 }
 
 }  // namespace expc::serve

@@ -256,9 +256,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
   std::string path = options.path;
   if (llvm::sys::fs::is_directory(path)) {
-    auto file = fileOf(path, options.kind);
-    if (!file) return file.takeError();
-    path = *file;
+    if (auto error = fileOf(path, options.kind).moveInto(path)) return error;
   }
   auto rows = RowReader::open(path);
   if (!rows) return rows.takeError();

@@ -3,6 +3,7 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <memory>
 #include <string>
@@ -59,6 +60,7 @@ class Tokenizer {
 
  private:
   Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special);
+  static llvm::Expected<Tokenizer> fromObject(const llvm::json::Object& root, const std::string& name);
   llvm::Error encodeCut(llvm::StringRef text, std::vector<Token>& out) const;
 
   std::string origin_;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -63,12 +64,7 @@ llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
   return static_cast<Token>(*id);
 }
 
-struct Added {
-  std::vector<std::pair<std::string, Token>> tokens;
-  bool has(llvm::StringRef name) const {
-    return std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) { return token.first == name; });
-  }
-};
+using Added = std::vector<std::pair<std::string, Token>>;
 
 llvm::Expected<Added> readAdded(const Object& root) {
   Added added;
@@ -89,7 +85,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
       return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
           content->take_front(40).str());
-    added.tokens.emplace_back(content->str(), *id);
+    added.emplace_back(content->str(), *id);
     ids.push_back(*id);
   }
   std::sort(ids.begin(), ids.end());
@@ -107,7 +103,8 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
   std::vector<std::string> texts;
   for (const auto& [key, value] : *entries) {
     const llvm::StringRef characters = key;
-    if (added.has(characters)) continue;  // some files list special tokens here too
+    // Some files list special tokens here too.
+    if (llvm::any_of(added, [&](const auto& token) { return token.first == characters; })) continue;
     auto id = idOf(value, characters);
     if (!id) return id.takeError();
     const auto at = static_cast<size_t>(*id);
@@ -201,15 +198,9 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   return regex->str();
 }
 
-struct Parts {
-  Vocabulary vocabulary;
-  SpecialTokens special;
-  Splitter splitter;
-  std::unique_ptr<PairMerges> merges;
-  bool whole_pieces = false;
-};
+}  // namespace
 
-llvm::Expected<Parts> readParts(const Object& root) {
+llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string& name) {
   if (!unset(root, "normalizer"))
     return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
   const Object* model = root.getObject("model");
@@ -225,21 +216,23 @@ llvm::Expected<Parts> readParts(const Object& root) {
   if (!added) return added.takeError();
   auto texts = readVocabulary(*model, *added);
   if (!texts) return texts.takeError();
-  for (const auto& [name, id] : added->tokens)
+  for (const auto& [token, id] : *added)
     if (static_cast<size_t>(id) < texts->size() && !(*texts)[static_cast<size_t>(id)].empty())
-      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(name).take_front(40).str(),
+      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40).str(),
                      id);
   auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
   if (!vocabulary) return vocabulary.takeError();
   auto merges = readMerges(*model, *vocabulary);
   if (!merges) return merges.takeError();
-  auto special = SpecialTokens::named(std::move(added->tokens));
+  auto special = SpecialTokens::named(std::move(*added));
   if (!special) return special.takeError();
-  return Parts{std::move(*vocabulary), std::move(*special), std::move(*splitter), std::move(*merges),
-               model->getBoolean("ignore_merges").value_or(false)};
+  Tokenizer result(name, std::move(*vocabulary), std::move(*special));
+  result.splitter_ = std::move(*splitter);
+  result.pairs_ = std::move(*merges);
+  result.whole_pieces_ = model->getBoolean("ignore_merges").value_or(false);
+  for (const auto& token : result.special_.all) result.rows_ = std::max(result.rows_, token.second + 1);
+  return result;
 }
-
-}  // namespace
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
   const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
@@ -250,14 +243,8 @@ llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::
         llvm::toString(json.takeError())));
   const Object* root = json->getAsObject();
   if (root == nullptr) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
-  auto parts = readParts(*root);
-  if (!parts) return wrong(parts.takeError());
-  Tokenizer result(name, std::move(parts->vocabulary), std::move(parts->special));
-  result.splitter_ = std::move(parts->splitter);
-  result.pairs_ = std::move(parts->merges);
-  result.whole_pieces_ = parts->whole_pieces;
-  for (const auto& token : result.special_.all) result.rows_ = std::max(result.rows_, token.second + 1);
-  return result;
+  auto result = fromObject(*root, name);
+  return result ? std::move(result) : wrong(result.takeError());
 }
 
 }  // namespace expc::text

@@ -71,49 +71,44 @@ std::optional<double> secondsOf(const profile::PhaseTime& time) {
 std::vector<profile::Measure> measuredIn(const Profile& profile) {
   using profile::Direction;
   using profile::Family;
-  std::vector<profile::Measure> all;
-  const auto seconds = [&](const char* name, std::optional<double> value) { all.push_back({name, value}); };
-  seconds("profiled_time", profile.wall);
-  seconds("load_time", secondsOf(profile.phase(Phase::Load)));
-  seconds("copy_time", secondsOf(profile.phase(Phase::Copy)));
-  seconds("forward_time", secondsOf(profile.phase(Phase::Forward)));
-  seconds("backward_time", secondsOf(profile.phase(Phase::Backward)));
-  std::optional<double> all_reduce = secondsOf(profile.phase(Phase::AllReduce));
+  const auto phase = [&](Phase one) { return secondsOf(profile.phase(one)); };
+  std::optional<double> all_reduce = phase(Phase::AllReduce);
   if (const auto& observed = profile.findings.all_reduce; observed && observed->count > 0)
     all_reduce = all_reduce.value_or(0) + observed->seconds;
-  seconds("all_reduce_time", all_reduce);
-  seconds("optimizer_time", secondsOf(profile.phase(Phase::Optimizer)));
 
-  const bool seen = profile.findings.device.has_value();
   const profile::ActivityTotals device = profile.findings.device.value_or(profile::ActivityTotals());
-  const auto of_device = [&](const char* name, double value, Over over = Over::Max) {
-    all.push_back({name, seen ? std::optional(value) : std::nullopt, over});
-  };
+  const auto seen = [&](double value) { return profile.findings.device ? std::optional(value) : std::nullopt; };
   const auto calls = [&](const char* call) { return device.callsThatBegin(call); };
-  of_device("api_time", device.allCalls().seconds);
-  of_device("launch_time", calls("cudaLaunchKernel").seconds);
-  of_device("launch_count", calls("cudaLaunchKernel").count, Over::Sum);
-  of_device("stream_synchronize_time", calls("cudaStreamSynchronize").seconds);
-  of_device("event_synchronize_time", calls("cudaEventSynchronize").seconds);
-  of_device("event_destroy_time", calls("cudaEventDestroy").seconds);
-  of_device("memcpy_async_time", calls("cudaMemcpyAsync").seconds);
   const auto copies = [&](Direction direction) { return device.copies[static_cast<size_t>(direction)]; };
-  of_device("memcpy_htod_time", copies(Direction::HostToDevice).seconds);
-  of_device("memcpy_dtoh_time", copies(Direction::DeviceToHost).seconds);
-  of_device("memcpy_dtod_time", copies(Direction::DeviceToDevice).seconds);
-  of_device("bytes_htod", copies(Direction::HostToDevice).bytes, Over::Sum);
-  of_device("copies_htod", copies(Direction::HostToDevice).count, Over::Sum);
-  of_device("bytes_dtoh", copies(Direction::DeviceToHost).bytes, Over::Sum);
-  of_device("bytes_dtod", copies(Direction::DeviceToDevice).bytes, Over::Sum);
-  const auto family = [&](Family one) { return device.families[static_cast<size_t>(one)].seconds; };
-  of_device("kernel_time", family(Family::Compute));
-  of_device("nccl_time", device.nccl().seconds);
-  of_device("nccl_all_reduce_time", family(Family::AllReduce));
-  of_device("nccl_all_gather_time", family(Family::AllGather));
-  of_device("nccl_reduce_scatter_time", family(Family::ReduceScatter));
-  of_device("nccl_broadcast_time", family(Family::Broadcast));
-  of_device("gpu_busy_share", std::min(1.0, device.busy_seconds / profile.wall), Over::Mean);
-  return all;
+  const auto family = [&](Family one) { return seen(device.families[static_cast<size_t>(one)].seconds); };
+  return {{"profiled_time", profile.wall},
+          {"load_time", phase(Phase::Load)},
+          {"copy_time", phase(Phase::Copy)},
+          {"forward_time", phase(Phase::Forward)},
+          {"backward_time", phase(Phase::Backward)},
+          {"all_reduce_time", all_reduce},
+          {"optimizer_time", phase(Phase::Optimizer)},
+          {"api_time", seen(device.allCalls().seconds)},
+          {"launch_time", seen(calls("cudaLaunchKernel").seconds)},
+          {"launch_count", seen(calls("cudaLaunchKernel").count), Over::Sum},
+          {"stream_synchronize_time", seen(calls("cudaStreamSynchronize").seconds)},
+          {"event_synchronize_time", seen(calls("cudaEventSynchronize").seconds)},
+          {"event_destroy_time", seen(calls("cudaEventDestroy").seconds)},
+          {"memcpy_async_time", seen(calls("cudaMemcpyAsync").seconds)},
+          {"memcpy_htod_time", seen(copies(Direction::HostToDevice).seconds)},
+          {"memcpy_dtoh_time", seen(copies(Direction::DeviceToHost).seconds)},
+          {"memcpy_dtod_time", seen(copies(Direction::DeviceToDevice).seconds)},
+          {"bytes_htod", seen(copies(Direction::HostToDevice).bytes), Over::Sum},
+          {"copies_htod", seen(copies(Direction::HostToDevice).count), Over::Sum},
+          {"bytes_dtoh", seen(copies(Direction::DeviceToHost).bytes), Over::Sum},
+          {"bytes_dtod", seen(copies(Direction::DeviceToDevice).bytes), Over::Sum},
+          {"kernel_time", family(Family::Compute)},
+          {"nccl_time", seen(device.nccl().seconds)},
+          {"nccl_all_reduce_time", family(Family::AllReduce)},
+          {"nccl_all_gather_time", family(Family::AllGather)},
+          {"nccl_reduce_scatter_time", family(Family::ReduceScatter)},
+          {"nccl_broadcast_time", family(Family::Broadcast)},
+          {"gpu_busy_share", seen(std::min(1.0, device.busy_seconds / profile.wall)), Over::Mean}};
 }
 
 /// After everything was measured: a trace slows its steps down. A trace that cannot be written is a note, and no reason
@@ -144,8 +139,7 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;

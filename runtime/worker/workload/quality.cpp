@@ -134,8 +134,7 @@ llvm::Error runEpoch(TrialContext& context, Training& training, int64_t epoch, i
   context.communicator.barrier();
   const auto begin = Clock::now();
   for (int64_t i = epoch * each; i < (epoch + 1) * each; ++i) {
-    auto more = training.step();
-    if (!more) return more.takeError();
+    if (auto error = training.step().takeError()) return error;
     context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(epochs * each), "epoch");
   }
   if (!training.evaluatesEpochs())
@@ -170,16 +169,13 @@ llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, 
   std::optional<Checkpoint> checkpoint;
   if (!checkpoints.empty()) {
     folder.emplace(std::filesystem::path(context.spec.root) / checkpoints, identityOf(context));
-    auto newest = newestOfAll(context, *folder);
-    if (!newest) return newest.takeError();
-    checkpoint = std::move(*newest);
+    if (auto error = newestOfAll(context, *folder).moveInto(checkpoint)) return error;
   }
   auto created = make(checkpoint ? checkpoint->epochs : 0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
   Course course;
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
     result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",

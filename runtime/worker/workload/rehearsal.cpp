@@ -164,11 +164,7 @@ llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, 
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
-  result.notes = training.notes();
-  result.rehearsed = std::move(*rehearsed);
-  return result;
+  return plan::Event{.type = plan::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
 }
 
 }  // namespace expc::workload

@@ -150,8 +150,7 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
   clocked->device_memory = context.device.memoryPeaks();
   std::vector<profile::Measure> metrics = timedMetrics(*clocked);
   for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
-  plan::Event result;
-  result.type = plan::Event::Type::Result;
+  plan::Event result{.type = plan::Event::Type::Result};
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
@@ -176,8 +175,7 @@ std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const 
 
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked) {
   for (int64_t i = 0; i < count; ++i) {
-    auto more = training.step();
-    if (!more) return more.takeError();
+    if (auto error = training.step().takeError()) return error;
     if (marked) context.device.mark();
     context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
   }

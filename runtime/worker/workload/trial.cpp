@@ -116,6 +116,7 @@ struct Rank {
   std::unique_ptr<TrialContext> context = nullptr;  // it and what it keeps go first
 
   std::string named(const std::string& text) const { return place.empty() ? text : place + ": " + text; }
+  llvm::ArrayRef<llvm::json::Value> all() const { return {spec.slots.data(), spec.slots.size()}; }
 
   /// What the device itself says where it takes no work any more; "" where it does. Libraries on it, and NCCL, know
   /// only that they failed. Does not wait.
@@ -161,17 +162,16 @@ struct Rank {
     }
   }
 
-  /// Opens the device and connects the ranks.
-  llvm::Error connect(const comm::Rendezvous& rendezvous, llvm::ArrayRef<llvm::json::Value> slots) {
-    auto opened = device::openDevice(capabilities.backends, slots);
-    if (!opened) return opened.takeError();
-    device = std::move(*opened);
+  llvm::Error open(llvm::ArrayRef<llvm::json::Value> slots) {
+    return device::openDevice(capabilities.backends, slots).moveInto(device);
+  }
+
+  void connect(const comm::Rendezvous& rendezvous) {
     communicator = comm::Communicator::open(rendezvous, [this](const std::string& message) {
       writer.lostOthers(message);
       _exit(1);
     });
     device->join(*communicator);
-    return llvm::Error::success();
   }
 
   llvm::Error run() {
@@ -190,9 +190,9 @@ struct Rank {
     if (!workload) return llvm::createStringError(why);
     if (auto error = checkAsked(spec, *workload)) return error;
     if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
-    const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
-    const auto slots = one_process ? all : all.slice(rendezvous->rank, 1);
-    if (auto error = connect(*rendezvous, slots)) return error;
+    const auto slots = one_process ? all() : all().slice(rendezvous->rank, 1);
+    if (auto error = open(slots)) return error;
+    connect(*rendezvous);
 
     progress = std::make_unique<Progress>(writer, rendezvous->rank == 0);
     context =
@@ -208,14 +208,9 @@ struct Rank {
 
   /// No trial: each rank by itself keeps its device busy.
   llvm::Error heat(unsigned rank) {
-    const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
-    auto opened = device::openDevice(capabilities.backends, all.slice(rank, 1));
-    if (!opened) return opened.takeError();
-    device = std::move(*opened);
+    if (auto error = open(all().slice(rank, 1))) return error;
     if (auto error = heatUp(*device, spec)) return error;
-    plan::Event result;
-    result.type = plan::Event::Type::Result;
-    if (rank == 0) writer.write(result);
+    if (rank == 0) writer.write({.type = plan::Event::Type::Result});
     return llvm::Error::success();
   }
 

@@ -104,9 +104,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   precision::allowTensorFloat32(parameters.precision == Precision::Tf32);
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
-  auto sets = data::open(place);
-  if (!sets) return sets.takeError();
-  training->sets_ = std::move(*sets);
+  if (auto error = data::open(place).moveInto(training->sets_)) return error;
   if (auto error = training->preload()) return error;
   training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
@@ -137,9 +135,7 @@ llvm::Error Training::preload() {
   if (!parameters_.preload) return llvm::Error::success();
   for (std::unique_ptr<data::Images>* set : {&sets_.train, &sets_.test}) {
     const data::Preparation preparation = feed::preparationOf(feedOptions(), (*set)->shape());
-    auto loaded = data::preload(std::move(*set), preparation);
-    if (!loaded) return loaded.takeError();
-    *set = std::move(*loaded);
+    if (auto error = data::preload(std::move(*set), preparation).moveInto(*set)) return error;
   }
   return llvm::Error::success();
 }
@@ -167,9 +163,7 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
         parameters_.batch, parameters_.gpus, (count + parameters_.gpus - 1) / parameters_.gpus, count,
         sets_.train->origin());
   }
-  auto feed = feed::makeFeed(*sets_.train, std::move(options), context_.device);
-  if (!feed) return feed.takeError();
-  feed_ = std::move(*feed);
+  if (auto error = feed::makeFeed(*sets_.train, std::move(options), context_.device).moveInto(feed_)) return error;
   return llvm::Error::success();
 }
 

@@ -1,12 +1,26 @@
-// The workload: how a trial of it runs, and what it says of its training.
+// The workload: how a trial of it runs, what it says of its training, and what this keeps: snapshots, the way back from
+// one, and what it leaves in the folder of its trial.
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
+#include "runtime/base/failure.h"
+#include "runtime/files/files.h"
+#include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/llama/adapter_file.h"
+#include "runtime/worker/model/state_file.h"
+#include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/training.h"
@@ -53,6 +67,84 @@ Judged judged(const std::vector<double>& losses, const Evaluation& evaluated, do
            {"reward_accuracy", evaluated.accuracy},
            {"total_time", total_time}},
           {{"loss", losses}}};
+}
+
+constexpr char kReferences[] = "references";
+
+using base::failure;
+
+constexpr const char* kVocabularies[] = {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"};
+constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                                             "chat_template.jinja", "generation_config.json"};
+
+llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
+  const std::string folder = llvm::sys::path::parent_path(to).str();
+  if (const auto error = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(folder + ": " + error.message());
+  return files::write(to, content.getBuffer());
+}
+
+llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
+  const std::string path = from + "/" + name;
+  if (!llvm::sys::fs::is_regular_file(path)) return llvm::Error::success();
+  auto content = files::map(path);
+  if (!content) return content.takeError();
+  return write(**content, to + "/" + name);
+}
+
+/// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
+/// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.
+llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
+  std::vector<const char*> names(std::begin(kBesideVocabulary), std::end(kBesideVocabulary));
+  if (origin.tokenizer.empty()) names.insert(names.end(), std::begin(kVocabularies), std::end(kVocabularies));
+  if (!origin.model_folder.empty())
+    for (const char* name : names)
+      if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
+  if (origin.tokenizer.empty()) return llvm::Error::success();
+  auto content = files::map(origin.tokenizer);
+  if (!content) return content.takeError();
+  const bool json = (*content)->getBuffer().ltrim().starts_with("{");
+  return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
+}
+
+/// `model/`, as transformers loads it.
+llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin,
+                      const std::string& path, comm::Communicator& communicator) {
+  // A decoder that shards its weights gives each to all ranks at once, whatever they do with it.
+  const bool sharded = decoder.options().sharding.has_value();
+  const std::vector<llama::TensorSpec> specs = llama::weightSpecs(decoder.config());
+  size_t next = 0;
+  return comm::whileOneWorks(
+      communicator, 0,
+      [&](const comm::CallOthers& call_others) -> llvm::Error {
+        const auto weight = [&](const llama::TensorSpec& spec) {
+          assert(spec.index == specs[next].index && "asked for in their order");
+          ++next;
+          if (sharded) call_others();
+          return decoder.mergedWeight(spec);
+        };
+        if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming))
+          return error;
+        return copyTokenizer(origin, path);
+      },
+      [&] { decoder.weight(specs[next++]); });
+}
+
+/// `int4/`. It has no config.json: transformers, which knows none of its names, would take a model without weights.
+llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path,
+                     comm::Communicator& communicator) {
+  decoder.convertToInt4();
+  std::vector<model::NamedTensor> state;
+  decoder.eachOfState([&](const model::NamedTensor& entry) {
+    if (communicator.rank() == 0)
+      state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
+  });
+  return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
+    if (const auto error = llvm::sys::fs::create_directories(path))
+      return llvm::createStringError(path + ": " + error.message());
+    if (auto error = model::saveState(path + "/model.safetensors", state).takeError()) return error;
+    return copyTokenizer(origin, path);
+  });
 }
 
 }  // namespace
@@ -105,5 +197,95 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 }
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }
+
+Snapshot Training::snapshot() {
+  Snapshot result;
+  const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
+  const auto add = [&](std::vector<model::NamedTensor>& to, const std::string& name, const at::Tensor& own, bool all) {
+    const at::Tensor tensor = all ? comm::gatherOnHost(context_.communicator, own, 0) : own.detach();
+    if (keeps) to.push_back({name, tensor});
+  };
+  for (const auto& [name, tensor] : decoder_->trainable()) add(result.model, name, tensor, parts);
+  for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, optimizerName(name), tensor, parts);
+  // Each rank knows those of the rows that it saw.
+  if (references_) add(result.rest, kReferences, references_->values(), true);
+  result.done = {steps_done_, static_cast<int64_t>(decoder_->passes()), steps_->scalerState()};
+  return result;
+}
+
+llvm::json::Object Training::counts() const {
+  return llvm::json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
+}
+
+/// One pass whose gradients are dropped. The reducer lays its buckets out anew after its first pass; with three ranks
+/// or more their bounds decide the order of sums, and the training that goes on has left its first pass behind.
+llvm::Error Training::rehearse() {
+  if (!reducer_) return llvm::Error::success();
+  const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
+  TokenPass pass;
+  if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
+  reducer_->beforeForward();
+  const at::Tensor loss = share(pass, items, weightOfStep());
+  reducer_->beforeBackward();
+  torch::autograd::backward({loss});
+  steps_->optimizer().zeroGrad();
+  return llvm::Error::success();
+}
+
+llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+  if (auto error = rehearse()) return error;
+  const int64_t rank = context_.communicator.rank();
+  const bool parts = decoder_->trainsParts();
+  const auto ranks = static_cast<int64_t>(context_.spec.world_size);
+  std::vector<model::NamedTensor> own;
+  for (const auto& [name, tensor] : decoder_->trainable()) own.push_back({name, tensor.detach()});
+  if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
+
+  const auto read = [&](const io::TensorInfo& info) -> llvm::Expected<at::Tensor> {
+    const bool of_all = parts || info.name == kReferences;
+    if (of_all && (info.shape.empty() || info.shape[0] != ranks))
+      return failure("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks);
+    return model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
+  };
+  auto references = restoreOptimizer(steps_->optimizer(), rest, kReferences, read);
+  if (!references) return references.takeError();
+  if (references_ && (!references->defined() || !references_->restore(*references)))
+    return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
+  steps_->restore(done.scaler, done.steps);
+  decoder_->setPasses(static_cast<uint64_t>(done.passes));
+  steps_done_ = done.steps;
+  return llvm::Error::success();
+}
+
+/// Writes `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every weight was trained or adapters
+/// are to be merged; `int4/` of qat, with which the decoder's training ends. The latter two have the files of the
+/// tokenizer beside the weights. The first rank writes, and the others wait for as long as that takes.
+llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
+  const std::string& folder = checkpoints.path();
+  comm::Communicator& communicator = context_.communicator;
+  std::vector<std::string> written;
+  if (parameters_.hasAdapters()) {
+    const std::string path = folder + "/adapter";
+    // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
+    const auto save = [&](const comm::CallOthers&) {
+      return llama::saveAdapter(path, *decoder_, origin_.model_folder);
+    };
+    if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
+    written.push_back("the trained adapters: " + path);
+  }
+  const bool whole = !parameters_.hasAdapters() && parameters_.method != Method::Qat;
+  if (whole || parameters_.merged) {
+    const std::string path = folder + "/model";
+    if (auto error = saveModel(*decoder_, parameters_, origin_, path, communicator)) return error;
+    written.push_back("the trained model: " + path);
+  }
+  if (parameters_.method == Method::Qat) {
+    const std::string path = folder + "/int4";
+    if (auto error = saveInt4(*decoder_, origin_, path, communicator)) return error;
+    written.push_back("the trained weights in 4 bits: " + path);
+  }
+  if (communicator.rank() == 0) checkpoints.clear();
+  return written;
+}
 
 }  // namespace expc::workload::llm

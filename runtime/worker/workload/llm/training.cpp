@@ -44,10 +44,10 @@ llvm::Error Training::build(const Settings& settings) {
   ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
               return communicator.allReduce(std::move(own), comm::Reduction::Max);
             }};
-  auto rows = openRows(parameters_, spec.root, model->config.vocabulary, model->path, spec.seed,
-                       /*hold_out=*/settings.epochs > 0, ranks_);
-  if (!rows) return rows.takeError();
-  rows_.emplace(std::move(*rows));
+  if (auto error = openRows(parameters_, spec.root, model->config.vocabulary, model->path, spec.seed,
+                            /*hold_out=*/settings.epochs > 0, ranks_)
+                       .moveInto(rows_))
+    return error;
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (order_->stepsPerEpoch() == 0)
@@ -209,9 +209,8 @@ llvm::Expected<bool> Training::step() {
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
-    auto loaded = load(/*held_out=*/false, items);
-    if (!loaded) return loaded.takeError();
-    const TokenPass pass = std::move(*loaded);
+    TokenPass pass;
+    if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
     {
@@ -252,9 +251,8 @@ llvm::Expected<Evaluation> Training::evaluate() {
     const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
-    auto loaded = load(/*held_out=*/true, chosen);
-    if (!loaded) return loaded.takeError();
-    const TokenPass pass = std::move(*loaded);
+    TokenPass pass;
+    if (auto error = load(/*held_out=*/true, chosen).moveInto(pass)) return error;
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);

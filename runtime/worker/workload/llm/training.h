@@ -48,8 +48,6 @@ class TokenFeed {
   /// `pinned`: what crosses lies in page-locked memory, where there is a device that reads it. The device must live
   /// longer.
   TokenFeed(device::Device& device, bool pinned);
-  TokenFeed(const TokenFeed&) = delete;
-  TokenFeed& operator=(const TokenFeed&) = delete;
 
   /// `beside`: a tensor of the host that the pass needs as well.
   TokenPass send(text::TokenBatch batch, const at::Tensor& beside = {});

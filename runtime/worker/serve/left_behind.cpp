@@ -1,18 +1,28 @@
-// Where a trial's temporary files go.
+// What a rank leaves behind: its folder for temporary files, and processes.
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
@@ -58,6 +68,41 @@ bool isAsMade(const std::string& folder) {
 
 pid_t kept_of = 0;  // the process that left its folder empty; a forked one has none yet
 
+constexpr auto kPatience = std::chrono::seconds(5);  // for one that sleeps in the kernel
+
+/// The kernel's own list, where it is built in: its callers are single-threaded, so one thread has all children. The
+/// file stays open, since finding it takes longer than reading it.
+std::optional<std::string> childList() {
+  static pid_t owner = 0;
+  static int fd = -1;
+  if (owner != getpid()) {
+    if (fd >= 0) close(fd);  // of the process that forked this one
+    owner = getpid();
+    fd = open(("/proc/self/task/" + std::to_string(owner) + "/children").c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  char piece[4096];
+  ssize_t size = 0;
+  while ((size = pread(fd, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0) text.append(piece, size);
+  return size == 0 ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  if (const auto list = childList()) {
+    std::istringstream pids(*list);
+    for (pid_t pid; pids >> pid;) found.push_back(pid);
+    return found;
+  }
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
+  while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+    const pid_t pid = std::atoi(entry->d_name);  // 0 of what is no process
+    if (pid > 0 && base::processOf(pid).parent == getpid()) found.push_back(pid);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string scratchFolder(pid_t pid) { return base().empty() ? "" : fmt::format("{}/{}{}", base(), here(), pid); }
@@ -96,6 +141,24 @@ void removeLeftScratch() {
     if (!rest.consume_front(here()) || !llvm::to_integer(rest, pid, 10) || pid <= 0) continue;
     if (kill(pid, 0) != 0 && errno == ESRCH) removeScratch(pid);
   }
+}
+
+Strangers killStrangers(const std::set<pid_t>& known) {
+  std::set<pid_t> alive, left;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < end) {
+    left.clear();
+    for (const pid_t child : children()) {
+      if (known.count(child)) continue;
+      if (waitpid(child, nullptr, WNOHANG) != 0) continue;  // dead already
+      left.insert(child);
+      alive.insert(child);
+      kill(child, SIGKILL);
+    }
+    if (left.empty()) break;
+    usleep(500);
+  }
+  return {static_cast<unsigned>(alive.size()), {left.begin(), left.end()}};
 }
 
 }  // namespace expc::serve
