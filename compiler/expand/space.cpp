@@ -254,7 +254,11 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
 bool Space::rulesAreFew(diag::Emitter& emitter) const {
   uint64_t work = 0;
   for (const check::Rule& rule : study().rules) {
-    if (rule.usesSystem() || (work += combinations(*rule.condition)) <= kMaxRuleWork) continue;
+    if (rule.usesSystem()) continue;
+    uint64_t count = 1;
+    for (unsigned factor : readsOf(*rule.condition).factors)
+      count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
+    if ((work += count) <= kMaxRuleWork) continue;
     return emitter
         .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
         .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
@@ -262,13 +266,6 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
         .refuse();
   }
   return true;
-}
-
-uint64_t Space::combinations(const check::Formula& formula) const {
-  uint64_t count = 1;
-  for (unsigned factor : readsOf(formula).factors)
-    count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
-  return count;
 }
 
 bool Space::contains(Levels levels) const {

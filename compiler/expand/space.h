@@ -207,11 +207,9 @@ class Space {
  private:
   friend struct Walker;
   explicit Space(const select::Selected& selected);
-  /// Whether all rules look at no more than kMaxRuleWork; false after reporting the one that is too much. It is asked
-  /// before any is compiled.
+  /// Whether all rules look at no more than kMaxRuleWork combinations of levels; false after reporting the one that is
+  /// too much. It is asked before any is compiled.
   bool rulesAreFew(diag::Emitter& emitter) const;
-  /// At how many combinations of levels a formula is evaluated at most to know all its values.
-  uint64_t combinations(const check::Formula& formula) const;
 
   const select::Selected& selected_;
   std::vector<unsigned> order_, position_;            // position_: by factor, its place in order_

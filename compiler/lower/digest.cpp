@@ -59,11 +59,11 @@ struct Meaning {
   const plan::Plan& head;
   const points::Prepared& prepared;
   const check::Study& study = prepared.study();
-  const expand::Space& space = prepared.space();
+  const expand::Space& space = *prepared.space;
   points::PointWriter writer{space};
 
   Object run() {
-    Object result{{"points", idsJson(prepared.survey().ids)}};
+    Object result{{"points", idsJson(prepared.survey->ids)}};
     Value written = plan::toJson(withoutFactors(head));
     for (const auto& [section, shown] : kSections) {
       Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
@@ -78,7 +78,7 @@ struct Meaning {
     // What only texts and cells of the plan say.
     add(result, "comparisons", study.comparisons, [&](const check::Comparison& one) { return comparison(one); });
     add(result, "references", study.references, [&](const check::Published& one) { return reference(one); });
-    add(result, "criteria", prepared.selected().criteria, [&](const check::Criterion* one) { return criterion(*one); });
+    add(result, "criteria", prepared.selected.criteria, [&](const check::Criterion* one) { return criterion(*one); });
     Array controls, rules;
     for (const check::Control& control : study.controls)
       controls.push_back(Object{{"name", control.name}, {"pins", pins(control.pins)}});

@@ -43,16 +43,16 @@ std::string whyWithout(const points::Survey::OfComparison& comparison, const che
 
 struct Outliner {
   const points::Prepared& prepared;
-  const source::SourceManager& sources = *prepared.program().sources;
-  const select::Selected& selected = prepared.selected();
+  const source::SourceManager& sources = *prepared.program.sources;
+  const select::Selected& selected = prepared.selected;
   const check::Study& study = prepared.study();
-  const points::Survey& survey = prepared.survey();
+  const points::Survey& survey = *prepared.survey;
   Outline outline = {};
   plan::Plan& plan = outline.head;
 
   Outline run() {
     header();
-    if (prepared.system()) describe(*prepared.system());
+    if (prepared.system) describe(*prepared.system);
     for (unsigned i = 0; i < study.factors.size(); ++i) plan.factors.push_back(factor(i));
     removed();
     design();
@@ -86,10 +86,10 @@ struct Outliner {
   void header() {
     plan.study = study.name;
     plan.doc = study.doc;
-    plan.source = prepared.program().modules.root().path;
+    plan.source = prepared.program.modules.root().path;
     plan.root = rootOf(plan.source);
-    plan.presets = prepared.selection().presets;
-    plan.overrides = prepared.selection().overrides;
+    plan.presets = prepared.selection.presets;
+    plan.overrides = prepared.selection.overrides;
     for (const check::Use& use : study.uses)
       plan.workloads.push_back({use.label, use.workload->name, use.workload->version, use.workload->command});
     for (unsigned metric : study.measuredWith(selected.criteria))

@@ -44,7 +44,7 @@ struct Lowered {
   }
   std::vector<std::vector<unsigned>> points() {
     std::vector<std::vector<unsigned>> result;
-    prepared->space().forEach([&](expand::Levels point) {
+    prepared->space->forEach([&](expand::Levels point) {
       result.emplace_back(point.begin(), point.end());
       return true;
     });
@@ -54,19 +54,19 @@ struct Lowered {
   std::set<std::string> ids() {
     std::set<std::string> result;
     REQUIRE_MESSAGE(prepared, fixture.text());
-    expand::Assignment at(prepared->selected());
+    expand::Assignment at(prepared->selected);
     std::string line;
     for (const auto& point : points()) {
-      std::string id(prepared->writer().id(point));
+      std::string id(prepared->writer->id(point));
       at.set(point);
       REQUIRE(!at.settle());
-      CHECK(id == idOf(prepared->selected(), at));
+      CHECK(id == idOf(prepared->selected, at));
       prepared->line(point, line);
       auto document = plan::parseJson(line);
       REQUIRE(static_cast<bool>(document));
       CHECK(plan::canonicalJson(*document) == line);
       CHECK(document->getAsObject()->getString("point") == llvm::StringRef(id));
-      CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected(), at));
+      CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected, at));
       CHECK(document->getAsObject()->getObject("levels")->size() == point.size());
       CHECK(result.insert(id).second);
     }

@@ -121,8 +121,8 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
 Question::Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine)
     : criterion_(criterion), machine_(machine) {
   const check::Study& study = space.study();
-  if (criterion.comparison && !criterion.infeasible) comparison_ = &study.comparisons[*criterion.comparison];
-  if (criterion.like) published_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
+  if (criterion.comparison && !criterion.infeasible) comparison = &study.comparisons[*criterion.comparison];
+  if (criterion.like) reference_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
   for (const check::Quantifier& quantifier : criterion.quantifiers)
     where_.push_back(
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
@@ -146,11 +146,11 @@ Question::Answer Question::selects(expand::Levels point) const {
 Question::Answer Question::at(expand::Levels point, const Partner& value) {
   const Answer selected = selects(point);
   if (selected == Answer::Failed) return selected;
-  if (comparison_ && value.found != Partner::Found::One) return Answer::No;
+  if (comparison && value.found != Partner::Found::One) return Answer::No;
   if (selected != Answer::Cell) return selected;
-  if (published_ && !(value_ = published_->of(criterion_, point))) return Answer::Unpublished;
-  if (criterion_.feasible && !machine_.infeasible(comparison_, point).why.empty()) return Answer::Unfit;
-  return machine_.runs(comparison_, point) ? Answer::Cell : Answer::Unavailable;
+  if (reference_ && !(published = reference_->of(criterion_, point))) return Answer::Unpublished;
+  if (criterion_.feasible && !machine_.infeasible(comparison, point).why.empty()) return Answer::Unfit;
+  return machine_.runs(comparison, point) ? Answer::Cell : Answer::Unavailable;
 }
 
 void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const {
