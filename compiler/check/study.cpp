@@ -183,7 +183,7 @@ void checkMetrics(StudyContext& context) {
       context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
           .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
-  DerivedMetrics(context.context, context.declaration->metrics, context.study.metrics, context.place()).declareAll();
+  DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();
 }
 
 void checkControls(StudyContext& context) {

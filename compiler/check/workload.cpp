@@ -182,7 +182,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
-  DerivedMetrics(context, declaration.metrics, workload->metrics, place).declareAll();
+  DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, scope);
   for (const ast::RuleDecl& declared : declaration.rules) {
