@@ -39,7 +39,7 @@ FormulaPtr constantOf(Value value, Type type, source::Range range) {
 }
 
 /// The formula of a `let`, placed where it is used: ranges of one expression lie in one file.
-FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
+static FormulaPtr at(FormulaPtr formula, source::Range range) {
   Formula copy = *formula;
   copy.range = range;
   return std::make_shared<const Formula>(std::move(copy));
@@ -260,10 +260,13 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   const bool truth = lower == "true" || lower == "false";
   unknownName(emitter_, place.metrics && !truth ? "metric" : "name", word, [&] {
     if (truth) return std::vector{lower};
-    const std::vector<std::string> first = place.metrics      ? namesOf(place.metrics->metrics)()
-                                           : place.columns    ? place.columns->calls()
-                                           : place.parameters ? namesOf(*place.parameters)()
-                                                              : std::vector<std::string>();
+    std::vector<std::string> first;
+    if (place.metrics)
+      first = namesOf(place.metrics->metrics)();
+    else if (place.columns)
+      for (const std::string& column : place.columns->header) first.push_back(fmt::format("column({})", column));
+    else if (place.parameters)
+      first = namesOf(*place.parameters)();
     return namesOf(first, place.lets ? *place.lets : NameMap<LetEntry>(), place.module->lets)();
   });
 }

@@ -50,8 +50,6 @@ struct Columns {
     size_t column = 0;
     Type type;
   };
-  /// "column(total)", …, for suggestions.
-  std::vector<std::string> calls() const;
   std::vector<std::string> header = {};
   std::vector<Cell> cells = {};  // by parameter of the formulas
 };
@@ -246,7 +244,6 @@ class Expressions {
   }
   /// What is refused, which was reported, has no value.
   FormulaPtr error(diag::Refusal refusal = {});
-  static FormulaPtr at(FormulaPtr formula, source::Range range);
 
   const source::SourceManager& sources_;
   diag::Emitter& emitter_;

@@ -259,12 +259,6 @@ void importReference(StudyContext& context, const std::string& written, const as
 
 }  // namespace
 
-std::vector<std::string> Columns::calls() const {
-  std::vector<std::string> texts;
-  for (const std::string& column : header) texts.push_back(fmt::format("column({})", column));
-  return texts;
-}
-
 FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const Place& place,
                                const Type* expected) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;

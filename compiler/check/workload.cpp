@@ -129,7 +129,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   place.lookups = true;
   FormulaPtr value = context.expressions.build(*declaration.value, place), when;
   if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
-  const ast::Identifier& name = declaration.metric;
+  const ast::Identifier& name = declaration.name;
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;

@@ -54,7 +54,7 @@ struct Writer {
     return {table.name.name, text(table.path.range)};
   }
   std::vector<std::string> cells(const ast::EstimateDecl& estimate) const {
-    return {estimate.metric.name, text(estimate.value), text(estimate.when)};
+    return {estimate.name.name, text(estimate.value), text(estimate.when)};
   }
   std::vector<std::string> cells(const ast::FactorDecl& factor) const {
     return {factor.name.name, text(factor.levels), text(factor.when)};

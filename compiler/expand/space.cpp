@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/expand/walk.h"
-
 namespace expc::expand {
 namespace {
 
 bool equalArguments(const select::Selected& selected, unsigned parameter) {
   const auto& first = selected.arguments[0][parameter];
-  return std::all_of(selected.arguments.begin(), selected.arguments.end(),
-                     [&](const auto& use) { return use[parameter] == first; });
+  return std::ranges::all_of(selected.arguments, [&](const auto& use) { return use[parameter] == first; });
 }
 
 }  // namespace
@@ -223,8 +220,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   reads.parameters.assign(parameters.begin(), parameters.end());
   reads.factors.assign(factors.begin(), factors.end());
   if (position_.size() == width())
-    std::sort(reads.factors.begin(), reads.factors.end(),
-              [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
+    std::ranges::sort(reads.factors, [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
   return reads;
 }
 
@@ -274,7 +270,7 @@ bool Space::contains(Levels levels) const {
     if (level == kOpen || active(factor, levels) != (level != kAbsent)) return false;
     if (level != kAbsent && !kept_[factor][level]) return false;
   }
-  return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.holds(levels); });
+  return std::ranges::all_of(rules_, [&](const Rule& rule) { return rule.holds(levels); });
 }
 
 std::optional<Obstacle> Space::whyNot(Levels levels) const {

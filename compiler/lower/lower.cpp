@@ -103,7 +103,7 @@ struct PlanBuilder {
       });
     if (plan.design.share <= 1) return;
     const auto can_run = [](const plan::Point& one) { return one.startable(); };
-    const auto point = std::find_if(plan.points.begin(), plan.points.end(), can_run);
+    const auto point = std::ranges::find_if(plan.points, can_run);
     if (point != plan.points.end()) plan.controls.push_back({plan::kAlone, point->id});
   }
 
@@ -117,12 +117,12 @@ struct PlanBuilder {
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};
-      cell.term = points::metricTerm(metric, cell.points[0].point);
+      cell.term = termOf(plan::MetricTerm{metric.name, cell.points[0].point});
       return cell;
     }
     points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
-      if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
+      if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);
     cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
@@ -169,7 +169,7 @@ struct PlanBuilder {
         continue;
       if (declared.infeasible) {
         criterion.cells.push_back(cell(nullptr, {}, at));
-        criterion.cells.back().term = points::constantTerm(1);
+        criterion.cells.back().term = termOf(plan::ConstantTerm{1});
         criterion.cells.back().kind = plan.design.kinds[0].kind;
       } else {
         criterion.cells.push_back(cell(comparison, study.metrics[*declared.metric], at));

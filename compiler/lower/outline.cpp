@@ -176,8 +176,7 @@ struct Outliner {
       design.timeout_seconds = timeout->second.value.toDouble();
     for (const check::Look& look : block.looks) design.looks.push_back(look.repetitions);
     // How long a command runs is its own affair: it is told only what is written.
-    const bool built_in =
-        std::any_of(study.uses.begin(), study.uses.end(), [](const check::Use& use) { return !use.workload->command; });
+    const bool built_in = std::ranges::any_of(study.uses, [](const check::Use& use) { return !use.workload->command; });
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };

@@ -24,7 +24,7 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& set
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
     const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
     if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
-      parameters[selected.study->workload->parameters[i].name] = points::toExactJson(*value);
+      parameters[selected.study->workload->parameters[i].name] = points::toJson(*value, true);
   }
   if (workload.command)
     document["command"] = points::argumentsJson(*workload.command);

@@ -40,7 +40,7 @@ bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
 void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
-    if (std::find(rules.begin(), rules.end(), rule.index) == rules.end()) continue;
+    if (std::ranges::find(rules, rule.index) == rules.end()) continue;
     const check::Rule& declared = space.study().rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
     builder.note(declared.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
@@ -81,7 +81,7 @@ void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const c
   constexpr size_t kShown = 5;
   std::vector<std::pair<uint64_t, Missing>> reasons;
   for (const auto& [missing, count] : of.reasons) reasons.emplace_back(count, missing);
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = 0; i < reasons.size() && i < kShown; ++i)
     builder.note({}, "{}{}", reasons.size() > 1 ? fmt::format("{}: ", reasons[i].first) : "",
                  text(reasons[i].second, study, sources));

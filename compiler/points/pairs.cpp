@@ -76,13 +76,14 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
-  if (from.op == From::Constant) return constantTerm(from.constant.asNumber()->toDouble());
+  if (from.op == From::Constant) return termOf(plan::ConstantTerm{from.constant.asNumber()->toDouble()});
   if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
-  if (from.op == From::Metric) return metricTerm(study.metrics[from.parameter], "");
+  if (from.op == From::Metric) return termOf(plan::MetricTerm{study.metrics[from.parameter].name, ""});
   if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
   std::vector<plan::TermPtr> operands;
   for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
-  if (from.op == From::Negate) return termOf(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
+  if (from.op == From::Negate)
+    return termOf(plan::OperationTerm{Op::Product, {termOf(plan::ConstantTerm{-1}), operands[0]}});
   const auto op = check::operationOf(from.op);
   assert(op && "check lets nothing else into a derived metric");
   // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
@@ -183,12 +184,6 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr constantTerm(double value) { return termOf(plan::ConstantTerm{value}); }
-
-plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
-  return termOf(plan::MetricTerm{metric.name, point});
-}
-
 plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                              llvm::function_ref<std::string(expand::Levels)> name) {
   using Function = check::Comparison::Function;
@@ -197,7 +192,7 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
   const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   const auto value = [&](expand::Levels at) {
     return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
-                            : metricTerm(metric, name(at));
+                            : termOf(plan::MetricTerm{metric.name, name(at)});
   };
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;
