@@ -111,19 +111,15 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources) {
   const Obstacle& obstacle = missing.obstacle;
-  switch (obstacle.kind) {
-    case Obstacle::Kind::LeftOut: {
-      const check::Factor& factor = study.factors[obstacle.factor];
-      return fmt::format("the selection leaves out {}={}", factor.name, factor.levels[missing.level].label);
-    }
-    case Obstacle::Kind::Rule: {
-      const check::Rule& rule = study.rules[obstacle.rule];
-      std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
-      return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
-    }
-    default:
-      return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);
+  if (obstacle.kind == Obstacle::Kind::LeftOut) {
+    const check::Factor& factor = study.factors[obstacle.factor];
+    return fmt::format("the selection leaves out {}={}", factor.name, factor.levels[missing.level].label);
   }
+  if (obstacle.kind != Obstacle::Kind::Rule)
+    return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);
+  const check::Rule& rule = study.rules[obstacle.rule];
+  const std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
+  return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
 }
 
 /// The partner at a level of the compared factor.
