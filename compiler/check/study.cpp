@@ -235,6 +235,14 @@ void checkCriteria(StudyContext& context) {
   }
 }
 
+/// Appends a metric after those that it reads, each once.
+void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
+  if (std::ranges::count(result, metric) > 0) return;
+  if (study.metrics[metric].derived)
+    for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
+  result.push_back(metric);
+}
+
 }  // namespace
 
 diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
@@ -318,18 +326,6 @@ std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const a
   checkParts(inside, 0);
   return study;
 }
-
-namespace {
-
-/// Appends a metric after those that it reads, each once.
-void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (std::ranges::count(result, metric) > 0) return;
-  if (study.metrics[metric].derived)
-    for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
-  result.push_back(metric);
-}
-
-}  // namespace
 
 std::vector<unsigned> Study::measuredWith(const std::vector<const Criterion*>& chosen) const {
   std::vector<unsigned> result;

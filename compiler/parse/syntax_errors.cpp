@@ -2,8 +2,8 @@
 
 #include <cctype>
 
-#include "compiler/diag/render.h"
 #include "compiler/diag/names.h"
+#include "compiler/diag/render.h"
 #include "compiler/language/words.h"
 
 namespace expc::parse {

@@ -101,6 +101,32 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   builder.emit();
 }
 
+/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
+void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
+                diag::Emitter& emitter) {
+  const check::Study& study = whole.study();
+  if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
+    emitter
+        .build(criterion.range, HoldsWithout, criterion.name,
+               fmt::format("a level of '{}'", study.factors[factor].name))
+        .note({},
+              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
+              "'where'")
+        .emit();
+  for (const check::Quantifier& quantifier : criterion.quantifiers) {
+    if (quantifier.kind == ast::QuantifierKind::Exists) continue;
+    for (unsigned factor : quantifier.factors)
+      for (size_t level = 0; level < of.asked[factor].size(); ++level)
+        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
+          return emitter
+              .build(criterion.range, HoldsWithout, criterion.name,
+                     fmt::format("anything at {}={}", study.factors[factor].name,
+                                 study.factors[factor].levels[level].label))
+              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
+              .emit();
+  }
+}
+
 }  // namespace
 
 void lintEmpty(const expand::Space& space, const std::string& selection, source::Range range, diag::Emitter& emitter) {
@@ -193,36 +219,6 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     builder.emit();
   }
 }
-
-namespace {
-
-/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
-void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
-                diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
-  if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
-    emitter
-        .build(criterion.range, HoldsWithout, criterion.name,
-               fmt::format("a level of '{}'", study.factors[factor].name))
-        .note({},
-              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
-              "'where'")
-        .emit();
-  for (const check::Quantifier& quantifier : criterion.quantifiers) {
-    if (quantifier.kind == ast::QuantifierKind::Exists) continue;
-    for (unsigned factor : quantifier.factors)
-      for (size_t level = 0; level < of.asked[factor].size(); ++level)
-        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
-          return emitter
-              .build(criterion.range, HoldsWithout, criterion.name,
-                     fmt::format("anything at {}={}", study.factors[factor].name,
-                                 study.factors[factor].levels[level].label))
-              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
-              .emit();
-  }
-}
-
-}  // namespace
 
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
