@@ -187,10 +187,7 @@ struct MetricDecl : Declaration {
 
 /// `estimate device_memory_peak = 4B * parameters when precision == fp32`: a part of what a workload expects of a
 /// metric before it runs; the parts of one metric whose `when` holds add up.
-struct EstimateDecl {
-  Range range;
-  std::string doc;
-  Identifier metric;
+struct EstimateDecl : Declaration {  // called as the metric is
   ExprPtr value;
   ExprPtr when;  // may be null
 };
@@ -297,7 +294,6 @@ struct Quantifier {
 struct CriterionDecl : Declaration {
   std::vector<Quantifier> quantifiers;
   bool infeasible = false;
-  Range claim_range;                  // of what follows the quantifiers, up to `with`
   ExprPtr subject;                    // null with `infeasible`
   std::optional<QualifiedName> like;  // a reference
   ExprPtr like_within;                // `within 5%` after it; may be null

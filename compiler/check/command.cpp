@@ -170,7 +170,7 @@ struct CommandChecker {
     const auto options = std::ranges::find_if(arguments, &CommandArgument::options);
     for (size_t i = 0; i < passed.size(); ++i)
       if (!passed[i]) options->parameters.push_back(workload.parameters[i].name);
-    std::sort(options->parameters.begin(), options->parameters.end());
+    std::ranges::sort(options->parameters);
   }
 
   void unused() {

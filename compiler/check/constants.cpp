@@ -1,5 +1,7 @@
 // Places where an expression must be constant: arguments, levels, defaults, bounds; and words and texts of expressions.
 
+#include <algorithm>
+
 #include "compiler/check/expression.h"
 
 namespace expc::check {
@@ -12,11 +14,7 @@ constexpr size_t kMaxLevels = 10000;
 }  // namespace
 
 bool Refinement::allows(const Value& value) const {
-  if (!set.empty()) {
-    for (const Value& allowed : set)
-      if (allowed == value) return true;
-    return false;
-  }
+  if (!set.empty()) return std::ranges::count(set, value) > 0;
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
   return liesInRange(*number, *lower, upper ? &*upper : nullptr, step ? &*step : nullptr, geometric).value_or(false);

@@ -248,32 +248,6 @@ struct DesignChecker {
   }
 };
 
-}  // namespace
-
-std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
-  if (designs.empty()) {
-    if (!partial)
-      context.emitter.build(context.study.range, MissingDesign, context.study.name)
-          .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'")
-          .emit();
-    return std::nullopt;
-  }
-  const ast::DesignDecl& declaration = designs[0];
-  if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
-  if (declaration.shape && declaration.shape->name != "full")
-    unknownName(context.emitter, "shape of a design", *declaration.shape, {"full"});
-  const size_t before = context.context.problems();
-  Design design;
-  design.range = declaration.range;
-  DesignChecker checker{context, design};
-  for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
-  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
-  if (context.context.problems() != before) return std::nullopt;
-  return design;
-}
-
-namespace {
-
 bool has(const std::optional<Design>& design, TrialKind kind) { return design && design->kinds.contains(kind); }
 
 /// The kinds of trials that the study or one of its presets designs.
@@ -285,32 +259,6 @@ std::vector<std::string> designed(const Study& study) {
       kinds.emplace_back(toString(kind));
   return kinds;
 }
-
-}  // namespace
-
-bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
-                        Design& design) {
-  size_t before = context.emitter.errors();
-  DesignChecker checker{context, design};
-  design.range = path.range;
-  if (path.parts.size() == 2) {
-    checker.top(path.parts[1], value);
-  } else if (path.parts.size() == 3) {
-    const ast::Identifier& block = path.parts[1];
-    const auto kind = checker.kindOf(block);
-    if (!kind) return false;
-    if (const auto kinds = designed(context.study); known_kind && !named(kinds, block.name))
-      return unknownName(context.emitter, "block", block, kinds, " of the design");
-    design.kinds[*kind].range = block.range;
-    checker.inKind(*kind, path.parts[2], value);
-  } else {
-    diag::unknownName(context.emitter, path.range, "setting", context.expressions().written(path.range),
-                      {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
-  }
-  return context.emitter.errors() == before;
-}
-
-namespace {
 
 /// Whether some workload of the study does anything with a setting of its trials: a command runs as long as it likes,
 /// unless an argument tells it.
@@ -338,6 +286,50 @@ void claimsHaveTrials(StudyContext& context, const Design& design, const Design*
 }
 
 }  // namespace
+
+std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
+  if (designs.empty()) {
+    if (!partial)
+      context.emitter.build(context.study.range, MissingDesign, context.study.name)
+          .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'")
+          .emit();
+    return std::nullopt;
+  }
+  const ast::DesignDecl& declaration = designs[0];
+  if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
+  if (declaration.shape && declaration.shape->name != "full")
+    unknownName(context.emitter, "shape of a design", *declaration.shape, {"full"});
+  const size_t before = context.context.problems();
+  Design design;
+  design.range = declaration.range;
+  DesignChecker checker{context, design};
+  for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
+  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
+  if (context.context.problems() != before) return std::nullopt;
+  return design;
+}
+
+bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
+                        Design& design) {
+  size_t before = context.emitter.errors();
+  DesignChecker checker{context, design};
+  design.range = path.range;
+  if (path.parts.size() == 2) {
+    checker.top(path.parts[1], value);
+  } else if (path.parts.size() == 3) {
+    const ast::Identifier& block = path.parts[1];
+    const auto kind = checker.kindOf(block);
+    if (!kind) return false;
+    if (const auto kinds = designed(context.study); known_kind && !named(kinds, block.name))
+      return unknownName(context.emitter, "block", block, kinds, " of the design");
+    design.kinds[*kind].range = block.range;
+    checker.inKind(*kind, path.parts[2], value);
+  } else {
+    diag::unknownName(context.emitter, path.range, "setting", context.expressions().written(path.range),
+                      {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
+  }
+  return context.emitter.errors() == before;
+}
 
 void checkDesignCovers(StudyContext& context, size_t before) {
   Study& study = context.study;

@@ -39,7 +39,7 @@ FormulaPtr constantOf(Value value, Type type, source::Range range) {
 }
 
 /// The formula of a `let`, placed where it is used: ranges of one expression lie in one file.
-FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
+static FormulaPtr at(FormulaPtr formula, source::Range range) {
   Formula copy = *formula;
   copy.range = range;
   return std::make_shared<const Formula>(std::move(copy));
@@ -260,10 +260,13 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   const bool truth = lower == "true" || lower == "false";
   unknownName(emitter_, place.metrics && !truth ? "metric" : "name", word, [&] {
     if (truth) return std::vector{lower};
-    const std::vector<std::string> first = place.metrics      ? place.metrics->names()
-                                           : place.columns    ? place.columns->calls()
-                                           : place.parameters ? namesOf(*place.parameters)()
-                                                              : std::vector<std::string>();
+    std::vector<std::string> first;
+    if (place.metrics)
+      first = namesOf(place.metrics->metrics)();
+    else if (place.columns)
+      for (const std::string& column : place.columns->header) first.push_back(fmt::format("column({})", column));
+    else if (place.parameters)
+      first = namesOf(*place.parameters)();
     return namesOf(first, place.lets ? *place.lets : NameMap<LetEntry>(), place.module->lets)();
   });
 }
@@ -370,7 +373,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
   const auto index = place.metrics->find(word.name);
   --let_depth_;
   if (!index) return refused(word, place, {SymbolKind::Metric}) ? error() : nullptr;
-  const Metric& metric = place.metrics->at(*index);
+  const Metric& metric = place.metrics->metrics[*index];
   note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
@@ -399,7 +402,7 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
     return error(emitter_.refuse(range, errors::TypeMismatch, "what 'epochs_to' takes",
                                  "a series and a bound, as in 'accuracy >= 97%'", written(range)));
   FormulaPtr series = metric(*word, place, true);
-  if (!series) unknownName(emitter_, "metric", *word, [&] { return place.metrics->names(); });
+  if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));
   if (!series || series->type.isError()) return error();
   auto limit = constant(*condition->right, place, series->type, "the bound");
   if (!limit) return error();

@@ -94,74 +94,72 @@ Bound boundOf(Relation relation, const Rational& limit, std::string_view written
 }
 
 void DerivedMetrics::declareAll() {
-  for (size_t i = 0; i < declared_.size(); ++i)
-    if (declared_[i].derived) declare(i);
+  place.metrics = this;
+  for (size_t i = 0; i < declared.size(); ++i)
+    if (declared[i].derived) declare(i);
 }
 
 void DerivedMetrics::declare(size_t index) {
-  const ast::Identifier& name = declared_[index].name;
-  if (states_[index] == LetEntry::State::Done) return;
-  if (states_[index] == LetEntry::State::Active)
-    return context_.emitter.emit(name.range, errors::LetCycle, "metric", name.name);
-  states_[index] = LetEntry::State::Active;
-  const size_t reader = std::exchange(current_, index);
-  const auto kind = std::exchange(kind_, std::nullopt);
-  auto metric = check(declared_[index]);
-  current_ = reader;
-  kind_ = kind;
-  states_[index] = LetEntry::State::Done;
-  if (metric && isFresh(context_.emitter, "metric", name, metrics_)) metrics_.push_back(std::move(*metric));
+  const ast::Identifier& name = declared[index].name;
+  if (states[index] == LetEntry::State::Done) return;
+  if (states[index] == LetEntry::State::Active)
+    return context.emitter.emit(name.range, errors::LetCycle, "metric", name.name);
+  states[index] = LetEntry::State::Active;
+  const size_t reader = std::exchange(current, index);
+  const auto kind_of_reader = std::exchange(kind, std::nullopt);
+  auto metric = check(declared[index]);
+  current = reader;
+  kind = kind_of_reader;
+  states[index] = LetEntry::State::Done;
+  if (metric && isFresh(context.emitter, "metric", name, metrics)) metrics.push_back(std::move(*metric));
 }
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
   Metric metric = introduced(declaration);
-  metric.text = context_.expressions.written(declaration.derived->range);
-  FormulaPtr value = context_.expressions.build(*declaration.derived, place_);
+  metric.text = context.expressions.written(declaration.derived->range);
+  FormulaPtr value = context.expressions.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
-    return context_.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
-                                   "made with + - * /, max, min and epochs_to",
-                                   context_.expressions.written((foreign ? foreign : value.get())->range));
-  if (!kind_)
-    return context_.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
+    return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
+                                  "made with + - * /, max, min and epochs_to",
+                                  context.expressions.written((foreign ? foreign : value.get())->range));
+  if (!kind)
+    return context.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
   if (termDepth(*value) > kDeepestTerm)
-    return context_.emitter.refuse(
+    return context.emitter.refuse(
         declaration.derived->range, IncompleteMetric, metric.name,
         fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
                     "another",
                     kDeepestTerm));
   metric.dimension = value->type.dimension;
   metric.derived = std::move(value);
-  metric.kind = *kind_;
+  metric.kind = *kind;
   if (declaration.kind && declaration.kind->name != toString(metric.kind))
-    return context_.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
-                                   toString(metric.kind));
-  if (declaration.type && !relabel(context_, declaration, *place_.module, metric)) return std::nullopt;
+    return context.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
+                                  toString(metric.kind));
+  if (declaration.type && !relabel(context, declaration, *place.module, metric)) return std::nullopt;
   return metric;
 }
 
 std::optional<unsigned> DerivedMetrics::find(std::string_view name) {
-  if (findNamed(metrics_, name) < 0)
-    for (size_t i = 0; i < declared_.size(); ++i)
-      if (declared_[i].derived && declared_[i].name.name == name) declare(i);
-  const int found = findNamed(metrics_, name);
+  if (findNamed(metrics, name) < 0)
+    for (size_t i = 0; i < declared.size(); ++i)
+      if (declared[i].derived && declared[i].name.name == name) declare(i);
+  const int found = findNamed(metrics, name);
   return found < 0 ? std::nullopt : std::optional(static_cast<unsigned>(found));
 }
 
 bool DerivedMetrics::declares(std::string_view name) const {
-  return findNamed(declared_, name) >= 0 || findNamed(metrics_, name) >= 0;
+  return findNamed(declared, name) >= 0 || findNamed(metrics, name) >= 0;
 }
 
-std::vector<std::string> DerivedMetrics::names() const { return namesOf(metrics_)(); }
-
 bool DerivedMetrics::use(const Metric& metric, source::Range range) {
-  if (kind_ && *kind_ != metric.kind)
-    return context_.emitter
-        .build(range, MixedKinds, declared_[current_].name.name, toString(*kind_), toString(metric.kind))
+  if (kind && *kind != metric.kind)
+    return context.emitter.build(range, MixedKinds, declared[current].name.name, toString(*kind), toString(metric.kind))
         .note(metric.range, "'{}' comes from {} trials", metric.name, toString(metric.kind))
         .refuse();
-  kind_ = metric.kind;
+  kind = metric.kind;
   return true;
 }
 

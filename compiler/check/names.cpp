@@ -97,11 +97,10 @@ void Names::settle() {
   const auto place = [](const Occurrence& one) {
     return std::tuple(one.range.file.index, one.range.begin, one.range.end, !one.declares, one.symbol);
   };
-  std::stable_sort(occurrences_.begin(), occurrences_.end(),
-                   [&](const Occurrence& left, const Occurrence& right) { return place(left) < place(right); });
+  std::ranges::stable_sort(occurrences_, {}, place);
   // What is checked for each study of a file, such as its presets, was noted as often.
-  const auto same = [&](const Occurrence& left, const Occurrence& right) { return place(left) == place(right); };
-  occurrences_.erase(std::unique(occurrences_.begin(), occurrences_.end(), same), occurrences_.end());
+  const auto again = std::ranges::unique(occurrences_, {}, place);
+  occurrences_.erase(again.begin(), again.end());
 }
 
 std::optional<unsigned> Names::declaredAt(source::Range range) const {

@@ -23,7 +23,7 @@ std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& e
     good &= found.has_value();
     if (found) only.levels.push_back(*found);
   }
-  std::sort(only.levels.begin(), only.levels.end());
+  std::ranges::sort(only.levels);
   only.levels.erase(std::unique(only.levels.begin(), only.levels.end()), only.levels.end());
   return good ? std::optional<Only>(std::move(only)) : std::nullopt;
 }

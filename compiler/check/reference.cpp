@@ -59,14 +59,13 @@ struct ReferenceReader {
     result.name = std::move(name);
     result.source = load::relativeTo(scope.file->directory, declaration.path.value);
     result.range = declaration.name.range;
-    if (text.size() > kMaxReference)
-      return refuse(declaration.path.range, fmt::format("is larger than {} bytes", kMaxReference));
+    if (text.size() > kMaxReference) return refuseFile(fmt::format("is larger than {} bytes", kMaxReference));
     const Cells table = read();
     if (table.empty()) return std::nullopt;
     std::set<std::string> headings;
     for (const std::string& heading : table.front())
       if (!heading.empty() && !headings.insert(heading).second)
-        return refuse(declaration.path.range, fmt::format("has two columns '{}'", heading));
+        return refuseFile(fmt::format("has two columns '{}'", heading));
     if (!bind(table.front())) return std::nullopt;
     for (size_t line = 1; line < table.size(); ++line)
       if (!row(table[line], line + 1)) return std::nullopt;
@@ -91,9 +90,8 @@ struct ReferenceReader {
       if (more && *more) continue;
       table.pop_back();
       if (more && !table.empty()) return table;
-      refuse(declaration.path.range,
-             more ? "is empty"
-                  : fmt::format("cannot be read: row {}: {}", table.size() + 1, llvm::toString(more.takeError())));
+      refuseFile(more ? "is empty"
+                      : fmt::format("cannot be read: row {}: {}", table.size() + 1, llvm::toString(more.takeError())));
       return {};
     }
   }
@@ -184,8 +182,8 @@ struct ReferenceReader {
     const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
-      refuse(declaration.path.range, fmt::format("has '{}' in line {}, which is no {}", cell, line,
-                                                 type.kind == Type::Kind::Number ? "number" : type.name()));
+      refuseFile(fmt::format("has '{}' in line {}, which is no {}", cell, line,
+                             type.kind == Type::Kind::Number ? "number" : type.name()));
     return value.has_value();
   }
 
@@ -258,12 +256,6 @@ void importReference(StudyContext& context, const std::string& written, const as
 }
 
 }  // namespace
-
-std::vector<std::string> Columns::calls() const {
-  std::vector<std::string> texts;
-  for (const std::string& column : header) texts.push_back(fmt::format("column({})", column));
-  return texts;
-}
 
 FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const Place& place,
                                const Type* expected) {

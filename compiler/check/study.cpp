@@ -183,7 +183,7 @@ void checkMetrics(StudyContext& context) {
       context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
           .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
-  DerivedMetrics(context.context, context.declaration->metrics, context.study.metrics, context.place()).declareAll();
+  DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();
 }
 
 void checkControls(StudyContext& context) {
@@ -233,6 +233,14 @@ void checkCriteria(StudyContext& context) {
     names.add(context.emitter, "criterion", declaration.name);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
   }
+}
+
+/// Appends a metric after those that it reads, each once.
+void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
+  if (std::ranges::count(result, metric) > 0) return;
+  if (study.metrics[metric].derived)
+    for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
+  result.push_back(metric);
 }
 
 }  // namespace
@@ -318,18 +326,6 @@ std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const a
   checkParts(inside, 0);
   return study;
 }
-
-namespace {
-
-/// Appends a metric after those that it reads, each once.
-void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (std::ranges::count(result, metric) > 0) return;
-  if (study.metrics[metric].derived)
-    for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
-  result.push_back(metric);
-}
-
-}  // namespace
 
 std::vector<unsigned> Study::measuredWith(const std::vector<const Criterion*>& chosen) const {
   std::vector<unsigned> result;

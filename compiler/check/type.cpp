@@ -25,10 +25,12 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
   return Type::number(unit->dimension);
 }
 
-std::vector<std::string> typeNames(const ModuleScope& scope) {
+/// The language's types that `find` finds.
+template <typename Find>
+std::vector<std::string> typeNames(Find find) {
   std::vector<std::string> names = language::texts(language::Role::Type);
-  std::erase_if(names, [](const std::string& name) { return !simpleType(name); });
-  return namesOf(names, scope.enums, scope.units)();
+  std::erase_if(names, [&](const std::string& name) { return !find(name); });
+  return names;
 }
 
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
@@ -42,7 +44,8 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   }
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;
-  unknownName(context.emitter, "type", last, [&] { return typeNames(*where); });
+  unknownName(context.emitter, "type", last,
+              [&] { return namesOf(typeNames(simpleType), where->enums, where->units)(); });
   return Type::error();
 }
 
@@ -112,7 +115,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
     auto below = simpleType(divisor.name);
     if (!below) below = countedIn(context, divisor, scope);
     if (!below) {
-      unknownName(context.emitter, "dimension", divisor, dimensionNames());
+      unknownName(context.emitter, "dimension", divisor, typeNames(findDimension));
       return {};
     }
     if (type.isError()) return {};

@@ -129,7 +129,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   place.lookups = true;
   FormulaPtr value = context.expressions.build(*declaration.value, place), when;
   if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
-  const ast::Identifier& name = declaration.metric;
+  const ast::Identifier& name = declaration.name;
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
@@ -182,7 +182,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
-  DerivedMetrics(context, declaration.metrics, workload->metrics, place).declareAll();
+  DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, scope);
   for (const ast::RuleDecl& declared : declaration.rules) {

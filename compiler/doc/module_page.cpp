@@ -41,12 +41,12 @@ constexpr Column kReferences[] = {{"reference"}, {"value", " from "}};
 constexpr Column kFactors[] = {{"factor"}, {"levels", " in "}, {"active when", "  when "}};
 
 /// Turns declarations into rows, and these into the sections of a page.
-class Writer {
- public:
-  explicit Writer(const source::SourceManager& sources, std::string prefix = "")
-      : sources_(sources), prefix_(std::move(prefix)) {}
+struct Writer {
+  const source::SourceManager& sources;
+  std::string prefix = "";
+  std::vector<Section> sections = {};
 
-  std::string text(source::Range range) const { return source::squeeze(sources_.text(range)); }
+  std::string text(source::Range range) const { return source::squeeze(sources.text(range)); }
   std::string text(const ast::ExprPtr& expr) const { return expr ? text(expr->range) : ""; }
 
   std::vector<std::string> cells(const ast::LetDecl& let) const { return {let.name.name, text(let.value)}; }
@@ -54,7 +54,7 @@ class Writer {
     return {table.name.name, text(table.path.range)};
   }
   std::vector<std::string> cells(const ast::EstimateDecl& estimate) const {
-    return {estimate.metric.name, text(estimate.value), text(estimate.when)};
+    return {estimate.name.name, text(estimate.value), text(estimate.when)};
   }
   std::vector<std::string> cells(const ast::FactorDecl& factor) const {
     return {factor.name.name, text(factor.levels), text(factor.when)};
@@ -114,10 +114,9 @@ class Writer {
       begin("study", "", decl);
       add("Factors", kFactors, decl.factors);
     }
-    return std::move(sections_);
+    return std::move(sections);
   }
 
- private:
   /// What rows of one kind have besides.
   template <typename Declared>
   void finish(Row&, const Declared&) const {}
@@ -148,21 +147,21 @@ class Writer {
   }
 
   Section& begin(std::string_view kind, const std::string& prefix, const ast::Declaration& decl) {
-    return sections_.emplace_back(Section{kind, prefix, decl.name.name, decl.doc, 0, "", {}});
+    return sections.emplace_back(Section{kind, prefix, decl.name.name, decl.doc, 0, "", {}});
   }
   template <typename Declared>
   void add(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
-    if (!all.empty()) sections_.back().tables.push_back(table(title, columns, std::span(all)));
+    if (!all.empty()) sections.back().tables.push_back(table(title, columns, std::span(all)));
   }
   template <typename Declared>
   void all(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
     if (all.empty()) return;
-    sections_.emplace_back().name = title;
+    sections.emplace_back().name = title;
     add("", columns, all);
   }
 
   void workload(const ast::WorkloadDecl& decl) {
-    Section& section = begin("workload", prefix_, decl);
+    Section& section = begin("workload", prefix, decl);
     section.version = decl.version.value_or(1);
     std::vector<std::string> arguments;
     if (decl.command)
@@ -176,12 +175,12 @@ class Writer {
   }
 
   void system(const ast::SystemDecl& decl) {
-    begin("system", prefix_, decl);
+    begin("system", prefix, decl);
     add("", kProperties, decl.properties);
     size_t widest = 0;
     for (const ast::Assignment& property : decl.properties)
       widest = std::max(widest, text(property.target.range).size());
-    for (Table& table : sections_.back().tables)
+    for (Table& table : sections.back().tables)
       for (Row& row : table.rows) row.after.insert(0, widest - row.cells[0].size(), ' ');
   }
 
@@ -189,14 +188,10 @@ class Writer {
   std::string typeName(const ast::TypeExpr& type) const {
     source::Range range = type.range;
     if (!type.refinement) return text(range);
-    std::string_view whole = sources_.text(source::Range{range.file, range.begin, type.refinement->range.begin});
+    std::string_view whole = sources.text(source::Range{range.file, range.begin, type.refinement->range.begin});
     const size_t in = whole.rfind("in");
     return source::squeeze(whole.substr(0, in));
   }
-
-  const source::SourceManager& sources_;
-  std::string prefix_;
-  std::vector<Section> sections_;
 };
 
 /// Up to the first full stop that ends a sentence.
@@ -233,16 +228,16 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
   out.doc = openingComment(sources.text(module.file));
   out.summary = summaryOf(out.doc, module);
   for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(decl.name.name);
-  out.sections = Writer(sources, std::move(prefix)).run(module);
+  out.sections = Writer{sources, std::move(prefix)}.run(module);
   return out;
 }
 
 Table tableOf(const source::SourceManager& sources, const ast::ParamDecl& param) {
-  return Writer(sources).table("", kParameters, std::span(&param, 1));
+  return Writer{sources}.table("", kParameters, std::span(&param, 1));
 }
 
 Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metric) {
-  return Writer(sources).table("", kMetrics, std::span(&metric, 1));
+  return Writer{sources}.table("", kMetrics, std::span(&metric, 1));
 }
 
 void keepWorkload(ModulePage& page, std::string_view name) {

@@ -43,6 +43,21 @@ std::string print(const Table& table) {
   return out + "\n";
 }
 
+/// A comment with a margin, as wide as the style has it; "" for none.
+std::string wrapped(const std::string& text, unsigned indent, const explain::TextStyle& style) {
+  if (text.empty()) return "";
+  const explain::TextStyle inner{style.width > indent + 20 ? style.width - indent : 20, style.colour};
+  const std::string lines = explain::renderMarkdown(text, inner);
+  std::string out;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    if (end > at) out += std::string(indent, ' ') + lines.substr(at, end - at);
+    out += "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string renderMarkdown(const ModulePage& page) {
@@ -65,25 +80,6 @@ std::string renderMarkdown(const ModulePage& page) {
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
-
-namespace {
-
-/// A comment with a margin, as wide as the style has it; "" for none.
-std::string wrapped(const std::string& text, unsigned indent, const explain::TextStyle& style) {
-  if (text.empty()) return "";
-  const explain::TextStyle inner{style.width > indent + 20 ? style.width - indent : 20, style.colour};
-  const std::string lines = explain::renderMarkdown(text, inner);
-  std::string out;
-  for (size_t at = 0; at < lines.size();) {
-    const size_t end = std::min(lines.find('\n', at), lines.size());
-    if (end > at) out += std::string(indent, ' ') + lines.substr(at, end - at);
-    out += "\n";
-    at = end + 1;
-  }
-  return out;
-}
-
-}  // namespace
 
 std::string renderText(const ModulePage& page, const explain::TextStyle& style) {
   std::string out = style.paint("1", page.title) + "\n\n";

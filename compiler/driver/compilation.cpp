@@ -55,8 +55,8 @@ std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, con
   const auto holds = prepared.condition(condition, emitter);
   if (!holds) return std::nullopt;
   std::set<std::string> ids;
-  prepared.space().forEach([&](expand::Levels point) {
-    if (holds->holds(point)) ids.insert(std::string(prepared.writer().id(point)));
+  prepared.space->forEach([&](expand::Levels point) {
+    if (holds->holds(point)) ids.insert(std::string(prepared.writer->id(point)));
     return true;
   });
   return ids;

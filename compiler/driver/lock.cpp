@@ -88,9 +88,9 @@ llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::
       for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
       const llvm::json::Value name =
           plan::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
-      levels[name.getAsString()->str()] = prepared.survey().seen.count(i, level);
+      levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
     }
-  return llvm::json::Object{{"count", prepared.survey().points},
+  return llvm::json::Object{{"count", prepared.survey->points},
                             {"ids", plan::shortHash(plan::canonicalJson(*meaning.get("points")))},
                             {"levels", std::move(levels)}};
 }

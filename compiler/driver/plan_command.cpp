@@ -33,13 +33,13 @@ bool looksLikeId(const std::string& text) {
 class Explainer {
  public:
   explicit Explainer(points::Prepared& prepared)
-      : prepared_(prepared), study_(prepared.study()), sources_(*prepared.program().sources) {}
+      : prepared_(prepared), study_(prepared.study()), sources_(*prepared.program.sources) {}
 
   /// The points that a beginning of an id names, at most two.
   std::vector<std::vector<unsigned>> withId(const std::string& id) {
     std::vector<std::vector<unsigned>> found;
-    prepared_.space().forEach([&](expand::Levels point) {
-      if (prepared_.writer().id(point).substr(0, id.size()) == id) found.emplace_back(point.begin(), point.end());
+    prepared_.space->forEach([&](expand::Levels point) {
+      if (prepared_.writer->id(point).substr(0, id.size()) == id) found.emplace_back(point.begin(), point.end());
       return found.size() < 2;
     });
     return found;
@@ -49,8 +49,8 @@ class Explainer {
   std::optional<std::vector<unsigned>> complete(const std::vector<std::optional<unsigned>>& named,
                                                 const std::string& text, diag::Emitter& emitter) {
     std::vector<unsigned> levels(study_.factors.size(), expand::kOpen);
-    for (unsigned factor : prepared_.space().order()) {
-      const bool active = prepared_.space().active(factor, levels);
+    for (unsigned factor : prepared_.space->order()) {
+      const bool active = prepared_.space->active(factor, levels);
       const std::string& name = study_.factors[factor].name;
       if (active && !named[factor]) {
         emitter.emit({}, BadPoint, text, fmt::format("it does not say the level of '{}'", name));
@@ -68,8 +68,8 @@ class Explainer {
   }
 
   std::string there(expand::Levels point) {
-    std::string text = fmt::format("point {}  {}\n", prepared_.writer().id(point), expand::labelOf(study_, point));
-    expand::Assignment at(prepared_.selected());
+    std::string text = fmt::format("point {}  {}\n", prepared_.writer->id(point), expand::labelOf(study_, point));
+    expand::Assignment at(prepared_.selected);
     at.set(point);
     at.settle();
     const check::Use& use = study_.uses[at.use()];
@@ -84,9 +84,9 @@ class Explainer {
     size_t width = 0;
     for (const auto& [left, right] : rows) width = std::max(width, std::min<size_t>(left.size(), 44));
     for (const auto& [left, right] : rows) text += fmt::format("  {:{}}  {}\n", left, width, right);
-    if (const std::string& why = prepared_.machine().unavailable(point); !why.empty())
+    if (const std::string& why = prepared_.machine->unavailable(point); !why.empty())
       text += fmt::format("  not available on this system: {}\n", why);
-    if (const std::string why = prepared_.machine().expectedInfeasible(point); !why.empty())
+    if (const std::string why = prepared_.machine->expectedInfeasible(point); !why.empty())
       text += fmt::format("  expected infeasible: {}\n", why);
     return text;
   }
@@ -110,7 +110,7 @@ class Explainer {
     text += fmt::format("  the rule {} removes it ({}): {} {}\n", points::ruleName(rule, sources_), place(rule.range),
                         rule.kind == ast::RuleKind::Require ? "require" : "exclude", rule.text);
     if (!rule.because.empty()) text += fmt::format("  because \"{}\"\n", rule.because);
-    expand::Assignment at(prepared_.selected());
+    expand::Assignment at(prepared_.selected);
     at.set(levels);
     at.settle();
     for (unsigned parameter : rule.parameters) {
@@ -125,7 +125,7 @@ class Explainer {
   std::string place(source::Range range) const { return range.isValid() ? diag::place(sources_, range) : ""; }
 
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
-    const select::Selected& selected = prepared_.selected();
+    const select::Selected& selected = prepared_.selected;
     const int factor = study_.factor_of[parameter];
     if (factor >= 0 && point[static_cast<size_t>(factor)] != expand::kAbsent)
       return fmt::format("factor, {}", place(study_.factors[static_cast<size_t>(factor)].range));
@@ -168,12 +168,12 @@ bool explainPoint(points::Prepared& prepared, const std::string& point, const Co
     }
     levels = std::move(found[0]);
   } else {
-    auto named = select::resolvePoint(prepared.program(), prepared.study(), point, emitter);
+    auto named = select::resolvePoint(prepared.program, prepared.study(), point, emitter);
     auto complete = named ? explainer.complete(*named, point, emitter) : std::nullopt;
     if (!complete) return false;
     levels = std::move(*complete);
   }
-  const auto obstacle = prepared.space().whyNot(levels);
+  const auto obstacle = prepared.space->whyNot(levels);
   // Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
   return console.print(plan::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
 }
@@ -185,9 +185,9 @@ constexpr size_t kBuffer = 1 << 16;
 
 std::string row(points::Prepared& prepared, expand::Levels point, size_t width) {
   std::string label = expand::labelOf(prepared.study(), point);
-  std::string text = fmt::format("  {}  {:{}}", prepared.writer().id(point), label, width);
-  const std::string& unavailable = prepared.machine().unavailable(point);
-  const std::string infeasible = prepared.machine().expectedInfeasible(point);
+  std::string text = fmt::format("  {}  {:{}}", prepared.writer->id(point), label, width);
+  const std::string& unavailable = prepared.machine->unavailable(point);
+  const std::string infeasible = prepared.machine->expectedInfeasible(point);
   if (!unavailable.empty())
     text += "  not available: " + unavailable;
   else if (!infeasible.empty())
@@ -216,7 +216,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
     const lower::Outline outline = lower::outlineOf(prepared);
     open = console.printRaw(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
   }
-  prepared.space().forEach([&](expand::Levels point) {
+  prepared.space->forEach([&](expand::Levels point) {
     // A point at which the condition has no value does not satisfy it.
     if (where && !where->holds(point)) return true;
     if (lines) {
@@ -236,7 +236,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
   size_t width = 0;
   for (const auto& point : page) width = std::max(width, expand::labelOf(prepared.study(), point).size());
   const uint64_t pages = (found + kPerPage - 1) / kPerPage;
-  text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey().points,
+  text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey->points,
                      options.where ? " satisfy " + *options.where : "");
   if (pages > 1 && shown <= pages) text += fmt::format(", page {} of {}", shown, pages);
   text = report::printable(text) + "\n";
@@ -343,7 +343,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
     if (options.where && !where) return true;
     return listPoints(prepared, where.get(), options, console);
   }
-  if (options.format == Format::Text && prepared.survey().points > kWholePlan && !options.all_points)
+  if (options.format == Format::Text && prepared.survey->points > kWholePlan && !options.all_points)
     return showSummary(prepared, console);
   auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;

@@ -35,7 +35,7 @@ struct Expanded {
     product = walk.product;
     removed = walk.removed;
     if (result.empty())
-      points::lintEmpty(*space, fixture.emitter);
+      points::lintEmpty(*space, "", space->study().range, fixture.emitter);
     else
       points::lintGrid(*space, seen, fixture.emitter);
     return result;

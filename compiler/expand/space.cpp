@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/expand/walk.h"
-
 namespace expc::expand {
 namespace {
 
 bool equalArguments(const select::Selected& selected, unsigned parameter) {
   const auto& first = selected.arguments[0][parameter];
-  return std::all_of(selected.arguments.begin(), selected.arguments.end(),
-                     [&](const auto& use) { return use[parameter] == first; });
+  return std::ranges::all_of(selected.arguments, [&](const auto& use) { return use[parameter] == first; });
 }
 
 }  // namespace
@@ -223,8 +220,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   reads.parameters.assign(parameters.begin(), parameters.end());
   reads.factors.assign(factors.begin(), factors.end());
   if (position_.size() == width())
-    std::sort(reads.factors.begin(), reads.factors.end(),
-              [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
+    std::ranges::sort(reads.factors, [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
   return reads;
 }
 
@@ -254,7 +250,11 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
 bool Space::rulesAreFew(diag::Emitter& emitter) const {
   uint64_t work = 0;
   for (const check::Rule& rule : study().rules) {
-    if (rule.usesSystem() || (work += combinations(*rule.condition)) <= kMaxRuleWork) continue;
+    if (rule.usesSystem()) continue;
+    uint64_t count = 1;
+    for (unsigned factor : readsOf(*rule.condition).factors)
+      count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
+    if ((work += count) <= kMaxRuleWork) continue;
     return emitter
         .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
         .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
@@ -264,20 +264,13 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
   return true;
 }
 
-uint64_t Space::combinations(const check::Formula& formula) const {
-  uint64_t count = 1;
-  for (unsigned factor : readsOf(formula).factors)
-    count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
-  return count;
-}
-
 bool Space::contains(Levels levels) const {
   for (unsigned factor : order_) {
     unsigned level = levels[factor];
     if (level == kOpen || active(factor, levels) != (level != kAbsent)) return false;
     if (level != kAbsent && !kept_[factor][level]) return false;
   }
-  return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.holds(levels); });
+  return std::ranges::all_of(rules_, [&](const Rule& rule) { return rule.holds(levels); });
 }
 
 std::optional<Obstacle> Space::whyNot(Levels levels) const {

@@ -1,8 +1,8 @@
-#include "compiler/expand/walk.h"
-
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+
+#include "compiler/expand/space.h"
 
 namespace expc::expand {
 namespace {

@@ -32,43 +32,44 @@ std::pair<std::error_code, std::string> apart(llvm::Error error) {
   return out;
 }
 
-class Loader {
- public:
-  Loader(source::SourceManager& sources, const FileSystem& files, diag::Emitter& emitter, std::string root_directory)
-      : sources_(sources), files_(files), emitter_(emitter), root_directory_(std::move(root_directory)) {}
+struct Loader {
+  source::SourceManager& sources;
+  const FileSystem& files;
+  diag::Emitter& emitter;
+  std::string root_directory;
+  Modules modules = {};
+  std::vector<std::string> active = {};
+  std::map<std::string, const Module*> loaded = {};
 
   const Module* load(source::FileId file, std::string key, std::string directory, std::string prefix, bool is_stdlib) {
-    size_t before = emitter_.errors();
+    size_t before = emitter.errors();
     auto module = std::make_unique<Module>();
-    module->ast = parse::parse(sources_, file, emitter_);
-    modules_.parsed &= emitter_.errors() == before;
-    module->path = std::string(sources_.name(file));
+    module->ast = parse::parse(sources, file, emitter);
+    modules.parsed &= emitter.errors() == before;
+    module->path = std::string(sources.name(file));
     module->directory = std::move(directory);
     module->prefix = std::move(prefix);
     module->is_stdlib = is_stdlib;
-    active_.push_back(key);
+    active.push_back(key);
     for (const ast::Import& import : module->ast.imports) bind(*module, import);
-    active_.pop_back();
+    active.pop_back();
     for (const ast::ReferenceDecl& reference : module->ast.references) {
       const std::string relative = relativeTo(module->directory, reference.path.value);
-      module->references.push_back(modules_.parsed ? read(relative, reference.path.range, reference.path.value)
-                                                   : std::nullopt);
+      module->references.push_back(modules.parsed ? read(relative, reference.path.range, reference.path.value)
+                                                  : std::nullopt);
     }
-    loaded_[key] = module.get();
-    modules_.all.push_back(std::move(module));
-    return modules_.all.back().get();
+    loaded[key] = module.get();
+    modules.all.push_back(std::move(module));
+    return modules.all.back().get();
   }
 
-  Modules finish() { return std::move(modules_); }
-
- private:
   void bind(Module& module, const ast::Import& import) {
     const std::string name = boundName(import);
     const auto* text = std::get_if<ast::StringLiteral>(&import.target);
     const Module* target =
         text ? openFile(module, import, text->value) : openStdlib(std::get<ast::QualifiedName>(import.target), import);
     if (!module.imports.emplace(name, target).second)
-      diag::duplicateName(emitter_, import.alias ? import.alias->range : import.target_range, "module", name,
+      diag::duplicateName(emitter, import.alias ? import.alias->range : import.target_range, "module", name,
                           std::ranges::find(module.ast.imports, name, boundName)->target_range);
   }
 
@@ -80,7 +81,7 @@ class Loader {
     if (!found) {
       std::vector<std::string> names;
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-      auto builder = emitter_.build(import.target_range, UnknownModule, text);
+      auto builder = emitter.build(import.target_range, UnknownModule, text);
       builder.suggest(import.target_range, text, names, [](const auto& known) {
         return fmt::format("built in are {}; a file is imported by its path in quotes", diag::list(known));
       });
@@ -88,55 +89,47 @@ class Loader {
       return nullptr;
     }
     std::string key = std::string(kStdlib) + path.parts[1].name;
-    if (auto known = loaded_.find(key); known != loaded_.end()) return known->second;
-    source::FileId file = sources_.add(key + ".exp", std::string(*found));
+    if (auto known = loaded.find(key); known != loaded.end()) return known->second;
+    source::FileId file = sources.add(key + ".exp", std::string(*found));
     return load(file, key, "", path.parts[1].name + ".", true);
   }
 
   const Module* openFile(Module& module, const ast::Import& import, const std::string& written) {
     std::string relative = relativeTo(module.directory, written);
     std::string key = normalized(relative);
-    if (std::ranges::count(active_, key) > 0) {
-      emitter_.emit(import.target_range, ImportCycle, written);
+    if (std::ranges::count(active, key) > 0) {
+      emitter.emit(import.target_range, ImportCycle, written);
       return nullptr;
     }
-    if (auto known = loaded_.find(key); known != loaded_.end()) return known->second;
-    if (active_.size() >= kMaxDepth) {
-      emitter_.emit(import.target_range, ImportUnreadable, written,
-                    fmt::format("imports are nested more than {} deep", kMaxDepth));
+    if (auto known = loaded.find(key); known != loaded.end()) return known->second;
+    if (active.size() >= kMaxDepth) {
+      emitter.emit(import.target_range, ImportUnreadable, written,
+                   fmt::format("imports are nested more than {} deep", kMaxDepth));
       return nullptr;
     }
     if (module.is_stdlib) return nullptr;  // the stdlib reads no files
     std::optional<std::string> text = read(relative, import.target_range, written);
-    if (!text) return loaded_[key] = nullptr;
-    auto file = parse::load(sources_, relativeTo(root_directory_, relative), std::move(*text), emitter_);
+    if (!text) return loaded[key] = nullptr;
+    auto file = parse::load(sources, relativeTo(root_directory, relative), std::move(*text), emitter);
     if (!file) {
-      modules_.parsed = false;
-      return loaded_[key] = nullptr;
+      modules.parsed = false;
+      return loaded[key] = nullptr;
     }
     return load(*file, key, llvm::sys::path::parent_path(relative).str(), stem(written) + ".", false);
   }
 
   /// The text of a file; nothing after reporting why not.
   std::optional<std::string> read(const std::string& relative, source::Range range, const std::string& written) {
-    const std::string path = relativeTo(root_directory_, relative);
-    llvm::Expected<std::string> text = files_.read(path);
+    const std::string path = relativeTo(root_directory, relative);
+    llvm::Expected<std::string> text = files.read(path);
     if (text) return std::move(*text);
     const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
-      emitter_.build(range, ImportNotFound, written).note({}, "looked for {}", path).emit();
+      emitter.build(range, ImportNotFound, written).note({}, "looked for {}", path).emit();
     else
-      emitter_.emit(range, ImportUnreadable, written, reason);
+      emitter.emit(range, ImportUnreadable, written, reason);
     return std::nullopt;
   }
-
-  source::SourceManager& sources_;
-  const FileSystem& files_;
-  diag::Emitter& emitter_;
-  std::string root_directory_;
-  Modules modules_;
-  std::vector<std::string> active_;
-  std::map<std::string, const Module*> loaded_;
 };
 
 }  // namespace
@@ -174,9 +167,9 @@ std::string boundName(const ast::Import& import) {
 
 Modules load(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
   const llvm::StringRef name = sources.name(root);
-  Loader loader(sources, files, emitter, llvm::sys::path::parent_path(name).str());
+  Loader loader{sources, files, emitter, llvm::sys::path::parent_path(name).str()};
   loader.load(root, llvm::sys::path::filename(name).str(), "", "", false);
-  return loader.finish();
+  return std::move(loader.modules);
 }
 
 }  // namespace expc::load

@@ -19,7 +19,7 @@ using llvm::json::Value;
 Array sorted(Array items) {
   std::vector<std::pair<std::string, Value>> keyed;
   for (Value& item : items) keyed.emplace_back(plan::canonicalJson(item), std::move(item));
-  std::sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(keyed, [](const auto& a, const auto& b) { return a.first < b.first; });
   Array result;
   for (auto& [key, item] : keyed) result.push_back(std::move(item));
   return result;
@@ -59,11 +59,11 @@ struct Meaning {
   const plan::Plan& head;
   const points::Prepared& prepared;
   const check::Study& study = prepared.study();
-  const expand::Space& space = prepared.space();
+  const expand::Space& space = *prepared.space;
   points::PointWriter writer{space};
 
   Object run() {
-    Object result{{"points", idsJson(prepared.survey().ids)}};
+    Object result{{"points", idsJson(prepared.survey->ids)}};
     Value written = plan::toJson(withoutFactors(head));
     for (const auto& [section, shown] : kSections) {
       Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
@@ -78,7 +78,7 @@ struct Meaning {
     // What only texts and cells of the plan say.
     add(result, "comparisons", study.comparisons, [&](const check::Comparison& one) { return comparison(one); });
     add(result, "references", study.references, [&](const check::Published& one) { return reference(one); });
-    add(result, "criteria", prepared.selected().criteria, [&](const check::Criterion* one) { return criterion(*one); });
+    add(result, "criteria", prepared.selected.criteria, [&](const check::Criterion* one) { return criterion(*one); });
     Array controls, rules;
     for (const check::Control& control : study.controls)
       controls.push_back(Object{{"name", control.name}, {"pins", pins(control.pins)}});
@@ -127,7 +127,7 @@ struct Meaning {
   Value level(unsigned factor, unsigned index) const {
     Array values;
     for (const check::Value& value : study.factors[factor].levels[index].values)
-      values.push_back(points::toExactJson(value));
+      values.push_back(points::toJson(value, true));
     return values;
   }
 
@@ -168,7 +168,7 @@ struct Meaning {
     for (const check::Published::Row& row : published.rows) {
       Object object;
       for (const auto& [parameter, value] : row.parameters)
-        object[study.workload->parameters[parameter].name] = points::toExactJson(value);
+        object[study.workload->parameters[parameter].name] = points::toJson(value, true);
       for (const auto& [metric, value] : row.metrics) object[study.metrics[metric].name] = value.toString();
       rows.push_back(std::move(object));
     }

@@ -41,7 +41,7 @@ plan::Bound bandAround(double value, const check::Criterion& criterion, const st
 /// Writes a prepared study as a plan.
 struct PlanBuilder {
   points::Prepared& prepared;
-  const expand::Space& space = prepared.space();
+  const expand::Space& space = *prepared.space;
   const check::Study& study = prepared.study();
   std::vector<unsigned> levels_of_all = {};  // points, in order
   plan::Plan plan = outlineOf(prepared).head;
@@ -51,12 +51,12 @@ struct PlanBuilder {
     references();
     controls();
     for (size_t i = 0; i < study.comparisons.size(); ++i) comparison(i);
-    for (size_t i = 0; i < prepared.selected().criteria.size(); ++i) criterion(i);
+    for (size_t i = 0; i < prepared.selected.criteria.size(); ++i) criterion(i);
     return std::move(plan);
   }
 
   void points() {
-    const select::Selected& selected = prepared.selected();
+    const select::Selected& selected = prepared.selected;
     expand::Assignment at(selected);
     space.forEach([&](expand::Levels levels) {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());
@@ -73,9 +73,9 @@ struct PlanBuilder {
         point.levels.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
       }
       point.parameters = points::parametersOf(selected, at);
-      point.unavailable = prepared.machine().unavailable(levels);
-      point.expected_infeasible = prepared.machine().expectedInfeasible(levels);
-      point.estimates = prepared.machine().estimates(levels);
+      point.unavailable = prepared.machine->unavailable(levels);
+      point.expected_infeasible = prepared.machine->expectedInfeasible(levels);
+      point.estimates = prepared.machine->estimates(levels);
       plan.points.push_back(std::move(point));
       return true;
     });
@@ -103,11 +103,11 @@ struct PlanBuilder {
       });
     if (plan.design.share <= 1) return;
     const auto can_run = [](const plan::Point& one) { return one.startable(); };
-    const auto point = std::find_if(plan.points.begin(), plan.points.end(), can_run);
+    const auto point = std::ranges::find_if(plan.points, can_run);
     if (point != plan.points.end()) plan.controls.push_back({plan::kAlone, point->id});
   }
 
-  std::string id(expand::Levels point) { return std::string(prepared.writer().id(point)); }
+  std::string id(expand::Levels point) { return std::string(prepared.writer->id(point)); }
   expand::Levels point(size_t index) const { return {levels_of_all.data() + index * space.width(), space.width()}; }
 
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
@@ -117,12 +117,12 @@ struct PlanBuilder {
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};
-      cell.term = points::metricTerm(metric, cell.points[0].point);
+      cell.term = termOf(plan::MetricTerm{metric.name, cell.points[0].point});
       return cell;
     }
     points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
-      if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
+      if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);
     cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
@@ -135,7 +135,7 @@ struct PlanBuilder {
     const check::FormulaPtr& strong = study.workload->parameters[factor.parameters[0]].strong;
     bool shared = false;
     if (strong) {
-      expand::Assignment at(prepared.selected());
+      expand::Assignment at(prepared.selected);
       at.set(point);
       if (at.settle()) return std::nullopt;
       const check::Outcome outcome = at.evaluate(*strong, expand::View::Workload);
@@ -150,17 +150,17 @@ struct PlanBuilder {
     const check::Comparison& declared = study.comparisons[index];
     for (size_t i = 0; i < plan.points.size(); ++i)
       if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
-          prepared.machine().runs(&declared, point(i))) {
+          prepared.machine->runs(&declared, point(i))) {
         plan.comparisons[index].cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
         plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
       }
   }
 
   void criterion(size_t index) {
-    const check::Criterion& declared = *prepared.selected().criteria[index];
+    const check::Criterion& declared = *prepared.selected.criteria[index];
     plan::Criterion& criterion = plan.criteria[index];
-    points::Question question(space, declared, prepared.machine());
-    const check::Comparison* comparison = question.comparison();
+    points::Question question(space, declared, *prepared.machine);
+    const check::Comparison* comparison = question.comparison;
     std::vector<expand::Levels> points;
     for (size_t i = 0; i < plan.points.size(); ++i) {
       expand::Levels at = point(i);
@@ -169,12 +169,12 @@ struct PlanBuilder {
         continue;
       if (declared.infeasible) {
         criterion.cells.push_back(cell(nullptr, {}, at));
-        criterion.cells.back().term = points::constantTerm(1);
+        criterion.cells.back().term = termOf(plan::ConstantTerm{1});
         criterion.cells.back().kind = plan.design.kinds[0].kind;
       } else {
         criterion.cells.push_back(cell(comparison, study.metrics[*declared.metric], at));
       }
-      if (const auto value = question.published())
+      if (const auto value = question.published)
         criterion.cells.back().bound =
             bandAround(*value, declared, study.references[*declared.like].name, criterion.unit);
       points.push_back(at);
@@ -189,7 +189,7 @@ struct PlanBuilder {
 }  // namespace
 
 std::optional<plan::Plan> planOf(points::Prepared& prepared, diag::Emitter& emitter) {
-  if (prepared.survey().points > kMaxPlanPoints) {
+  if (prepared.survey->points > kMaxPlanPoints) {
     points::reportTooMany(prepared.study(), kMaxPlanPoints, false, emitter);
     return std::nullopt;
   }

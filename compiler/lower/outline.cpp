@@ -43,16 +43,16 @@ std::string whyWithout(const points::Survey::OfComparison& comparison, const che
 
 struct Outliner {
   const points::Prepared& prepared;
-  const source::SourceManager& sources = *prepared.program().sources;
-  const select::Selected& selected = prepared.selected();
+  const source::SourceManager& sources = *prepared.program.sources;
+  const select::Selected& selected = prepared.selected;
   const check::Study& study = prepared.study();
-  const points::Survey& survey = prepared.survey();
+  const points::Survey& survey = *prepared.survey;
   Outline outline = {};
   plan::Plan& plan = outline.head;
 
   Outline run() {
     header();
-    if (prepared.system()) describe(*prepared.system());
+    if (prepared.system) describe(*prepared.system);
     for (unsigned i = 0; i < study.factors.size(); ++i) plan.factors.push_back(factor(i));
     removed();
     design();
@@ -86,10 +86,10 @@ struct Outliner {
   void header() {
     plan.study = study.name;
     plan.doc = study.doc;
-    plan.source = prepared.program().modules.root().path;
+    plan.source = prepared.program.modules.root().path;
     plan.root = rootOf(plan.source);
-    plan.presets = prepared.selection().presets;
-    plan.overrides = prepared.selection().overrides;
+    plan.presets = prepared.selection.presets;
+    plan.overrides = prepared.selection.overrides;
     for (const check::Use& use : study.uses)
       plan.workloads.push_back({use.label, use.workload->name, use.workload->version, use.workload->command});
     for (unsigned metric : study.measuredWith(selected.criteria))
@@ -176,8 +176,7 @@ struct Outliner {
       design.timeout_seconds = timeout->second.value.toDouble();
     for (const check::Look& look : block.looks) design.looks.push_back(look.repetitions);
     // How long a command runs is its own affair: it is told only what is written.
-    const bool built_in =
-        std::any_of(study.uses.begin(), study.uses.end(), [](const check::Use& use) { return !use.workload->command; });
+    const bool built_in = std::ranges::any_of(study.uses, [](const check::Use& use) { return !use.workload->command; });
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };

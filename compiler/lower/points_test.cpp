@@ -24,7 +24,7 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& set
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
     const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
     if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
-      parameters[selected.study->workload->parameters[i].name] = points::toExactJson(*value);
+      parameters[selected.study->workload->parameters[i].name] = points::toJson(*value, true);
   }
   if (workload.command)
     document["command"] = points::argumentsJson(*workload.command);
@@ -44,7 +44,7 @@ struct Lowered {
   }
   std::vector<std::vector<unsigned>> points() {
     std::vector<std::vector<unsigned>> result;
-    prepared->space().forEach([&](expand::Levels point) {
+    prepared->space->forEach([&](expand::Levels point) {
       result.emplace_back(point.begin(), point.end());
       return true;
     });
@@ -54,19 +54,19 @@ struct Lowered {
   std::set<std::string> ids() {
     std::set<std::string> result;
     REQUIRE_MESSAGE(prepared, fixture.text());
-    expand::Assignment at(prepared->selected());
+    expand::Assignment at(prepared->selected);
     std::string line;
     for (const auto& point : points()) {
-      std::string id(prepared->writer().id(point));
+      std::string id(prepared->writer->id(point));
       at.set(point);
       REQUIRE(!at.settle());
-      CHECK(id == idOf(prepared->selected(), at));
+      CHECK(id == idOf(prepared->selected, at));
       prepared->line(point, line);
       auto document = plan::parseJson(line);
       REQUIRE(static_cast<bool>(document));
       CHECK(plan::canonicalJson(*document) == line);
       CHECK(document->getAsObject()->getString("point") == llvm::StringRef(id));
-      CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected(), at));
+      CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected, at));
       CHECK(document->getAsObject()->getObject("levels")->size() == point.size());
       CHECK(result.insert(id).second);
     }

@@ -139,66 +139,65 @@ static void settleWords(std::vector<Word>& words) {
 
 /// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
 /// limits.
-class TokenReader {
- public:
-  /// Reads the file's text before `end`.
-  TokenReader(Reporter& reporter, Tree& tree, uint32_t end)
-      : reporter_(reporter), tree_(tree), lexing_(reporter.text().substr(0, end)) {}
+struct TokenReader {
+  Reporter& reporter;
+  Tree& tree;
+  Lexing lexing;
+  std::vector<std::unique_ptr<antlr4::Token>> tokens = {};
+  std::string doc = {};
+  size_t depth = 0;
 
   /// False when the parser must not see them.
   bool read() {
     for (Token kind = Token::Unexpected; kind != Token::EndOfFile;) {
-      std::unique_ptr<antlr4::Token> token = lexing_.next();
+      std::unique_ptr<antlr4::Token> token = lexing.next();
       const Located place = located(token.get());
       kind = place.token;
       if (kind == Token::Doc) addDoc(place);
       if (kind == Token::Comment || kind == Token::Doc) continue;
       if (kind == Token::UnterminatedString) {
-        reporter_.emit({tree_.file, place.begin, place.end}, UnterminatedString);
+        reporter.emit({tree.file, place.begin, place.end}, UnterminatedString);
         setType(*token, Token::String);
       }
       if (kind == Token::Unexpected && !keepUnexpected(*token, place)) continue;
-      if (reporter_.exhausted() || !withinLimits(kind, place.begin)) return false;
-      if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::exchange(doc_, "");
-      tokens_.push_back(std::move(token));
+      if (reporter.exhausted() || !withinLimits(kind, place.begin)) return false;
+      if (!doc.empty()) tree.docs[static_cast<uint32_t>(tokens.size())] = std::exchange(doc, "");
+      tokens.push_back(std::move(token));
     }
     settle();
-    return !reporter_.exhausted();
+    return !reporter.exhausted();
   }
 
-  std::vector<std::unique_ptr<antlr4::Token>> take() { return std::move(tokens_); }
-
- private:
   static void setType(antlr4::Token& token, Token kind) {
     static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
   }
 
   void settle() {
     std::vector<Word> words;
-    for (const auto& token : tokens_) {
+    for (const auto& token : tokens) {
       const Located place = located(token.get());
-      words.push_back({place.token, lexing_.text(place)});
+      words.push_back({place.token, lexing.text(place)});
     }
     settleWords(words);
     for (size_t at = 0; at < words.size(); ++at)
-      if (words[at].token != Token::EndOfFile) setType(*tokens_[at], words[at].token);
+      if (words[at].token != Token::EndOfFile) setType(*tokens[at], words[at].token);
   }
 
   void addDoc(const Located& place) {
-    std::string_view line = lexing_.text(place).substr(3);
+    std::string_view line = lexing.text(place).substr(3);
     if (line.starts_with('/')) return;  // a ruler of slashes
     if (line.starts_with(' ')) line.remove_prefix(1);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
-    if (!doc_.empty()) doc_ += '\n';
-    doc_ += line;
+    if (!doc.empty()) doc += '\n';
+    doc += line;
   }
 
   /// Reports characters that begin no token. They stay in the stream, so that the parser does not take what is around
   /// them for one statement; `&&`, `||`, `!` and 'text' as what they mean. False for `;` and comments with `#`, which
   /// do not.
   bool keepUnexpected(antlr4::Token& token, const Located& place) {
-    const std::string_view written = lexing_.text(place);
-    reportCharacters(reporter_, place.begin, place.end);
+    const std::string_view written = lexing.text(place);
+    reportCharacters(reporter, place.begin, place.end);
     if (written == "&&" || written == "&") setType(token, Token::And);
     if (written == "||" || written == "|") setType(token, Token::Or);
     if (written == "!") setType(token, Token::Not);
@@ -207,22 +206,15 @@ class TokenReader {
   }
 
   bool withinLimits(Token kind, uint32_t begin) {
-    if (tokens_.size() >= kMaxTokens) {
-      reporter_.emit({tree_.file, begin, begin}, TooManyTokens, kMaxTokens);
+    if (tokens.size() >= kMaxTokens) {
+      reporter.emit({tree.file, begin, begin}, TooManyTokens, kMaxTokens);
       return false;
     }
-    if (opens(kind)) ++depth_;
-    if (closes(kind) && depth_ > 0) --depth_;
-    if (depth_ > kMaxNesting) reporter_.emit({tree_.file, begin, begin + 1}, NestingTooDeep, kMaxNesting);
-    return depth_ <= kMaxNesting;
+    if (opens(kind)) ++depth;
+    if (closes(kind) && depth > 0) --depth;
+    if (depth > kMaxNesting) reporter.emit({tree.file, begin, begin + 1}, NestingTooDeep, kMaxNesting);
+    return depth <= kMaxNesting;
   }
-
-  Reporter& reporter_;
-  Tree& tree_;
-  Lexing lexing_;
-  std::vector<std::unique_ptr<antlr4::Token>> tokens_;
-  std::string doc_;
-  size_t depth_ = 0;
 };
 
 }  // namespace bridge
@@ -234,10 +226,10 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
           Place* place) {
   Tree tree;
   tree.file = file;
-  bridge::TokenReader reader(reporter, tree, end);
+  bridge::TokenReader reader{reporter, tree, bridge::Lexing(reporter.text().substr(0, end))};
   if (!reader.read()) return tree;
 
-  antlr4::ListTokenSource source(reader.take());
+  antlr4::ListTokenSource source(std::move(reader.tokens));
   antlr4::CommonTokenStream tokens(&source);
   ExpParser parser(&tokens);
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);

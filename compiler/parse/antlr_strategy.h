@@ -225,16 +225,17 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   /// error; a statement's head ends them, since they hold expressions. Those met on the way are skipped with what is in
   /// them.
   void skip(antlr4::Parser* parser, Rule block, std::vector<Token> open, uint32_t column) {
-    const size_t before = open.size();
+    const size_t opened = open.size();
     bool first = true;
     for (;; first = false) {
       const Token next = lookAhead(parser);
       if (next == Token::EndOfFile || endsBlock(block, next, lookAhead(parser, 2))) return;
-      const bool outside = open.size() <= before;
+      const bool outside = open.size() <= opened;
       // A word that was not understood begins no statement; a keyword may.
       if (outside && isHead(block, next) && !(first && isWord(next) && !startsLine(parser)) &&
-          (open.empty() || isReserved(next) || beginsLineOf(parser, block, column)) && !afterDot(parser) &&
-          (!isWord(next) || beginsItem(parser, block)))
+          (open.empty() || isReserved(next) || beginsLineOf(parser, block, column)) &&
+          !(before(parser) && located(before(parser)).token == Token::Dot) &&
+          (!isWord(next) || startsLine(parser) || isEntry(parser, block)))
         return;
       // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.
       if (!first && outside && open.empty() && startsLine(parser) && columnOf(parser->getCurrentToken()) <= column)
@@ -263,14 +264,6 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     if (block == Rule::PresetBody || block == Rule::SystemBody) return after == Token::Assign;
     if (block == Rule::ReferenceBody) return after == Token::Colon;
     return after == Token::LeftBrace || after == Token::Number;
-  }
-
-  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
-  bool beginsItem(antlr4::Parser* parser, Rule block) { return startsLine(parser) || isEntry(parser, block); }
-
-  static bool afterDot(antlr4::Parser* parser) {
-    antlr4::Token* previous = before(parser);
-    return previous && kindOf(previous->getType()) == Token::Dot;
   }
 
   const source::SourceManager& sources_;

@@ -221,7 +221,6 @@ struct Transform : Declarations {
 
   void claim(uint32_t index, ast::CriterionDecl& criterion) {
     const std::vector<uint32_t> sums = children(index, Rule::Sum);
-    criterion.claim_range = range(index);
     criterion.infeasible = sums.empty();
     if (criterion.infeasible) return;
     criterion.subject = expression(sums[0]);

@@ -206,7 +206,7 @@ study s {
   CHECK(text(record.parts.at(1).parts.at(1).range) == "b");
   CHECK(text(workload.metrics.at(0).source->range) == "csv(\"d\")");
   CHECK(text(workload.lets.at(0).name.range) == "half");
-  CHECK(text(workload.estimates.at(0).metric.range) == "m");
+  CHECK(text(workload.estimates.at(0).name.range) == "m");
   const ast::StudyDecl& study = module.studies.at(0);
   CHECK(text(study.workloads.at(0).label->range) == "ours");
   CHECK(text(study.workloads.at(0).name.parts.at(1).range) == "b");
@@ -221,7 +221,6 @@ study s {
   CHECK(text(criterion.quantifiers.at(0).factors.at(0).range) == "(loader,layout)");
   CHECK(text(criterion.like->range) == "published");
   CHECK(text(criterion.like_within->range) == "5%");
-  CHECK(text(criterion.claim_range) == "g like published within 5%");
   CHECK(text(study.designs.at(0).settings.at(0).until->range) == "half_width(g) <= 1%");
   CHECK(text(study.plots.at(0).over.range) == "(loader, layout)");
   CHECK(text(study.presets.at(0).only.at(0).factor.range) == "(loader, layout)");

@@ -45,18 +45,10 @@ std::string nameIn(Rule rule, Token previous) {
 }
 
 std::string describeToken(const Situation& situation, Token token) {
-  switch (token) {
-    case Token::EndOfFile:
-      return std::string(situation.end());
-    case Token::Number:
-      return "a number";
-    case Token::String:
-      return "a text in double quotes";
-    case Token::Identifier:
-      return "a name";
-    default:
-      return fmt::format("'{}'", spelling(token));
-  }
+  if (token == Token::EndOfFile) return std::string(situation.end());
+  if (token == Token::Number) return "a number";
+  if (token == Token::String) return "a text in double quotes";
+  return token == Token::Identifier ? "a name" : fmt::format("'{}'", spelling(token));
 }
 
 /// "'{' or a name". Where any name fits, the words that are sometimes names are not told one by one.
@@ -130,32 +122,22 @@ std::string describeExpected(const Situation& situation) {
     if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";
     return statement == Rule::Type ? "a type" : nameIn(statement, previous);
   }
-  switch (inner) {
-    case Rule::Type:
-    case Rule::RefinedType:
-      return "a type";
-    case Rule::Text:
-    case Rule::CommandArgument:
-    case Rule::InputsDecl:
-      return "a text in double quotes";
-    case Rule::Claim:
-      return describeClaim(situation);
-    case Rule::ImportDecl:
-      return "a module, such as std.image, or a path in double quotes,";
-    case Rule::WorkloadBody:
-      if (previous == Token::RightBracket) return "'timeout' or '{'";
-      return isWord(previous) ? "'command' or '{'" : "'{'";
-    case Rule::TextList:
-      return "a list of texts, such as [\"python\", \"train.py\"],";
-    case Rule::DesignItem:
-      return "a value or '{'";
-    case Rule::Refinement:
-      return std::string(describeOperand(statement, previous));
-    case Rule::Number:
-      return statement == Rule::VersionDecl ? "a whole number" : "a number";
-    default:
-      break;
-  }
+  static constexpr std::pair<Rule, std::string_view> kOf[] = {
+      {Rule::Type, "a type"},
+      {Rule::RefinedType, "a type"},
+      {Rule::Text, "a text in double quotes"},
+      {Rule::CommandArgument, "a text in double quotes"},
+      {Rule::InputsDecl, "a text in double quotes"},
+      {Rule::ImportDecl, "a module, such as std.image, or a path in double quotes,"},
+      {Rule::TextList, "a list of texts, such as [\"python\", \"train.py\"],"},
+      {Rule::DesignItem, "a value or '{'"}};
+  for (const auto& [rule, what] : kOf)
+    if (rule == inner) return std::string(what);
+  if (inner == Rule::Claim) return describeClaim(situation);
+  if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
+  if (inner == Rule::WorkloadBody) return isWord(previous) ? "'command' or '{'" : "'{'";
+  if (inner == Rule::Refinement) return std::string(describeOperand(statement, previous));
+  if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
   if (isExpression(inner) && !one) return std::string(describeOperand(statement, previous));
   return situation.expected.empty() ? "something else" : listOf(situation);
 }

@@ -185,7 +185,6 @@ struct Declarations : Expressions {
   }
 
   void read(uint32_t index, ast::EstimateDecl& out) {
-    out.metric = identifier(child(index, Rule::Word));
     out.value = expressionIn(index, Rule::Value);
     out.when = expressionIn(index, Rule::Condition);
   }

@@ -208,8 +208,7 @@ struct Expressions : TreeReader {
     int depth = 0;
     std::vector<ast::CallArgument> members = arguments(index, depth);
     const auto named = [](const ast::CallArgument& member) { return member.name.has_value(); };
-    if (std::all_of(members.begin(), members.end(), named))
-      return make(range(index), ast::RecordExpr{std::move(members)}, depth + 1);
+    if (std::ranges::all_of(members, named)) return make(range(index), ast::RecordExpr{std::move(members)}, depth + 1);
     ast::SetExpr out;
     for (ast::CallArgument& member : members) {
       if (member.name)

@@ -123,10 +123,10 @@ bool canCoincide(const check::Study& study) {
       const bool commands = a.command && b.command;
       if (&a == &b || (commands && argumentsJson(*a.command) == argumentsJson(*b.command))) return true;
     }
-  return std::any_of(study.factors.begin(), study.factors.end(), [&](const check::Factor& factor) {
-    return factor.lockstep() &&
-           std::any_of(factor.parameters.begin(), factor.parameters.end(),
-                       [&](unsigned parameter) { return study.workload->parameters[parameter].when != nullptr; });
+  return std::ranges::any_of(study.factors, [&](const check::Factor& factor) {
+    return factor.lockstep() && std::ranges::any_of(factor.parameters, [&](unsigned parameter) {
+             return study.workload->parameters[parameter].when != nullptr;
+           });
   });
 }
 
@@ -149,7 +149,7 @@ void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
     ids.push_back(writer.hash(point));
     return ids.size() < kMostIds;
   });
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice == ids.end()) return;
   uint64_t count = 0;

@@ -9,6 +9,7 @@ namespace expc::points {
 namespace {
 
 EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point");
+EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
 EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point");
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}");
 EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing");
@@ -33,6 +34,24 @@ bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
   return rule.condition->ever(rule.wanted ? expand::Condition::Answer::No : expand::Condition::Answer::Yes)
       .value_or(true);
+}
+
+/// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
+void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
+  std::set<unsigned> conditional;
+  for (const expand::Space::Rule& rule : space.rules()) {
+    if (std::ranges::find(rules, rule.index) == rules.end()) continue;
+    const check::Rule& declared = space.study().rules[rule.index];
+    std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
+    builder.note(declared.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
+    for (unsigned parameter : declared.parameters)
+      if (int factor = space.study().factor_of[parameter]; factor >= 0 && space.activity(factor))
+        conditional.insert(static_cast<unsigned>(factor));
+  }
+  for (unsigned factor : conditional) {
+    const check::Factor& declared = space.study().factors[factor];
+    builder.note(declared.active->range, "it depends on '{}', which varies only where this holds", declared.name);
+  }
 }
 
 void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
@@ -62,7 +81,7 @@ void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const c
   constexpr size_t kShown = 5;
   std::vector<std::pair<uint64_t, Missing>> reasons;
   for (const auto& [missing, count] : of.reasons) reasons.emplace_back(count, missing);
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = 0; i < reasons.size() && i < kShown; ++i)
     builder.note({}, "{}{}", reasons.size() > 1 ? fmt::format("{}: ", reasons[i].first) : "",
                  text(reasons[i].second, study, sources));
@@ -82,44 +101,55 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   builder.emit();
 }
 
-}  // namespace
-
-void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
-  std::set<unsigned> conditional;
-  for (const expand::Space::Rule& rule : space.rules()) {
-    if (std::find(rules.begin(), rules.end(), rule.index) == rules.end()) continue;
-    const check::Rule& declared = space.study().rules[rule.index];
-    std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
-    builder.note(declared.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
-    for (unsigned parameter : declared.parameters)
-      if (int factor = space.study().factor_of[parameter]; factor >= 0 && space.activity(factor))
-        conditional.insert(static_cast<unsigned>(factor));
-  }
-  for (unsigned factor : conditional) {
-    const check::Factor& declared = space.study().factors[factor];
-    builder.note(declared.active->range, "it depends on '{}', which varies only where this holds", declared.name);
+/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
+void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
+                diag::Emitter& emitter) {
+  const check::Study& study = whole.study();
+  if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
+    emitter
+        .build(criterion.range, HoldsWithout, criterion.name,
+               fmt::format("a level of '{}'", study.factors[factor].name))
+        .note({},
+              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
+              "'where'")
+        .emit();
+  for (const check::Quantifier& quantifier : criterion.quantifiers) {
+    if (quantifier.kind == ast::QuantifierKind::Exists) continue;
+    for (unsigned factor : quantifier.factors)
+      for (size_t level = 0; level < of.asked[factor].size(); ++level)
+        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
+          return emitter
+              .build(criterion.range, HoldsWithout, criterion.name,
+                     fmt::format("anything at {}={}", study.factors[factor].name,
+                                 study.factors[factor].levels[level].label))
+              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
+              .emit();
   }
 }
 
-void lintEmpty(const expand::Space& whole, diag::Emitter& emitter) {
-  auto builder = emitter.build(whole.study().range, EmptyGrid, whole.study().name);
-  if (auto rules = expand::minimalConflict(whole, whole.selected().levels)) noteConflict(builder, whole, *rules);
+}  // namespace
+
+void lintEmpty(const expand::Space& space, const std::string& selection, source::Range range, diag::Emitter& emitter) {
+  auto builder = selection.empty() ? emitter.build(range, EmptyGrid, space.study().name)
+                                   : emitter.build(range, EmptySelection, selection, space.study().name);
+  if (auto rules = expand::minimalConflict(space, space.selected().levels)) noteConflict(builder, space, *rules);
   builder.emit();
 }
 
-void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<std::pair<unsigned, unsigned>>& idle,
-              bool whole, diag::Emitter& emitter) {
+void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter) {
   const check::Study& study = space.study();
   const select::Selected& selected = space.selected();
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
     if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
   };
   std::set<unsigned> said;
-  for (const auto& [use, parameter] : idle) {
+  for (const auto& [use, parameter] : survey.idle) {
     const check::Parameter& declared = study.workload->parameters[parameter];
     const bool changed = selected.given_at[parameter].isValid();
     // A change reaches all workloads that have the parameter, so it is idle where it is in each of these.
-    const auto idle_in = [&](unsigned other) { return std::ranges::count(idle, std::pair(other, parameter)) > 0; };
+    const auto idle_in = [&](unsigned other) {
+      return std::ranges::count(survey.idle, std::pair(other, parameter)) > 0;
+    };
     bool everywhere = true;
     for (unsigned other = 0; other < study.uses.size(); ++other)
       everywhere &= study.uses[other].parameter_of[parameter] < 0 || idle_in(other);
@@ -130,7 +160,7 @@ void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<st
   }
   for (unsigned factor = 0; factor < study.factors.size() && !whole; ++factor) {
     bool occurs = !study.factors[factor].active;
-    for (const unsigned level : selected.levels[factor]) occurs |= seen.count(factor, level) > 0;
+    for (const unsigned level : selected.levels[factor]) occurs |= survey.seen.count(factor, level) > 0;
     if (!occurs) report(selected.kept_at[factor], study.factors[factor].name, study.factors[factor].active->range);
   }
 }
@@ -189,36 +219,6 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     builder.emit();
   }
 }
-
-namespace {
-
-/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
-void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
-                diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
-  if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
-    emitter
-        .build(criterion.range, HoldsWithout, criterion.name,
-               fmt::format("a level of '{}'", study.factors[factor].name))
-        .note({},
-              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
-              "'where'")
-        .emit();
-  for (const check::Quantifier& quantifier : criterion.quantifiers) {
-    if (quantifier.kind == ast::QuantifierKind::Exists) continue;
-    for (unsigned factor : quantifier.factors)
-      for (size_t level = 0; level < of.asked[factor].size(); ++level)
-        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
-          return emitter
-              .build(criterion.range, HoldsWithout, criterion.name,
-                     fmt::format("anything at {}={}", study.factors[factor].name,
-                                 study.factors[factor].levels[level].label))
-              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
-              .emit();
-  }
-}
-
-}  // namespace
 
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {

@@ -3,8 +3,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "compiler/points/survey.h"
 
@@ -21,15 +19,12 @@ class Reported {
   std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
 };
 
-/// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
-void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules);
-
-/// On the whole study: no point at all, with a smallest set of rules to blame (E0401).
-void lintEmpty(const expand::Space& whole, diag::Emitter& emitter);
+/// Reports that the whole study (E0401), or a `selection` of it that is made at `range` (E0603), has no point at all,
+/// with a smallest set of rules to blame.
+void lintEmpty(const expand::Space& space, const std::string& selection, source::Range range, diag::Emitter& emitter);
 /// Values that are given and are active at no point (W0415): arguments of the whole study, or what presets and -D make
 /// of a selection.
-void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<std::pair<unsigned, unsigned>>& idle,
-              bool whole, diag::Emitter& emitter);
+void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter);
 /// A rule that removes nothing (W0402); a level that never occurs (W0403).
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 

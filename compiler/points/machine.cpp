@@ -10,19 +10,19 @@ namespace {
 
 constexpr size_t kMaxKnown = 1 << 16;
 
-}  // namespace
-
+/// "94 GB", "80.5 GB"
 std::string bytesText(double bytes) {
   for (auto [unit, size] : {std::pair("TB", 1e12), {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}})
     if (bytes >= size) return fmt::format("{:.4g} {}", bytes / size, unit);
   return fmt::format("{:.4g} B", bytes);
 }
 
+}  // namespace
+
 Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
     : space_(space), at_(space.selected(), system, &lookup) {
   for (const check::Estimate& part : space_.study().workload->estimates) {
-    auto found = std::find_if(estimates_.begin(), estimates_.end(),
-                              [&](const Estimate& estimate) { return estimate.metric == part.metric; });
+    auto found = std::ranges::find(estimates_, part.metric, &Estimate::metric);
     if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}, {}, {}});
     found->parts.push_back(&part);
     std::set<unsigned> factors(found->factors.begin(), found->factors.end());
@@ -91,7 +91,7 @@ bool Machine::runs(const check::Comparison* comparison, expand::Levels point) co
 
 Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, expand::Levels point) {
   Infeasible first;
-  if (std::any_of(estimates_.begin(), estimates_.end(), [](const Estimate& one) { return one.capacity.has_value(); }))
+  if (std::ranges::any_of(estimates_, [](const Estimate& one) { return one.capacity.has_value(); }))
     forEachRead(space_, comparison, point, [&](expand::Levels read) {
       if (!first.why.empty()) return;
       first.why = expectedInfeasible(read, &first.range);

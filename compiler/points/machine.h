@@ -59,7 +59,4 @@ class Machine {
   expand::Assignment at_;
 };
 
-/// "94 GB", "80.5 GB"
-std::string bytesText(double bytes);
-
 }  // namespace expc::points

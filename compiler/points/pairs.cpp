@@ -76,13 +76,14 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
-  if (from.op == From::Constant) return constantTerm(from.constant.asNumber()->toDouble());
+  if (from.op == From::Constant) return termOf(plan::ConstantTerm{from.constant.asNumber()->toDouble()});
   if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
-  if (from.op == From::Metric) return metricTerm(study.metrics[from.parameter], "");
+  if (from.op == From::Metric) return termOf(plan::MetricTerm{study.metrics[from.parameter].name, ""});
   if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
   std::vector<plan::TermPtr> operands;
   for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
-  if (from.op == From::Negate) return termOf(plan::OperationTerm{Op::Product, {constantTerm(-1), operands[0]}});
+  if (from.op == From::Negate)
+    return termOf(plan::OperationTerm{Op::Product, {termOf(plan::ConstantTerm{-1}), operands[0]}});
   const auto op = check::operationOf(from.op);
   assert(op && "check lets nothing else into a derived metric");
   // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
@@ -110,19 +111,15 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources) {
   const Obstacle& obstacle = missing.obstacle;
-  switch (obstacle.kind) {
-    case Obstacle::Kind::LeftOut: {
-      const check::Factor& factor = study.factors[obstacle.factor];
-      return fmt::format("the selection leaves out {}={}", factor.name, factor.levels[missing.level].label);
-    }
-    case Obstacle::Kind::Rule: {
-      const check::Rule& rule = study.rules[obstacle.rule];
-      std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
-      return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
-    }
-    default:
-      return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);
+  if (obstacle.kind == Obstacle::Kind::LeftOut) {
+    const check::Factor& factor = study.factors[obstacle.factor];
+    return fmt::format("the selection leaves out {}={}", factor.name, factor.levels[missing.level].label);
   }
+  if (obstacle.kind != Obstacle::Kind::Rule)
+    return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);
+  const check::Rule& rule = study.rules[obstacle.rule];
+  const std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
+  return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
 }
 
 /// The partner at a level of the compared factor.
@@ -183,12 +180,6 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr constantTerm(double value) { return termOf(plan::ConstantTerm{value}); }
-
-plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
-  return termOf(plan::MetricTerm{metric.name, point});
-}
-
 plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                              llvm::function_ref<std::string(expand::Levels)> name) {
   using Function = check::Comparison::Function;
@@ -197,7 +188,7 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
   const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   const auto value = [&](expand::Levels at) {
     return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
-                            : metricTerm(metric, name(at));
+                            : termOf(plan::MetricTerm{metric.name, name(at)});
   };
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;

@@ -47,10 +47,6 @@ void forEachRead(const expand::Space& space, const check::Comparison* comparison
 
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
 
-plan::TermPtr constantTerm(double value);
-/// A metric at a point; derived ones by name too (plan::Metric::derived says what they are).
-plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point);
-
 /// A comparison's value at a point, from those of the treated and the baseline point. Speed-up: what is better counts
 /// above 1, so baseline over treated where lower is better, treated over baseline where higher is. Ratio: treated over
 /// baseline. Difference: treated minus baseline. Efficiency: of a rate (treated / baseline) x (base / k), with k and

@@ -8,33 +8,10 @@
 namespace expc::points {
 namespace {
 
-llvm::json::Value write(const check::Value& value, bool exact);
-
 llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) {
   llvm::json::Array array;
-  for (const check::Value& value : values) array.push_back(write(value, exact));
+  for (const check::Value& value : values) array.push_back(toJson(value, exact));
   return array;
-}
-
-llvm::json::Value write(const check::Value& value, bool exact) {
-  if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
-  if (const check::Rational* number = value.asNumber()) {
-    if (exact) return number->toString();
-    if (number->isInteger()) return number->numerator();
-    return number->toDouble();
-  }
-  if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
-  if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
-    if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
-    llvm::json::Object object;
-    for (size_t i = 0; i < composite->parts.size(); ++i)
-      object[composite->fields[i]] = write(composite->parts[i], exact);
-    return object;
-  }
-  const check::EnumValue& level = std::get<check::EnumValue>(value.node);
-  const std::string& name = level.type->levels[level.level].name;
-  if (level.payload.empty()) return name;
-  return llvm::json::Object{{name, writeAll(level.payload, exact)}};
 }
 
 /// What a point says of its workload, apart from parameters.
@@ -66,8 +43,26 @@ const std::string& textAt(const std::vector<std::string>& texts, unsigned level)
 
 }  // namespace
 
-llvm::json::Value toJson(const check::Value& value) { return write(value, false); }
-llvm::json::Value toExactJson(const check::Value& value) { return write(value, true); }
+llvm::json::Value toJson(const check::Value& value, bool exact) {
+  if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
+  if (const check::Rational* number = value.asNumber()) {
+    if (exact) return number->toString();
+    if (number->isInteger()) return number->numerator();
+    return number->toDouble();
+  }
+  if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
+  if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
+    llvm::json::Object object;
+    for (size_t i = 0; i < composite->parts.size(); ++i)
+      object[composite->fields[i]] = toJson(composite->parts[i], exact);
+    return object;
+  }
+  const check::EnumValue& level = std::get<check::EnumValue>(value.node);
+  const std::string& name = level.type->levels[level.level].name;
+  if (level.payload.empty()) return name;
+  return llvm::json::Object{{name, writeAll(level.payload, exact)}};
+}
 
 llvm::json::Array argumentsJson(const check::Command& command) {
   llvm::json::Array arguments;
@@ -84,7 +79,7 @@ llvm::json::Array argumentsJson(const check::Command& command) {
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
   if (type.kind == check::Type::Kind::Path) {
     const std::string& path = std::get<std::string>(value.node);
-    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   } else if (type.kind == check::Type::Kind::Enum) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
     for (size_t i = 0; i < level.payload.size(); ++i)
@@ -116,7 +111,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space) {
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
   }
-  std::sort(labels_.begin(), labels_.end(), [&](const Labels& a, const Labels& b) {
+  std::ranges::sort(labels_, [&](const Labels& a, const Labels& b) {
     return study.factors[a.factor].name < study.factors[b.factor].name;
   });
 }
@@ -138,8 +133,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
     if (use.parameter_of[i] >= 0) sorted.push_back(i);
   const auto& parameters = study.workload->parameters;
-  std::sort(sorted.begin(), sorted.end(),
-            [&](unsigned a, unsigned b) { return parameters[a].name < parameters[b].name; });
+  std::ranges::sort(sorted, [&](unsigned a, unsigned b) { return parameters[a].name < parameters[b].name; });
   for (unsigned parameter : sorted) {
     Entry entry;
     entry.factor = study.factor_of[parameter];
@@ -147,7 +141,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     auto add = [&](const check::Value* value) {
       entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
       bool says = value && !isDefault(use, parameter, *value);
-      entry.id.push_back(says ? member(parameters[parameter].name, toExactJson(*value)) : "");
+      entry.id.push_back(says ? member(parameters[parameter].name, toJson(*value, true)) : "");
     };
     for (const check::Value* value : space.varied(parameter)) add(value);
     const auto& given = space.selected().arguments[index][parameter];

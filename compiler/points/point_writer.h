@@ -11,10 +11,9 @@
 namespace expc::points {
 
 /// A value as a parameter: base units; whole numbers stay whole; variants as {"mnist": ["data/mnist"]}, lists and
-/// tuples as arrays, records as objects.
-llvm::json::Value toJson(const check::Value& value);
-/// The same with numbers as decimal text, so that no rounding can join or part two ids.
-llvm::json::Value toExactJson(const check::Value& value);
+/// tuples as arrays, records as objects. `exact`: numbers are decimal text, so that no rounding can join or part two
+/// ids.
+llvm::json::Value toJson(const check::Value& value, bool exact = false);
 
 /// The argument template as it is written, `options` as a list of its form: what a command is known by.
 llvm::json::Array argumentsJson(const check::Command& command);

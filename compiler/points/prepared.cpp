@@ -6,10 +6,6 @@
 namespace expc::points {
 namespace {
 
-EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
-
-}  // namespace
-
 /// One study under its selections; each is looked at once.
 struct Preparer {
   const check::Program& program;
@@ -23,14 +19,11 @@ struct Preparer {
     const size_t errors = emitter.errors();
     auto prepared = look({study.name, {}, {}}, select::Selected::whole(study), ids);
     if (!prepared) return nullptr;
-    const expand::Space& space = *prepared->space_;
-    const Survey& survey = *prepared->survey_;
-    if (survey.points == 0) {
-      lintEmpty(space, emitter);
-      return nullptr;
-    }
+    const expand::Space& space = *prepared->space;
+    const Survey& survey = *prepared->survey;
+    if (survey.points == 0) return lintEmpty(space, "", study.range, emitter), nullptr;
     lintGrid(space, survey.seen, emitter);
-    lintIdle(space, survey.seen, survey.idle, true, emitter);
+    lintIdle(space, survey, true, emitter);
     lintPairs(space, survey, *program.sources, emitter);
     lintCriteria(space, survey, emitter);
     lintControls(space, emitter);
@@ -51,9 +44,9 @@ struct Preparer {
     selected.apply(change, emitter);
     for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
     auto prepared = look({}, std::move(selected), false);
-    if (!prepared || prepared->survey_->points == 0) return;
-    lintCriteria(*prepared->space_, *prepared->survey_, emitter);
-    lintPublished(*prepared->space_, *prepared->survey_, emitter);
+    if (!prepared || prepared->survey->points == 0) return;
+    lintCriteria(*prepared->space, *prepared->survey, emitter);
+    lintPublished(*prepared->space, *prepared->survey, emitter);
   }
 
   /// A restricted one; `range` is what restricts it.
@@ -61,14 +54,9 @@ struct Preparer {
                                      bool ids) {
     auto prepared = look(selection, std::move(selected), ids);
     if (!prepared) return nullptr;
-    if (prepared->survey_->points == 0) {
-      auto builder = emitter.build(range, EmptySelection, selection.describe(), study.name);
-      auto rules = expand::minimalConflict(*prepared->space_, prepared->selected_.levels);
-      if (rules) noteConflict(builder, *prepared->space_, *rules);
-      builder.emit();
-      return nullptr;
-    }
-    lintIdle(*prepared->space_, prepared->survey_->seen, prepared->survey_->idle, false, emitter);
+    if (prepared->survey->points == 0)
+      return lintEmpty(*prepared->space, selection.describe(), range, emitter), nullptr;
+    lintIdle(*prepared->space, *prepared->survey, false, emitter);
     lintEffective(*prepared);
     return prepared;
   }
@@ -85,22 +73,24 @@ struct Preparer {
   }
 
   std::unique_ptr<Prepared> look(select::Selection selection, select::Selected selected, bool ids) {
-    std::unique_ptr<Prepared> prepared(new Prepared(program, system, std::move(selection), std::move(selected)));
-    prepared->space_ = expand::Space::compile(prepared->selected_, emitter);
-    if (!prepared->space_) return nullptr;
-    const expand::Space& space = *prepared->space_;
-    prepared->machine_ = std::make_unique<Machine>(space, system, program.lookup);
-    prepared->writer_ = std::make_unique<PointWriter>(space);
-    prepared->survey_ = surveyOf(space, *prepared->machine_, ids ? prepared->writer_.get() : nullptr, emitter);
-    return prepared->survey_ ? std::move(prepared) : nullptr;
+    auto prepared = std::make_unique<Prepared>(Prepared{program, system, std::move(selection), std::move(selected)});
+    prepared->space = expand::Space::compile(prepared->selected, emitter);
+    if (!prepared->space) return nullptr;
+    const expand::Space& space = *prepared->space;
+    prepared->machine = std::make_unique<Machine>(space, system, program.lookup);
+    prepared->writer = std::make_unique<PointWriter>(space);
+    prepared->survey = surveyOf(space, *prepared->machine, ids ? prepared->writer.get() : nullptr, emitter);
+    return prepared->survey ? std::move(prepared) : nullptr;
   }
 
   /// What depends on the design and the machine, for the study and for each selection of it.
   void lintEffective(const Prepared& prepared) {
-    lintDesign(*prepared.space_, *prepared.survey_, prepared.selection_.describe(), reported, emitter);
-    if (system) lintInfeasible(*prepared.space_, *prepared.survey_, *system, reported, emitter);
+    lintDesign(*prepared.space, *prepared.survey, prepared.selection.describe(), reported, emitter);
+    if (system) lintInfeasible(*prepared.space, *prepared.survey, *system, reported, emitter);
   }
 };
+
+}  // namespace
 
 std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
                                        const select::Selection& selection, const check::System* system,
@@ -127,8 +117,8 @@ std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& progr
 }
 
 std::unique_ptr<expand::Condition> Prepared::condition(const std::string& where, diag::Emitter& emitter) const {
-  check::FormulaPtr formula = select::resolveCondition(program_, study(), "--where", where, emitter);
-  return formula ? std::make_unique<expand::Condition>(*space_, std::move(formula), expand::View::Study) : nullptr;
+  check::FormulaPtr formula = select::resolveCondition(program, study(), "--where", where, emitter);
+  return formula ? std::make_unique<expand::Condition>(*space, std::move(formula), expand::View::Study) : nullptr;
 }
 
 void Prepared::line(expand::Levels point, std::string& out) {
@@ -136,14 +126,14 @@ void Prepared::line(expand::Levels point, std::string& out) {
   auto text = [&](const char* name, const std::string& why) {
     if (!why.empty()) out += fmt::format("\"{}\":{},", name, plan::canonicalJson(plan::jsonText(why)));
   };
-  const std::string& unavailable = machine_->unavailable(point);
-  text("expected_infeasible", machine_->expectedInfeasible(point));
+  const std::string& unavailable = machine->unavailable(point);
+  text("expected_infeasible", machine->expectedInfeasible(point));
   out += "\"levels\":";
-  writer_->appendLevels(point, out);
+  writer->appendLevels(point, out);
   out += ",\"parameters\":";
-  writer_->appendParameters(point, out);
+  writer->appendParameters(point, out);
   out += ",\"point\":\"";
-  out += writer_->id(point);
+  out += writer->id(point);
   out += '"';
   if (!unavailable.empty()) out += ",\"unavailable\":" + plan::canonicalJson(plan::jsonText(unavailable));
   out += '}';

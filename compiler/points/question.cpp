@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/expand/walk.h"
 #include "compiler/points/point_writer.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
@@ -44,15 +43,14 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
     derived_.push_back(metric.derived ? toPlan(space.study(), metric).derived : nullptr);
   for (size_t row = 0; row < published.rows.size(); ++row) {
     auto given = published.rows[row].parameters;
-    std::sort(given.begin(), given.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(given, [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<unsigned> parameters;
     std::vector<const check::Value*> values;
     for (const auto& [parameter, value] : given) {
       parameters.push_back(parameter);
       values.push_back(&value);
     }
-    auto group = std::find_if(groups_.begin(), groups_.end(),
-                              [&](const Group& known) { return known.parameters == parameters; });
+    auto group = std::ranges::find(groups_, parameters, &Group::parameters);
     if (group == groups_.end()) group = groups_.insert(group, Group{parameters, {}});
     group->rows[keyOf(values)].push_back(row);
   }
@@ -112,8 +110,7 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
   for (const check::Pin& pin : pins)
     std::erase_if(kept[pin.factor], [&](unsigned level) { return level != pin.level; });
   expand::walk(space, {.levels = &kept}, [&](expand::Levels point) {
-    bool pinned =
-        std::all_of(pins.begin(), pins.end(), [&](const check::Pin& pin) { return point[pin.factor] == pin.level; });
+    bool pinned = std::ranges::all_of(pins, [&](const check::Pin& pin) { return point[pin.factor] == pin.level; });
     return !pinned || visit(point);
   });
 }
@@ -121,8 +118,8 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
 Question::Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine)
     : criterion_(criterion), machine_(machine) {
   const check::Study& study = space.study();
-  if (criterion.comparison && !criterion.infeasible) comparison_ = &study.comparisons[*criterion.comparison];
-  if (criterion.like) published_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
+  if (criterion.comparison && !criterion.infeasible) comparison = &study.comparisons[*criterion.comparison];
+  if (criterion.like) reference_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
   for (const check::Quantifier& quantifier : criterion.quantifiers)
     where_.push_back(
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
@@ -146,11 +143,11 @@ Question::Answer Question::selects(expand::Levels point) const {
 Question::Answer Question::at(expand::Levels point, const Partner& value) {
   const Answer selected = selects(point);
   if (selected == Answer::Failed) return selected;
-  if (comparison_ && value.found != Partner::Found::One) return Answer::No;
+  if (comparison && value.found != Partner::Found::One) return Answer::No;
   if (selected != Answer::Cell) return selected;
-  if (published_ && !(value_ = published_->of(criterion_, point))) return Answer::Unpublished;
-  if (criterion_.feasible && !machine_.infeasible(comparison_, point).why.empty()) return Answer::Unfit;
-  return machine_.runs(comparison_, point) ? Answer::Cell : Answer::Unavailable;
+  if (reference_ && !(published = reference_->of(criterion_, point))) return Answer::Unpublished;
+  if (criterion_.feasible && !machine_.infeasible(comparison, point).why.empty()) return Answer::Unfit;
+  return machine_.runs(comparison, point) ? Answer::Cell : Answer::Unavailable;
 }
 
 void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const {
@@ -174,7 +171,7 @@ int Shape::absentAmongOthers(const Node& node, size_t depth) const {
   const check::Quantifier& quantifier = criterion_->quantifiers[depth];
   for (size_t i = 0; i < quantifier.factors.size() && quantifier.kind == ast::QuantifierKind::Exists; ++i) {
     const auto absent = [&](const auto& group) { return group.first[i] == expand::kAbsent; };
-    const auto count = std::count_if(node.groups.begin(), node.groups.end(), absent);
+    const auto count = std::ranges::count_if(node.groups, absent);
     if (count > 0 && static_cast<size_t>(count) < node.groups.size()) return static_cast<int>(quantifier.factors[i]);
   }
   for (const auto& [key, child] : node.groups)

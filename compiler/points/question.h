@@ -64,21 +64,16 @@ class Question {
   Answer at(expand::Levels point, const Partner& value);
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
 
-  const check::Criterion& criterion() const { return criterion_; }
-  /// The comparison that it judges; null where it judges none.
-  const check::Comparison* comparison() const { return comparison_; }
-  /// What is published for the last point that was asked about.
-  std::optional<double> published() const { return value_; }
+  const check::Comparison* comparison = nullptr;  // that it judges; null where it judges none
+  std::optional<double> published;                // for the last point that was asked about
 
  private:
   Answer selects(expand::Levels point) const;
 
   const check::Criterion& criterion_;
-  const check::Comparison* comparison_ = nullptr;
   Machine& machine_;
   std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
-  std::unique_ptr<PublishedValues> published_;             // null without a reference
-  std::optional<double> value_;
+  std::unique_ptr<PublishedValues> reference_;             // null without one
 };
 
 /// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where

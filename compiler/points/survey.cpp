@@ -9,105 +9,26 @@ namespace {
 
 constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
-/// Collects the paths that points read. Only parameters that name one somewhere are looked at.
-class PathReader {
- public:
-  explicit PathReader(const expand::Space& space) : space_(space) {
-    for (unsigned i = 0; i < space.study().workload->parameters.size(); ++i) {
-      Parameter parameter{i, space.varied(i), 0, {}};
-      parameter.levels = parameter.values.size();
-      for (const auto& arguments : space.selected().arguments)
-        parameter.values.push_back(arguments[i] ? &*arguments[i] : nullptr);
-      parameter.read.assign(parameter.values.size(), true);
-      std::vector<std::string> any;
-      collect(parameter, any);
-      parameter.read.assign(parameter.values.size(), false);
-      if (!any.empty()) parameters_.push_back(std::move(parameter));
-    }
-  }
-
-  void add(expand::Levels point) {
-    for (Parameter& parameter : parameters_) {
-      const expand::Condition* when = space_.when(parameter.index);
-      if (when && !when->holds(point)) continue;
-      const int factor = space_.study().factor_of[parameter.index];
-      const unsigned level = factor < 0 ? expand::kAbsent : point[factor];
-      parameter.read[level < expand::kOpen ? level : parameter.levels + space_.use(point)] = true;
-    }
-  }
-
-  std::vector<std::string> paths() const {
-    std::vector<std::string> all;
-    for (const Parameter& parameter : parameters_) collect(parameter, all);
-    return all;
-  }
-
- private:
-  struct Parameter {
-    unsigned index = 0;
-    std::vector<const check::Value*> values;  // those of its factor's levels, then each workload's argument
-    size_t levels = 0;
-    std::vector<char> read;  // by value
-  };
-
-  void collect(const Parameter& parameter, std::vector<std::string>& paths) const {
-    for (size_t i = 0; i < parameter.values.size(); ++i)
-      if (parameter.read[i] && parameter.values[i])
-        collectPaths(*parameter.values[i], space_.study().workload->parameters[parameter.index].type, paths);
-  }
-
-  const expand::Space& space_;
-  std::vector<Parameter> parameters_;
-};
-
 EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 
-/// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
-/// neither an argument nor a default.
-class ValueFinder {
- public:
-  explicit ValueFinder(const expand::Space& space) : space_(space) {
-    const check::Study& study = space.study();
-    for (unsigned index = 0; index < study.factors.size(); ++index)
-      for (unsigned parameter : study.factors[index].parameters)
-        for (unsigned use = 0; use < study.uses.size(); ++use)
-          if (study.factors[index].active && study.uses[use].parameter_of[parameter] >= 0 &&
-              !space.selected().arguments[use][parameter])
-            risks_.push_back({use, index, parameter});
+/// A parameter that names a path somewhere.
+struct PathParameter {
+  unsigned index = 0;
+  std::vector<const check::Value*> values;  // those of its factor's levels, then each workload's argument
+  size_t levels = 0;
+  std::vector<char> read;  // by value
+
+  void collect(const check::Study& study, std::vector<std::string>& paths) const {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (read[i] && values[i]) collectPaths(*values[i], study.workload->parameters[index].type, paths);
   }
+};
 
-  bool all(expand::Levels point) const { return !at(point); }
-
-  void report(expand::Levels point, diag::Emitter& emitter) const {
-    const check::Study& study = space_.study();
-    const Risk& risk = *at(point);
-    const check::Parameter& parameter = study.workload->parameters[risk.parameter];
-    emitter
-        .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
-               fmt::format("'{}'", parameter.name))
-        .note({}, "at {} the factor is not active, and the workload still has the parameter",
-              expand::labelOf(study, point))
-        .note(parameter.range, "give it a default, or a 'when' that says where the workload has it")
-        .emit();
-  }
-
- private:
-  struct Risk {
-    unsigned use = 0, factor = 0, parameter = 0;
-  };
-
-  const Risk* at(expand::Levels point) const {
-    for (const Risk& risk : risks_) {
-      const expand::Condition* when = space_.when(risk.parameter);
-      if (point[risk.factor] == expand::kAbsent && space_.use(point) == risk.use && (!when || when->holds(point)))
-        return &risk;
-    }
-    return nullptr;
-  }
-
-  const expand::Space& space_;
-  std::vector<Risk> risks_;
+/// Where a workload may have a parameter without any value: its factor is not active everywhere, and it has neither an
+/// argument nor a default.
+struct Risk {
+  unsigned use = 0, factor = 0, parameter = 0;
 };
 
 struct Surveyor {
@@ -115,8 +36,8 @@ struct Surveyor {
   Machine& machine;
   PointWriter* writer;
   const check::Study& study = space.study();
-  PathReader paths{space};
-  ValueFinder values_known{space};
+  std::vector<PathParameter> paths = {};
+  std::vector<Risk> risks = {};
   std::vector<Question> questions = {};
   std::vector<Partner> values = {};  // by comparison, at the point in hand
   Survey survey{space};
@@ -130,11 +51,10 @@ struct Surveyor {
         expand::walk(space, {.count_removed = true}, [&](expand::Levels point) { return visit(point); });
     if (walk.end == TooMany) reportTooMany(study, expand::kMaxPoints, walk.exhausted, emitter);
     if (walk.end == Failed) space.reportFailure(emitter);
-    if (walk.end == Stopped)
-      failed ? failed->reportFailure(failed_at, emitter) : values_known.report(failed_at, emitter);
+    if (walk.end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : reportMissing(emitter);
     if (walk.end != Done) return std::nullopt;
     survey.product = walk.product;
-    survey.data_paths = paths.paths();
+    for (const PathParameter& parameter : paths) parameter.collect(study, survey.data_paths);
     survey.removed = std::move(walk.removed);
     return std::move(survey);
   }
@@ -153,16 +73,74 @@ struct Surveyor {
         if (space.when(parameter) && study.uses[use].parameter_of[parameter] >= 0 &&
             (study.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
           survey.idle.emplace_back(use, parameter);
+    preparePaths();
+    for (unsigned index = 0; index < study.factors.size(); ++index)
+      for (unsigned parameter : study.factors[index].parameters)
+        for (unsigned use = 0; use < study.uses.size(); ++use)
+          if (study.factors[index].active && study.uses[use].parameter_of[parameter] >= 0 &&
+              !space.selected().arguments[use][parameter])
+            risks.push_back({use, index, parameter});
+  }
+
+  void preparePaths() {
+    for (unsigned i = 0; i < study.workload->parameters.size(); ++i) {
+      PathParameter parameter{i, space.varied(i), 0, {}};
+      parameter.levels = parameter.values.size();
+      for (const auto& arguments : space.selected().arguments)
+        parameter.values.push_back(arguments[i] ? &*arguments[i] : nullptr);
+      parameter.read.assign(parameter.values.size(), true);
+      std::vector<std::string> any;
+      parameter.collect(study, any);
+      parameter.read.assign(parameter.values.size(), false);
+      if (!any.empty()) paths.push_back(std::move(parameter));
+    }
+  }
+
+  bool active(unsigned parameter, expand::Levels point) const {
+    const expand::Condition* when = space.when(parameter);
+    return !when || when->holds(point);
+  }
+
+  /// What has no value at a point, or null.
+  const Risk* missing(expand::Levels point) const {
+    const auto found = std::ranges::find_if(risks, [&](const Risk& risk) {
+      return point[risk.factor] == expand::kAbsent && space.use(point) == risk.use && active(risk.parameter, point);
+    });
+    return found == risks.end() ? nullptr : &*found;
+  }
+
+  void reportMissing(diag::Emitter& emitter) const {
+    const Risk& risk = *missing(failed_at);
+    const check::Parameter& parameter = study.workload->parameters[risk.parameter];
+    emitter
+        .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
+               fmt::format("'{}'", parameter.name))
+        .note({}, "at {} the factor is not active, and the workload still has the parameter",
+              expand::labelOf(study, failed_at))
+        .note(parameter.range, "give it a default, or a 'when' that says where the workload has it")
+        .emit();
+  }
+
+  void readPaths(expand::Levels point) {
+    for (PathParameter& parameter : paths) {
+      if (!active(parameter.index, point)) continue;
+      const int factor = study.factor_of[parameter.index];
+      const unsigned level = factor < 0 ? expand::kAbsent : point[factor];
+      parameter.read[level < expand::kOpen ? level : parameter.levels + space.use(point)] = true;
+    }
+  }
+
+  /// Ends the walk at a point that is reported.
+  bool stop(expand::Levels point) {
+    failed_at.assign(point.begin(), point.end());
+    return false;
   }
 
   bool visit(expand::Levels point) {
-    if (!values_known.all(point)) {
-      failed_at.assign(point.begin(), point.end());
-      return false;
-    }
+    if (missing(point)) return stop(point);
     ++survey.points;
     survey.seen.add(point);
-    paths.add(point);
+    readPaths(point);
     if (!survey.idle.empty())
       std::erase_if(survey.idle, [&](const auto& given) {
         return space.use(point) == given.first && space.when(given.second)->holds(point);
@@ -174,12 +152,11 @@ struct Surveyor {
     for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
     static const Partner kNone;
     for (size_t i = 0; i < questions.size(); ++i) {
-      const auto compared = questions[i].comparison();
+      const auto compared = questions[i].comparison;
       const auto answer = questions[i].at(point, compared ? values[compared - study.comparisons.data()] : kNone);
       if (answer == Question::Answer::Failed) {
         failed = &questions[i];
-        failed_at.assign(point.begin(), point.end());
-        return false;
+        return stop(point);
       }
       if (answer != Question::Answer::No) count(i, point, answer);
     }
@@ -216,7 +193,7 @@ struct Surveyor {
     if (answer != Cell) return;
     ++of.cells;
     of.seen.add(point);
-    const Machine::Infeasible found = machine.infeasible(questions[index].comparison(), point);
+    const Machine::Infeasible found = machine.infeasible(questions[index].comparison, point);
     if (found.why.empty() || ++of.infeasible > 1) return;
     of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
     of.estimate_range = found.range;

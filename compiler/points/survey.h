@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "compiler/expand/walk.h"
 #include "compiler/points/machine.h"
 #include "compiler/points/point_writer.h"
 #include "compiler/points/question.h"

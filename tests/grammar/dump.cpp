@@ -226,7 +226,7 @@ class ModuleDumper {
     for (const LetDecl& named : declaration.lets) let(named);
     for (const MetricDecl& declared : declaration.metrics) metric(declared);
     for (const EstimateDecl& estimate : declaration.estimates) {
-      line("estimate {} = {}", estimate.metric.name, dump(*estimate.value));
+      line("estimate {} = {}", estimate.name.name, dump(*estimate.value));
       optional("when", estimate.when);
       ++depth_;
       doc(estimate.doc);

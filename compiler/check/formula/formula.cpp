@@ -188,7 +188,7 @@ struct Evaluator {
 };
 
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
-  if (formula.op == leaf && std::find(found.begin(), found.end(), formula.parameter) == found.end())
+  if (formula.op == leaf && std::ranges::find(found, formula.parameter) == found.end())
     found.push_back(formula.parameter);
   for (const FormulaPtr& operand : formula.operands)
     if (operand) collect(*operand, leaf, found);
@@ -199,7 +199,7 @@ void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
 std::vector<unsigned> parametersOf(const Formula& formula) {
   std::vector<unsigned> found;
   collect(formula, Op::Parameter, found);
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

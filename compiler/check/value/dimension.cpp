@@ -58,7 +58,7 @@ Dimension Dimension::of(Base base) {
 }
 
 bool Dimension::isPure() const {
-  return !own && std::all_of(powers.begin(), powers.end(), [](int8_t p) { return p == 0; });
+  return !own && std::ranges::all_of(powers, [](int8_t p) { return p == 0; });
 }
 
 std::string Dimension::typeName() const {
@@ -150,12 +150,6 @@ std::optional<Dimension> findDimension(std::string_view type_name) {
   if (type_name == "Ratio") return Dimension::ratio();
   if (type_name == "Share") return Dimension::share();
   return std::nullopt;
-}
-
-std::vector<std::string> dimensionNames() {
-  std::vector<std::string> names = language::texts(language::Role::Type);
-  std::erase_if(names, [](const std::string& name) { return !findDimension(name); });
-  return names;
 }
 
 }  // namespace expc::check

@@ -61,7 +61,5 @@ using UnitSource = std::function<std::optional<Unit>(std::string_view name)>;
 std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared = nullptr);
 /// `Time`, `Bytes`, `Ratio`, `Power`, …; nothing if it is no dimension.
 std::optional<Dimension> findDimension(std::string_view type_name);
-/// Their names, for suggestions.
-std::vector<std::string> dimensionNames();
 
 }  // namespace expc::check

@@ -1,7 +1,8 @@
-#include "compiler/check/value/system.h"
+// What is known of a machine.
 
 #include <utility>
 
+#include "compiler/check/model.h"
 #include "compiler/language/words.h"
 
 namespace expc::check {

@@ -1,6 +1,6 @@
-#include "compiler/check/value/system.h"
-
 #include <doctest/doctest.h>
+
+#include "compiler/check/model.h"
 
 using namespace expc::check;
 
