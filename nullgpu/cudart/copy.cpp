@@ -187,7 +187,7 @@ cudaError_t set(void* to, int value, size_t bytes, cudaStream_t stream, bool blo
       setCard(to, value, bytes);
     return true;
   };
-  const Activity told{.work = Work::Set, .bytes = bytes};
+  const Activity told{.work = Work::Set, .name = {}, .bytes = bytes};
   const Ticket ticket = queue(stream, std::make_shared<FunctionOperation>(fill, told));
   return blocking && side.pinned ? finish(ticket) : ticket.error;
 }
