@@ -64,7 +64,7 @@ class TurnTaker : public Operation {
       if (!mayBegin()) return false;
       begin();
     }
-    if (!transfer_ || !transfer_()) return false;
+    if (!transfer_ || !transfer_->step()) return false;
     end();
     return true;
   }
@@ -93,11 +93,13 @@ class TurnTaker : public Operation {
     if (number_ == faults.mismatch) ++calls_.front().what.count;
     const Lane lane = replayed() ? kReplayed : kCalled;
     communicator_->replaying_ = communicator_->replaying_ || replayed();
-    transfer_ = transferOf(communicator_->clique_, lane, calls_);
+    Clique& clique = communicator_->clique_;
+    transfer_ = calls_.front().what.kind == Kind::Message ? makeMessages(clique, lane, calls_)
+                                                          : makeCollective(clique, lane, calls_.front());
   }
 
   void end() {
-    transfer_ = nullptr;
+    transfer_.reset();
     if (replayed()) {
       number_ = 0;
       communicator_->replaying_ = false;
@@ -127,7 +129,7 @@ class TurnTaker : public Operation {
   const uint64_t turn_;
   const std::shared_ptr<Communicator::Round> round_;
   uint64_t number_ = 0;  // of all operations of this process; the faults name it. 0: not begun
-  Transfer transfer_;
+  std::unique_ptr<Transfer> transfer_;
   Activity activity_;
   bool is_told_ = true;
 };

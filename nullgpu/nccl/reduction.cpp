@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "nullgpu/nccl/call.h"
 
@@ -43,7 +41,7 @@ constexpr size_t kBlock = 512;
 
 template <typename Format>
 void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count,
-              unsigned divisor) {
+              unsigned divisor = 1) {
   using Stored = typename Format::Stored;
   using Sum = typename Format::Sum;
   std::array<Sum, kBlock> sums;
@@ -62,32 +60,58 @@ void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::by
   }
 }
 
-/// In the order of ncclDataType_t.
-using Formats = std::tuple<Exact<int8_t>, Exact<uint8_t>, Exact<int32_t>, Exact<uint32_t>, Exact<int64_t>,
-                           Exact<uint64_t>, Rounded<__half>, Exact<float>, Exact<double>, Rounded<__nv_bfloat16>,
-                           Rounded<__nv_fp8_e4m3>, Rounded<__nv_fp8_e5m2>>;
-static_assert(std::tuple_size_v<Formats> == ncclNumTypes);
+template <typename Format>
+void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
+  switch (reduction) {
+    case ncclProd:
+      return reduceBy<Format>(kTimes, inputs, out, count);
+    case ncclMax:
+      return reduceBy<Format>(kMost, inputs, out, count);
+    case ncclMin:
+      return reduceBy<Format>(kLeast, inputs, out, count);
+    case ncclAvg:
+      return reduceBy<Format>(kAdd, inputs, out, count, static_cast<unsigned>(inputs.size()));
+    default:
+      return reduceBy<Format>(kAdd, inputs, out, count);
+  }
+}
 
 /// Calls `body` with the format of `type`.
-void withFormat(uint8_t type, auto body) {
-  [&]<size_t... Each>(std::index_sequence<Each...>) {
-    ((type == Each ? body(std::tuple_element_t<Each, Formats>()) : void()), ...);
-  }(std::make_index_sequence<ncclNumTypes>());
+template <typename Body>
+void withFormat(uint8_t type, Body body) {
+  switch (type) {
+    case ncclInt8:
+      return body(Exact<int8_t>());
+    case ncclUint8:
+      return body(Exact<uint8_t>());
+    case ncclInt32:
+      return body(Exact<int32_t>());
+    case ncclUint32:
+      return body(Exact<uint32_t>());
+    case ncclInt64:
+      return body(Exact<int64_t>());
+    case ncclUint64:
+      return body(Exact<uint64_t>());
+    case ncclFloat16:
+      return body(Rounded<__half>());
+    case ncclFloat32:
+      return body(Exact<float>());
+    case ncclFloat64:
+      return body(Exact<double>());
+    case ncclBfloat16:
+      return body(Rounded<__nv_bfloat16>());
+    case ncclFloat8e4m3:
+      return body(Rounded<__nv_fp8_e4m3>());
+    default:
+      return body(Rounded<__nv_fp8_e5m2>());
+  }
 }
 
 }  // namespace
 
 void reduce(uint8_t type, uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out,
             size_t count) {
-  withFormat(type, [&](auto format) {
-    const auto by = [&](auto combine, unsigned divisor = 1) {
-      reduceBy<decltype(format)>(combine, inputs, out, count, divisor);
-    };
-    if (reduction == ncclProd) return by(kTimes);
-    if (reduction == ncclMax) return by(kMost);
-    if (reduction == ncclMin) return by(kLeast);
-    by(kAdd, reduction == ncclAvg ? unsigned(inputs.size()) : 1);
-  });
+  withFormat(type, [&](auto format) { reduceIn<decltype(format)>(reduction, inputs, out, count); });
 }
 
 void multiply(uint8_t type, const std::byte* factor, std::byte* values, size_t count) {

@@ -21,7 +21,7 @@ const std::byte* bytesAt(const void* address) { return static_cast<const std::by
 /// The ranks compare what they call, then move it in chunks. Of each chunk every rank writes its values into its slot
 /// of the shared memory, reduces the part that is its own over all slots, and reads what it needs from them. A slot is
 /// written again when all ranks have read it.
-class Collective {
+class Collective : public Transfer {
  public:
   Collective(Clique& clique, Lane lane, const Call& call)
       : clique_(clique),
@@ -39,7 +39,7 @@ class Collective {
     what_.moves = !drop || bytesOf(what_, ranks_) <= *drop;
   }
 
-  bool step() {
+  bool step() override {
     if (stage_ == Stage::Describe && describe()) stage_ = Stage::Compare;
     if (stage_ == Stage::Compare && compare()) stage_ = Stage::Move;
     return stage_ == Stage::Move && move();
@@ -293,13 +293,13 @@ class End {
   bool met_ = false, moves_ = true, done_ = false;
 };
 
-class Messages {
+class Messages : public Transfer {
  public:
   Messages(Clique& clique, Lane lane, const std::vector<Call>& calls) {
     for (const Call& call : calls) ends_.emplace_back(clique, lane, call);
   }
 
-  bool step() {
+  bool step() override {
     bool done = true;
     for (size_t i = 0; i < ends_.size(); ++i) {
       if (!ends_[i].done() && !behindAnother(i)) ends_[i].step();
@@ -320,10 +320,12 @@ class Messages {
 
 }  // namespace
 
-Transfer transferOf(Clique& clique, Lane lane, const std::vector<Call>& calls) {
-  if (calls.front().what.kind == Kind::Message)
-    return [messages = Messages(clique, lane, calls)]() mutable { return messages.step(); };
-  return [collective = Collective(clique, lane, calls.front())]() mutable { return collective.step(); };
+std::unique_ptr<Transfer> makeCollective(Clique& clique, Lane lane, const Call& call) {
+  return std::make_unique<Collective>(clique, lane, call);
+}
+
+std::unique_ptr<Transfer> makeMessages(Clique& clique, Lane lane, const std::vector<Call>& calls) {
+  return std::make_unique<Messages>(clique, lane, calls);
 }
 
 }  // namespace nullgpu::nccl
