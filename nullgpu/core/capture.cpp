@@ -11,10 +11,7 @@ namespace {
 
 thread_local cudaStreamCaptureMode own_mode = cudaStreamCaptureModeGlobal;
 
-std::vector<std::shared_ptr<Capture>>& ongoing() {
-  static auto* all = new std::vector<std::shared_ptr<Capture>>;
-  return *all;
-}
+auto& ongoing = *new std::vector<std::shared_ptr<Capture>>;  // never destroyed, as handles are not
 
 /// The table of cudaThreadExchangeStreamCaptureMode.
 bool forbids(const Capture& capture) {
@@ -29,7 +26,7 @@ void end(const std::shared_ptr<Capture>& capture) {
     stream->tips.clear();
   }
   capture->streams.clear();
-  std::erase(ongoing(), capture);
+  std::erase(ongoing, capture);
 }
 
 void addTips(std::vector<Node*>& to, const std::vector<Node*>& more) {
@@ -53,10 +50,7 @@ bool isJoined(const Capture& capture) {
 
 }  // namespace
 
-Handles<cudaGraph_t, Graph>& graphs() {
-  static Handles<cudaGraph_t, Graph> all;
-  return all;
-}
+Handles<cudaGraph_t, Graph> graphs;
 
 cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   const std::lock_guard lock(queues().mutex);
@@ -72,7 +66,7 @@ cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   capture->thread = std::this_thread::get_id();
   capture->streams = {stream};
   stream->capture = capture;
-  ongoing().push_back(capture);
+  ongoing.push_back(capture);
   return cudaSuccess;
 }
 
@@ -92,10 +86,10 @@ cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
                                                   : cudaSuccess;
   end(capture);
   if (error) {
-    graphs().remove(capture->handle);
+    graphs.remove(capture->handle);
   } else {
     capture->graph->whole = true;
-    *graph = capture->handle ? capture->handle : graphs().add(capture->graph);
+    *graph = capture->handle ? capture->handle : graphs.add(capture->graph);
   }
   return error;
 }
@@ -109,7 +103,7 @@ cudaError_t refuseUnsafeCall() {
 
 cudaError_t refuseUnsafe() {
   cudaError_t result = cudaSuccess;
-  for (const auto& capture : ongoing())
+  for (const auto& capture : ongoing)
     if (forbids(*capture)) result = invalidate(*capture, cudaErrorStreamCaptureUnsupported);
   return result;
 }
@@ -154,7 +148,7 @@ cudaError_t invalidate(Capture& capture, cudaError_t error) {
 
 Capture* implicitlyOrdered(const Stream& stream) {
   if (stream.kind != Stream::Kind::Legacy) return nullptr;
-  for (const auto& capture : ongoing())
+  for (const auto& capture : ongoing)
     for (const auto& captured : capture->streams)
       if (captured->kind == Stream::Kind::Blocking && captured->card == stream.card) return capture.get();
   return nullptr;

@@ -45,7 +45,7 @@ cudaError_t refuseUnsafeCall();
 
 // With the queues' lock held:
 
-Handles<cudaGraph_t, Graph>& graphs();
+extern Handles<cudaGraph_t, Graph> graphs;
 
 cudaError_t refuseUnsafe();
 /// Puts an operation into the graph of the capture that the stream is in.

@@ -34,6 +34,7 @@ class Arena {
     shown_ = map(PROT_NONE);
   }
 
+  unsigned card() const { return card_; }
   bool holds(const void* address) const { return address >= shown_ && address < shown_ + span_; }
   char* inside(const void* address) const { return inside_ + offset(address); }
   size_t offset(const void* address) const { return size_t(static_cast<const char*>(address) - shown_); }
@@ -123,13 +124,9 @@ Arena& arenaOf(unsigned card) {
   return *arenas[card];
 }
 
-Arena* arenaAround(const void* address, unsigned* card) {
-  for (unsigned each = 0; each < arenas.size(); ++each) {
-    Arena* arena = arenas[each].load(std::memory_order_acquire);
-    if (!arena || !arena->holds(address)) continue;
-    if (card) *card = each;
-    return arena;
-  }
+Arena* arenaAround(const void* address) {
+  for (const auto& each : arenas)
+    if (Arena* arena = each.load(std::memory_order_acquire); arena && arena->holds(address)) return arena;
   return nullptr;
 }
 
@@ -165,32 +162,31 @@ cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::fun
 }
 
 cudaError_t deallocate(void* address) {
-  unsigned card = 0;
-  Arena* arena = arenaAround(address, &card);
+  Arena* arena = arenaAround(address);
   const size_t bytes = arena ? arena->giveBack(address) : 0;
   if (bytes == 0) return cudaErrorInvalidValue;
-  machine().release(visibleCards()[card], bytes);
+  machine().release(visibleCards()[arena->card()], bytes);
   return cudaSuccess;
 }
 
 Allocation allocationOf(const void* address) {
-  Arena* arena = arenaAround(address, nullptr);
+  Arena* arena = arenaAround(address);
   return arena ? arena->around(address) : Allocation{};
 }
 
 std::optional<unsigned> cardOf(const void* address) {
-  unsigned card = 0;
-  return arenaAround(address, &card) ? std::optional(card) : std::nullopt;
+  const Arena* arena = arenaAround(address);
+  return arena ? std::optional(arena->card()) : std::nullopt;
 }
 
 void* reachable(const void* address) {
-  const Arena* arena = arenaAround(address, nullptr);
+  const Arena* arena = arenaAround(address);
   return arena ? arena->inside(address) : const_cast<void*>(address);
 }
 
 /// By a call and not through the mapping, which would make pages of the holes that it reads.
 void readCard(void* host, const void* address, size_t bytes) {
-  const Arena& arena = *arenaAround(address, nullptr);
+  const Arena& arena = *arenaAround(address);
   auto* to = static_cast<char*>(host);
   const char* const end = to + bytes;
   for (auto from = off_t(arena.offset(address)); to < end;) {
@@ -205,7 +201,7 @@ void readCard(void* host, const void* address, size_t bytes) {
 
 /// By a call as well: a mapping makes its pages one by one, each at the cost of a fault.
 void writeCard(void* address, const void* host, size_t bytes) {
-  const Arena& arena = *arenaAround(address, nullptr);
+  const Arena& arena = *arenaAround(address);
   const auto* from = static_cast<const char*>(host);
   const char* const end = from + bytes;
   for (auto to = off_t(arena.offset(address)); from < end && bytes >= kPage;) {
@@ -218,7 +214,7 @@ void writeCard(void* address, const void* host, size_t bytes) {
 }
 
 void setCard(void* address, int value, size_t bytes) {
-  Arena& arena = *arenaAround(address, nullptr);
+  Arena& arena = *arenaAround(address);
   const size_t begin = arena.offset(address), end = begin + bytes;
   const size_t first = inPages(begin), last = end / kPage * kPage;
   if (static_cast<unsigned char>(value) != 0 || first >= last) {
@@ -232,7 +228,7 @@ void setCard(void* address, int value, size_t bytes) {
 
 /// What was never written is not read: its target is set to zeros.
 void copyBetweenCards(void* to, const void* from, size_t bytes) {
-  const Arena& source = *arenaAround(from, nullptr);
+  const Arena& source = *arenaAround(from);
   const off_t begin = off_t(source.offset(from)), end = begin + off_t(bytes);
   auto* target = static_cast<char*>(to);
   if (bytes < 16 * kPage) {

@@ -3,9 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <charconv>
+#include <cstdio>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,15 +18,11 @@ uint64_t startOf(int pid) {
   // The program's name stands in parentheses and may hold anything, parentheses too.
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string field;
-  constexpr int kState = 3, kStart = 22;  // fields of proc(5), which counts from 1
-  for (int i = kState; i <= kStart && fields >> field; ++i) {
-    if (i == kState && (field == "Z" || field == "X")) return 0;
-  }
-  uint64_t ticks = 0;
-  std::from_chars(field.data(), field.data() + field.size(), ticks);
-  return ticks;
+  char state = 0;
+  unsigned long ticks = 0;  // fields 3 and 22 of proc(5)
+  std::sscanf(text.c_str() + name_end + 1,
+              " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu", &state, &ticks);
+  return state == 'Z' || state == 'X' ? 0 : ticks;
 }
 
 void startThread(std::function<void()> body) {

@@ -10,19 +10,6 @@
 #include "nullgpu/core/queues.h"
 
 namespace nullgpu {
-namespace {
-
-class Kernel final : public Operation {
- public:
-  explicit Kernel(std::string_view name) { activity_.name = name; }
-  bool advance() override { return true; }
-  Activity* activity() override { return &activity_; }
-
- private:
-  Activity activity_;
-};
-
-}  // namespace
 
 void startWaiting() {
   countSynchronization();
@@ -63,7 +50,7 @@ cudaError_t launch(cudaStream_t stream, std::string_view name) {
   if (const cudaError_t error = health()) return error;
   if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
-  return enqueue(stream, std::make_shared<Kernel>(name));
+  return enqueue(stream, std::make_shared<FunctionOperation>([] { return true; }, Activity{.name = name}));
 }
 
 bool isCaptured(cudaStream_t handle) {

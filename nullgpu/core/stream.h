@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "nullgpu/core/activity.h"
@@ -30,14 +31,17 @@ class Operation {
   virtual std::unique_ptr<HostGuard> guard() const { return nullptr; }
 };
 
-/// One that is a function, of which nothing is told.
+/// One that is a function, of which `told` is told.
 class FunctionOperation final : public Operation {
  public:
-  explicit FunctionOperation(std::function<bool()> advance) : advance_(std::move(advance)) {}
+  explicit FunctionOperation(std::function<bool()> advance, std::optional<Activity> told = {})
+      : advance_(std::move(advance)), told_(told) {}
   bool advance() override { return advance_(); }
+  Activity* activity() override { return told_ ? &*told_ : nullptr; }
 
  private:
   std::function<bool()> advance_;
+  std::optional<Activity> told_;
 };
 
 /// Behind everything that the stream holds. Null is CUDA's legacy default stream of the thread's current card. A stream

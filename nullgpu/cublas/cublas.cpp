@@ -33,10 +33,6 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void*, size_t) {
-  return handle == nullptr ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   *mode = handle->math;

@@ -141,30 +141,6 @@ class Copy final : public Operation {
   std::vector<char> staged_;
 };
 
-class Set final : public Operation {
- public:
-  Set(void* to, int value, size_t bytes, bool on_card) : to_(to), value_(value), bytes_(bytes), on_card_(on_card) {
-    activity_.work = Work::Set;
-    activity_.bytes = bytes;
-  }
-
-  bool advance() override {
-    if (!on_card_)
-      std::memset(to_, value_, bytes_);
-    else if (!isDropped(bytes_))
-      setCard(to_, value_, bytes_);
-    return true;
-  }
-  Activity* activity() override { return &activity_; }
-
- private:
-  void* to_;
-  int value_;
-  size_t bytes_;
-  bool on_card_;
-  Activity activity_;
-};
-
 /// Content of pageable memory is taken before the call returns: a little is put aside, more is awaited.
 cudaError_t copyFromPageable(const CopyCall& call, const std::shared_ptr<Copy>& operation) {
   if (total(call.rows) > kStaged) return finish(queue(call.stream, operation));
@@ -204,7 +180,15 @@ cudaError_t set(void* to, int value, size_t bytes, cudaStream_t stream, bool blo
   if (side.isPageable() || !isWithin(side, to, bytes)) return cudaErrorInvalidValue;
   if (blocking)
     if (const cudaError_t error = refuseUnsafeCall()) return error;
-  const Ticket ticket = queue(stream, std::make_shared<Set>(to, value, bytes, side.card.has_value()));
+  const auto fill = [=, on_card = side.card.has_value()] {
+    if (!on_card)
+      std::memset(to, value, bytes);
+    else if (!isDropped(bytes))
+      setCard(to, value, bytes);
+    return true;
+  };
+  const Activity told{.work = Work::Set, .name = {}, .bytes = bytes};
+  const Ticket ticket = queue(stream, std::make_shared<FunctionOperation>(fill, told));
   return blocking && side.pinned ? finish(ticket) : ticket.error;
 }
 

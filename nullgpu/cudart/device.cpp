@@ -138,10 +138,7 @@ int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
 }
 
 /// Peer access of the process: pairs of cards, the first of which may use the memory of the second.
-std::set<std::pair<int, int>>& peers() {
-  static auto* all = new std::set<std::pair<int, int>>;
-  return *all;
-}
+auto& peers = *new std::set<std::pair<int, int>>;
 std::mutex peers_mutex;
 
 /// A function that has changed keeps its old name for the old meaning; a program that is built today means the
@@ -225,7 +222,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     if (flags != 0) return cudaErrorInvalidValue;
     if (!isCard(peer) || unsigned(peer) == currentCard()) return cudaErrorInvalidDevice;
     const std::lock_guard lock(peers_mutex);
-    return peers().emplace(int(currentCard()), peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+    return peers.emplace(int(currentCard()), peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
   });
 }
 

@@ -35,7 +35,7 @@ cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, un
   const auto stream = queues().find(handle);
   const bool implicit = stream && implicitlyOrdered(*stream);
   Capture* const capture = stream && !implicit ? stream->capture.get() : nullptr;
-  if (capture && !capture->handle) capture->handle = graphs().add(capture->graph);
+  if (capture && !capture->handle) capture->handle = graphs.add(capture->graph);
   put(status, !capture           ? cudaStreamCaptureStatusNone
               : capture->invalid ? cudaStreamCaptureStatusInvalidated
                                  : cudaStreamCaptureStatusActive);
@@ -97,10 +97,7 @@ class GraphLaunch final : public Operation {
   std::vector<uint64_t> begins_;
 };
 
-Handles<cudaGraphExec_t, Executable>& executables() {
-  static Handles<cudaGraphExec_t, Executable> all;
-  return all;
-}
+Handles<cudaGraphExec_t, Executable> executables;
 
 bool isKernel(const Node& node) {
   const Activity* activity = node.operation->activity();
@@ -132,12 +129,12 @@ cudaError_t destroy(Handles<Handle, Object>& all, Handle handle) {
 
 cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = graphs().find(handle);
+  const auto graph = graphs.find(handle);
   if (!graph || !graph->whole || !executable) return cudaErrorInvalidValue;
   auto made = std::make_shared<Executable>();
   made->graph = graph;
   made->kernels = uint64_t(std::ranges::count_if(graph->nodes, [](const auto& node) { return isKernel(*node); }));
-  *executable = executables().add(std::move(made));
+  *executable = executables.add(std::move(made));
   return cudaSuccess;
 }
 
@@ -146,7 +143,7 @@ cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
   std::shared_ptr<Executable> executable;
   {
     const std::lock_guard lock(queues().mutex);
-    executable = executables().find(handle);
+    executable = executables.find(handle);
   }
   if (!executable) return cudaErrorInvalidValue;
   if (isCaptured(stream)) return cudaErrorNotSupported;  // a graph within a graph
@@ -159,7 +156,7 @@ cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
 
 cudaError_t nodesOf(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = graphs().find(handle);
+  const auto graph = graphs.find(handle);
   if (!graph) return cudaErrorInvalidValue;
   std::vector<Node*> all;
   for (const auto& node : graph->nodes) all.push_back(node.get());
@@ -175,7 +172,7 @@ cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t*
 /// In the language of Graphviz.
 cudaError_t drawGraph(cudaGraph_t handle, const char* file) {
   const std::lock_guard lock(queues().mutex);
-  const auto graph = graphs().find(handle);
+  const auto graph = graphs.find(handle);
   std::FILE* out = graph && file ? std::fopen(file, "w") : nullptr;
   if (!out) return graph && file ? cudaErrorOperatingSystem : cudaErrorInvalidValue;
   std::fputs("digraph graph_of_the_null_gpu {\n", out);
@@ -215,8 +212,8 @@ NULLGPU_CALL(cudaGraphInstantiateWithFlags, (cudaGraphExec_t * executable, cudaG
 NULLGPU_CALL(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
              instantiate(graph, executable))
 NULLGPU_CALL(cudaGraphLaunch, (cudaGraphExec_t executable, cudaStream_t stream), launchGraph(executable, stream))
-NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroy(executables(), executable))
-NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroy(graphs(), graph))
+NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroy(executables, executable))
+NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroy(graphs, graph))
 NULLGPU_CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
              nodesOf(graph, nodes, count))
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,

@@ -80,10 +80,7 @@ struct Event {
   bool captured = false;  // it was recorded last in a capture
 };
 
-Handles<cudaEvent_t, Event>& events() {
-  static Handles<cudaEvent_t, Event> all;
-  return all;
-}
+Handles<cudaEvent_t, Event> events;
 
 void reach(Mark& mark) {
   mark.time = now();
@@ -123,20 +120,20 @@ cudaError_t createEvent(unsigned flags, cudaEvent_t* event) {
   made->flags = flags;
   made->card = currentCard();
   const std::lock_guard lock(queues().mutex);
-  *event = events().add(std::move(made));
+  *event = events.add(std::move(made));
   return cudaSuccess;
 }
 
 cudaError_t destroyEvent(cudaEvent_t event) {
   const std::lock_guard lock(queues().mutex);
-  return events().remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  return events.remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 /// The event is the point behind all that the stream holds at this moment.
 cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
-  const auto event = events().find(handle);
+  const auto event = events.find(handle);
   const auto stream = all.find(stream_handle);
   if (!event || !stream || event->card != stream->card) return cudaErrorInvalidResourceHandle;
   if (stream->capture) {
@@ -161,7 +158,7 @@ cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned
 cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
-  const auto event = events().find(handle);
+  const auto event = events.find(handle);
   const auto stream = all.find(stream_handle);
   if (!event || !stream) return cudaErrorInvalidResourceHandle;
   if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
@@ -175,7 +172,7 @@ cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigne
 
 cudaError_t queryEvent(cudaEvent_t handle) {
   const std::lock_guard lock(queues().mutex);
-  const auto event = events().find(handle);
+  const auto event = events.find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuseEvent(*event)) return error;
   if (!event->mark || event->mark->reached) return cudaSuccess;
@@ -186,7 +183,7 @@ cudaError_t queryEvent(cudaEvent_t handle) {
 cudaError_t synchronizeEvent(cudaEvent_t handle) {
   startWaiting();
   std::unique_lock lock(queues().mutex);
-  const auto event = events().find(handle);
+  const auto event = events.find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuseEvent(*event)) return error;
   const auto mark = event->mark;
@@ -197,7 +194,7 @@ cudaError_t synchronizeEvent(cudaEvent_t handle) {
 cudaError_t elapsed(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
   if (!milliseconds) return cudaErrorInvalidValue;
   const std::lock_guard lock(queues().mutex);
-  const auto begin = events().find(begin_handle), end = events().find(end_handle);
+  const auto begin = events.find(begin_handle), end = events.find(end_handle);
   if (!begin || !end || begin->card != end->card) return cudaErrorInvalidResourceHandle;
   for (const auto& event : {begin, end}) {
     if (event->captured) return cudaErrorCapturedEvent;

@@ -71,18 +71,11 @@ struct Descriptor {
   std::vector<DescriptorType> operations;
 };
 
-std::string_view nameOf(DescriptorType operation) {
-  switch (operation) {
-    case DescriptorType::ConvolutionForward:
-      return "cudnn_null_convolution_forward";
-    case DescriptorType::ConvolutionBackwardFilter:
-      return "cudnn_null_convolution_backward_filter";
-    case DescriptorType::ConvolutionBackwardData:
-      return "cudnn_null_convolution_backward_data";
-    default:
-      return {};
-  }
-}
+constexpr std::pair<DescriptorType, std::string_view> kConvolutions[] = {
+    {DescriptorType::ConvolutionForward, "cudnn_null_convolution_forward"},
+    {DescriptorType::ConvolutionBackwardFilter, "cudnn_null_convolution_backward_filter"},
+    {DescriptorType::ConvolutionBackwardData, "cudnn_null_convolution_backward_data"},
+};
 
 /// A graph that is no convolution. Attention has two products forward and five backward, among many other operations.
 std::string_view nameByProducts(size_t products) {
@@ -93,8 +86,8 @@ std::string_view nameByProducts(size_t products) {
 
 /// What a profile calls the kernel of a plan: by the operations of its graph. Static storage.
 std::string_view kernelName(const Descriptor& plan) {
-  for (const DescriptorType operation : plan.operations)
-    if (const std::string_view name = nameOf(operation); !name.empty()) return name;
+  for (const auto& [convolution, name] : kConvolutions)
+    if (std::ranges::find(plan.operations, convolution) != plan.operations.end()) return name;
   return nameByProducts(size_t(std::ranges::count(plan.operations, DescriptorType::Matmul)));
 }
 
@@ -121,8 +114,6 @@ Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
   std::abort();
 }
 
-struct TensorDescriptor {};
-
 constexpr size_t kReserve = 1024;  // bytes; not 0, so that callers allocate it as they do for cuDNN
 
 Status launch(Handle* handle, std::string_view name) {
@@ -130,9 +121,11 @@ Status launch(Handle* handle, std::string_view name) {
   return nullgpu::launch(handle->stream, name) == cudaSuccess ? Status::Success : Status::ExecutionFailed;
 }
 
-Status answer(size_t bytes, size_t* size) {
-  if (size == nullptr) return Status::NullPointer;
-  *size = bytes;
+/// An answer into the place that the caller names.
+template <typename Value>
+Status give(Value* place, Value value) {
+  if (place == nullptr) return Status::NullPointer;
+  *place = value;
   return Status::Success;
 }
 
@@ -182,23 +175,16 @@ Status cudnnSetStream(Handle* handle, cudaStream_t stream) {
 }
 
 Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
-  if (handle == nullptr || stream == nullptr) return Status::NullPointer;
-  *stream = handle->stream;
-  return Status::Success;
+  return handle == nullptr ? Status::NullPointer : give(stream, handle->stream);
 }
 
 // Batch normalisation needs no workspace, a reserve that its backward pass is handed, and descriptors of tensors, which
 // nothing reads. Of a call that computes, only the handle is looked at, so the rest of its parameters is not written
 // out.
 
-Status cudnnCreateTensorDescriptor(TensorDescriptor** descriptor) {
-  if (descriptor == nullptr) return Status::NullPointer;
-  *descriptor = new TensorDescriptor;
-  return Status::Success;
-}
-Status cudnnDestroyTensorDescriptor(TensorDescriptor* descriptor) {
-  delete descriptor;
-  return Status::Success;
+Status cudnnCreateTensorDescriptor(Descriptor** descriptor) {
+  static Descriptor all;
+  return give(descriptor, &all);
 }
 
 Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
@@ -213,14 +199,14 @@ Status cudnnBatchNormalizationForwardInference(Handle* handle, ...) {
 
 Status cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(Handle*, int, int, void*, void*, void*, void*, void*,
                                                                 size_t* size) {
-  return answer(0, size);
+  return give(size, size_t{0});
 }
 Status cudnnGetBatchNormalizationBackwardExWorkspaceSize(Handle*, int, int, void*, void*, void*, void*, void*, void*,
                                                          void*, size_t* size) {
-  return answer(0, size);
+  return give(size, size_t{0});
 }
 Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, void*, void*, size_t* size) {
-  return answer(kReserve, size);
+  return give(size, kReserve);
 }
 
 // In the backend interface every graph has one engine, which needs no workspace.
@@ -234,10 +220,6 @@ Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor
 Status cudnnBackendDestroyDescriptor(Descriptor* descriptor) {
   delete descriptor;
   return Status::Success;
-}
-
-Status cudnnBackendFinalize(Descriptor* descriptor) {
-  return descriptor == nullptr ? Status::NullPointer : Status::Success;
 }
 
 Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType type, int64_t count,

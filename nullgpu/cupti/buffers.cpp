@@ -1,4 +1,4 @@
-#include "nullgpu/cupti/buffers.h"
+// The profiler's buffers: it gives them when they are needed and gets them back with records.
 
 #include <atomic>
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nullgpu/core/process.h"
+#include "nullgpu/cupti/call.h"
 
 namespace nullgpu::cupti {
 namespace {
@@ -93,14 +94,6 @@ void deliver(bool part) {
 
 }  // namespace
 
-void setCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
-  flush();
-  const std::lock_guard lock(all.mutex);
-  all.request = request;
-  all.complete = complete;
-  if (!std::exchange(all.served, true)) startThread(serve);
-}
-
 void addRecord(const void* record, size_t size) {
   const std::lock_guard lock(all.mutex);
   if (!all.current.fits(size)) renew();
@@ -115,15 +108,40 @@ void addRecord(const void* record, size_t size) {
 
 void flush() { deliver(true); }
 
-void setPeriod(uint32_t milliseconds) {
+}  // namespace nullgpu::cupti
+
+using namespace nullgpu::cupti;
+
+extern "C" {
+
+/// Whoever came before keeps no buffer: what is full goes to him first.
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
+  if (!request || !complete) return CUPTI_ERROR_INVALID_PARAMETER;
+  flush();
+  const std::lock_guard lock(all.mutex);
+  all.request = request;
+  all.complete = complete;
+  if (!std::exchange(all.served, true)) nullgpu::startThread(serve);
+  return CUPTI_SUCCESS;
+}
+
+/// Only what is done is recorded, so that a flush by force is no other.
+CUptiResult cuptiActivityFlushAll(uint32_t) {
+  flush();
+  return CUPTI_SUCCESS;
+}
+/// How often a thread hands over what is full; 0: as soon as something is.
+CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds) {
   const std::lock_guard lock(all.mutex);
   all.period = milliseconds;
   all.wake.notify_all();
+  return CUPTI_SUCCESS;
 }
 
-uint64_t takeDropped() { return all.dropped.exchange(0); }
-
-CUptiResult nextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
+/// The record behind `*record` in `filled` bytes of a buffer; the first one behind null.
+CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
+  if (!buffer || !record) return CUPTI_ERROR_INVALID_PARAMETER;
   uint8_t* next = buffer;
   if (*record) {
     const size_t size = sizeOf((*record)->kind);
@@ -135,4 +153,9 @@ CUptiResult nextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) 
   return CUPTI_SUCCESS;
 }
 
-}  // namespace nullgpu::cupti
+/// Since this was last asked.
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
+  return dropped ? give(dropped, all.dropped.exchange(0)) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+}  // extern "C"

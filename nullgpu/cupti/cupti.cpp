@@ -1,17 +1,14 @@
-// CUPTI's functions: the one tool that it serves at a time, records of what happened, and what it answers to everybody.
+// The one tool that CUPTI serves at a time, and what it answers to everybody.
 
 #include <cupti.h>
 
 #include <atomic>
-#include <type_traits>
 
 #include "nullgpu/core/activity.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
-#include "nullgpu/cupti/buffers.h"
-#include "nullgpu/cupti/names.h"
-#include "nullgpu/cupti/recorder.h"
+#include "nullgpu/cupti/call.h"
 
 using namespace nullgpu;
 using namespace nullgpu::cupti;
@@ -33,22 +30,12 @@ CUptiResult mayCall(CUpti_CallbackDomain domain, uint32_t enable) {
   return calls && enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
-/// CUPTI_ERROR_NOT_INITIALIZED without a card, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED where another tool is
-/// there first, which the fault `cupti` asks for.
-CUptiResult availability() {
+}  // namespace
+
+CUptiResult nullgpu::cupti::availability() {
   if (visibleCards().empty()) return CUPTI_ERROR_NOT_INITIALIZED;
   return configuration().faults.cupti ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
-
-/// An answer into the place that the caller names.
-template <typename Value>
-CUptiResult give(Value* place, const std::type_identity_t<Value>& value) {
-  if (!place) return CUPTI_ERROR_INVALID_PARAMETER;
-  *place = value;
-  return CUPTI_SUCCESS;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -79,15 +66,6 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CU
   return isSubscriber(handle) ? mayCall(domain, enable) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char** name) {
-  const char* known = callbackName(domain, number);
-  return known ? give(name, known) : CUPTI_ERROR_INVALID_PARAMETER;
-}
-CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
-  const char* known = resultName(result);
-  return known ? give(text, known) : CUPTI_ERROR_INVALID_PARAMETER;
-}
-
 CUptiResult cuptiGetVersion(uint32_t* version) { return give(version, CUPTI_API_VERSION); }
 
 /// Of the calling thread's context; no other has a handle here.
@@ -96,49 +74,6 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
   return give(device, currentCard());
 }
 
-CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  if (const CUptiResult result = availability(); result != CUPTI_SUCCESS) return result;
-  return enable(kind, true);
-}
-CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) { return enable(kind, false); }
-
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId function, uint8_t on) {
-  return enable(Callback{CUPTI_CB_DOMAIN_RUNTIME_API, function}, on != 0);
-}
-CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) {
-  return enable(Callback{CUPTI_CB_DOMAIN_DRIVER_API, function}, on != 0);
-}
-
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
-                                           CUpti_BuffersCallbackCompleteFunc complete) {
-  if (!request || !complete) return CUPTI_ERROR_INVALID_PARAMETER;
-  setCallbacks(request, complete);
-  return CUPTI_SUCCESS;
-}
-
-/// Only what is done is recorded, so that a flush by force is no other.
-CUptiResult cuptiActivityFlushAll(uint32_t) {
-  flush();
-  return CUPTI_SUCCESS;
-}
-CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds) {
-  setPeriod(milliseconds);
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
-  if (!buffer || !record) return CUPTI_ERROR_INVALID_PARAMETER;
-  return nextRecord(buffer, filled, record);
-}
-CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
-  return dropped ? give(dropped, takeDropped()) : CUPTI_ERROR_INVALID_PARAMETER;
-}
-
-CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
-  if (!clock) return CUPTI_ERROR_INVALID_PARAMETER;
-  setClock(clock);
-  return CUPTI_SUCCESS;
-}
 CUptiResult cuptiGetTimestamp(uint64_t* time) { return give(time, now()); }
 
 /// Attributes change nothing: buffers here are the profiler's own.

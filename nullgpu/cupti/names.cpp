@@ -1,9 +1,11 @@
-#include "nullgpu/cupti/names.h"
+// Names of CUPTI's numbers.
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <unordered_map>
+
+#include "nullgpu/cupti/call.h"
 
 namespace nullgpu::cupti {
 namespace {
@@ -43,18 +45,28 @@ Callbacks callbacks() {
 
 }  // namespace
 
-const char* callbackName(CUpti_CallbackDomain domain, uint32_t number) {
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return find(kRuntimeNames, number);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return find(kDriverNames, number);
-  return nullptr;
-}
-
 std::optional<Callback> callbackOf(std::string_view function) {
   static const Callbacks& all = *new Callbacks(callbacks());
   const auto found = all.find(withoutVersion(function));
   return found == all.end() ? std::nullopt : std::optional(found->second);
 }
 
-const char* resultName(CUptiResult result) { return find(kResultNames, static_cast<uint32_t>(result)); }
-
 }  // namespace nullgpu::cupti
+
+using namespace nullgpu::cupti;
+
+extern "C" {
+
+/// "cudaLaunchKernel_v7000" of the runtime's domain, "cuLaunchKernel" of the driver's.
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char** name) {
+  const char* known = domain == CUPTI_CB_DOMAIN_RUNTIME_API  ? find(kRuntimeNames, number)
+                      : domain == CUPTI_CB_DOMAIN_DRIVER_API ? find(kDriverNames, number)
+                                                             : nullptr;
+  return known ? give(name, known) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  const char* known = find(kResultNames, static_cast<uint32_t>(result));
+  return known ? give(text, known) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+}  // extern "C"

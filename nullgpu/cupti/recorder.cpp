@@ -1,4 +1,4 @@
-#include "nullgpu/cupti/recorder.h"
+// Writes a record of each thing that happens, where its kind is asked for.
 
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "nullgpu/core/activity.h"
-#include "nullgpu/cupti/buffers.h"
+#include "nullgpu/cupti/call.h"
 
 namespace nullgpu::cupti {
 namespace {
@@ -42,8 +42,8 @@ Pair first;
 
 Pair both() { return {now(), callers()}; }
 
-/// A moment of nullgpu::now() on the clock of records: what the caller's clock showed then, by its pace since
-/// setClock().
+/// A moment of nullgpu::now() on the clock of records: what the caller's clock showed then, by its pace since it was
+/// named. Kineto brings one that counts cycles.
 uint64_t recordTime(uint64_t moment) {
   const std::lock_guard lock(clock_mutex);
   if (!callers) return moment;
@@ -151,53 +151,49 @@ Asked& asked = *new Asked;
 
 bool asks(CUpti_ActivityKind kind) { return asked.kinds[kind].load(std::memory_order_relaxed); }
 
-Flags* callsOf(CUpti_CallbackDomain domain) {
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return &asked.runtime;
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return &asked.driver;
-  return nullptr;
+void setAll(Flags& flags, bool on) {
+  for (auto& flag : flags) flag = on;
 }
 
 class Recorder final : public Listener {
-  void happened(const Activity& activity) override;
-  void happened(const Call& call) override;
+  void happened(const Activity& activity) override {
+    switch (activity.work) {
+      case Work::Kernel:
+        if (asks(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+          return add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+        if (asks(CUPTI_ACTIVITY_KIND_KERNEL)) add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_KERNEL));
+        return;
+      case Work::PeerToPeer:
+        if (asks(CUPTI_ACTIVITY_KIND_MEMCPY2)) add(peerCopyRecord(activity));
+        return;
+      case Work::Set:
+        if (asks(CUPTI_ACTIVITY_KIND_MEMSET)) add(setRecord(activity));
+        return;
+      case Work::HostToDevice:
+      case Work::DeviceToHost:
+      case Work::DeviceToDevice:
+        if (asks(CUPTI_ACTIVITY_KIND_MEMCPY)) add(copyRecord(activity));
+        return;
+    }
+  }
+
+  void happened(const Call& call) override {
+    const auto callback = callbackOf(call.name);
+    if (!callback) return;
+    if (!(callback->domain == CUPTI_CB_DOMAIN_RUNTIME_API ? asked.runtime : asked.driver)[callback->number]) return;
+    if (asks(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+      // CUPTI writes these before the record of the call.
+      for (size_t kind = 0; kind < stacks.size(); ++kind)
+        if (!stacks[kind].empty())
+          add(CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                                .externalKind = static_cast<CUpti_ExternalCorrelationKind>(kind),
+                                                .externalId = stacks[kind].back(),
+                                                .correlationId = call.correlation,
+                                                .reserved = 0});
+    }
+    add(callRecord(call, *callback));
+  }
 };
-
-void Recorder::happened(const Activity& activity) {
-  switch (activity.work) {
-    case Work::Kernel:
-      if (asks(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-        return add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-      if (asks(CUPTI_ACTIVITY_KIND_KERNEL)) add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_KERNEL));
-      return;
-    case Work::PeerToPeer:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY2)) add(peerCopyRecord(activity));
-      return;
-    case Work::Set:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMSET)) add(setRecord(activity));
-      return;
-    case Work::HostToDevice:
-    case Work::DeviceToHost:
-    case Work::DeviceToDevice:
-      if (asks(CUPTI_ACTIVITY_KIND_MEMCPY)) add(copyRecord(activity));
-      return;
-  }
-}
-
-void Recorder::happened(const Call& call) {
-  const auto callback = callbackOf(call.name);
-  if (!callback || !(*callsOf(callback->domain))[callback->number]) return;
-  if (asks(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
-    // CUPTI writes these before the record of the call.
-    for (size_t kind = 0; kind < stacks.size(); ++kind)
-      if (!stacks[kind].empty())
-        add(CUpti_ActivityExternalCorrelation{.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                                              .externalKind = static_cast<CUpti_ExternalCorrelationKind>(kind),
-                                              .externalId = stacks[kind].back(),
-                                              .correlationId = call.correlation,
-                                              .reserved = 0});
-  }
-  add(callRecord(call, *callback));
-}
 
 void listenIfAsked() {
   static Listener& recorder = *new Recorder;
@@ -207,14 +203,6 @@ void listenIfAsked() {
   listen(any ? &recorder : nullptr);
 }
 
-}  // namespace
-
-void setClock(CUpti_TimestampCallbackFunc clock) {
-  const std::lock_guard lock(clock_mutex);
-  callers = clock;
-  first = both();
-}
-
 CUptiResult enable(CUpti_ActivityKind kind, bool on) {
   if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
   const std::lock_guard lock(asked.mutex);
@@ -222,42 +210,65 @@ CUptiResult enable(CUpti_ActivityKind kind, bool on) {
   if (on && ((kind == kSerial && asks(kConcurrent)) || (kind == kConcurrent && asks(kSerial))))
     return CUPTI_ERROR_NOT_COMPATIBLE;
   asked.kinds[kind] = on;
-  const auto all = [on](Flags& calls) { std::ranges::for_each(calls, [on](auto& call) { call = on; }); };
-  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) all(asked.runtime);
-  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) all(asked.driver);
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) setAll(asked.runtime, on);
+  if (kind == CUPTI_ACTIVITY_KIND_DRIVER) setAll(asked.driver, on);
   listenIfAsked();
   return CUPTI_SUCCESS;
 }
 
-CUptiResult enable(Callback callback, bool on) {
-  Flags* calls = callsOf(callback.domain);
-  if (!calls || callback.number == 0 || callback.number >= calls->size()) return CUPTI_ERROR_INVALID_PARAMETER;
+/// One function of the runtime or the driver alone.
+CUptiResult enable(Flags& calls, CUpti_CallbackId function, bool on) {
+  if (function == 0 || function >= calls.size()) return CUPTI_ERROR_INVALID_PARAMETER;
   const std::lock_guard lock(asked.mutex);
-  (*calls)[callback.number] = on;
+  calls[function] = on;
   listenIfAsked();
   return CUPTI_SUCCESS;
 }
+
+}  // namespace
 
 void disableAll() {
   const std::lock_guard lock(asked.mutex);
-  for (Flags* flags : {&asked.kinds, &asked.runtime, &asked.driver})
-    std::ranges::for_each(*flags, [](auto& flag) { flag = false; });
+  for (Flags* flags : {&asked.kinds, &asked.runtime, &asked.driver}) setAll(*flags, false);
   listenIfAsked();
 }
 
 }  // namespace nullgpu::cupti
 
+using namespace nullgpu::cupti;
+
 extern "C" {
 
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const CUptiResult result = availability();
+  return result == CUPTI_SUCCESS ? enable(kind, true) : result;
+}
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) { return enable(kind, false); }
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId function, uint8_t on) {
+  return enable(asked.runtime, function, on != 0);
+}
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId function, uint8_t on) {
+  return enable(asked.driver, function, on != 0);
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
+  if (!clock) return CUPTI_ERROR_INVALID_PARAMETER;
+  const std::lock_guard lock(clock_mutex);
+  callers = clock;
+  first = both();
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
-  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
-  nullgpu::cupti::stacks[kind].push_back(id);
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  stacks[kind].push_back(id);
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
-  if (!nullgpu::cupti::isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
-  auto& stack = nullgpu::cupti::stacks[kind];
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  auto& stack = stacks[kind];
   if (stack.empty()) return CUPTI_ERROR_QUEUE_EMPTY;
   if (id) *id = stack.back();
   stack.pop_back();

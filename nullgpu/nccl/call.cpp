@@ -38,10 +38,7 @@ std::string kernelOf(Kind kind, size_t type) {
 }
 
 std::mutex mutex;
-std::string& kept() {
-  static std::string text;
-  return text;
-}
+auto& kept = *new std::string;  // never destroyed: others' threads may still fail while the process ends
 
 }  // namespace
 
@@ -87,13 +84,13 @@ void expect(cudaError_t error) {
 
 void rememberError(const std::string& text) {
   const std::lock_guard lock(mutex);
-  kept() = text;
+  kept = text;
 }
 
 const char* lastError() {
   thread_local std::string copy;
   const std::lock_guard lock(mutex);
-  copy = kept();
+  copy = kept;
   return copy.c_str();
 }
 

@@ -1,6 +1,5 @@
 #include "nullgpu/nccl/clique.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -11,6 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "nullgpu/core/process.h"
 
@@ -52,18 +53,14 @@ std::string prefix() { return "nullgpu-nccl-" + std::to_string(geteuid()) + "-";
 
 /// Whoever waits for others holds a shared lock on the file; a file without one has been left.
 void removeLeft(const std::string& folder) {
-  DIR* entries = opendir(folder.c_str());
-  if (!entries) return;
-  const std::string begin = prefix();
-  while (const dirent* entry = readdir(entries)) {
-    if (strncmp(entry->d_name, begin.c_str(), begin.size()) != 0) continue;
-    const std::string path = folder + "/" + entry->d_name;
-    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with(prefix())) continue;
+    const int file = open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) continue;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
     close(file);
   }
-  closedir(entries);
 }
 
 std::string pathOf(const ncclUniqueId& id) {

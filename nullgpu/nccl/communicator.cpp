@@ -215,10 +215,9 @@ int Communicator::keep(const Factor& factor) {
 }
 
 void Communicator::forget(int reduction) {
+  factor(reduction);
   const std::lock_guard lock(mutex_);
-  if (factors_.erase(reduction) == 0)
-    throw Failure(ncclInvalidArgument,
-                  "reduction " + std::to_string(reduction) + " was not made for this communicator");
+  factors_.erase(reduction);
 }
 
 Factor Communicator::factor(int reduction) {

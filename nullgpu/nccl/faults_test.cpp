@@ -191,6 +191,10 @@ TEST_CASE("what cannot be asked") {
     require(ncclGroupStart(), "ncclGroupStart");
     require(sum(nullptr, values, 1, stream) == ncclInvalidArgument, "no communicator");
     require(ncclGroupEnd() == ncclInvalidArgument, "a group answers what its calls did");
+    require(ncclGroupStart(), "ncclGroupStart");
+    require(ncclSend(at, 1, ncclFloat32, 0, comm, stream), "ncclSend");
+    require(ncclRecv(at, 1, ncclFloat32, 0, comm, newStream()) == ncclInvalidUsage, "messages from two streams");
+    require(ncclGroupEnd() == ncclInvalidUsage, "nothing of the group is issued");
     require(sum(comm, values, 1, stream), "the communicator goes on");
     require(values.read(stream)[0] == 1, "sum");
   });

@@ -19,12 +19,16 @@ using namespace nullgpu::nccl;
 namespace {
 
 // What a thread calls between ncclGroupStart and ncclGroupEnd is done at the end, so that one thread can serve several
-// ranks.
+// ranks. A call outside is a group of its own.
 
+/// A collective, or all messages of one communicator: a rank that sends and receives must not wait for the one before
+/// the other.
 struct Issue {
   std::shared_ptr<Communicator> communicator;
-  Call call;
+  std::vector<Call> calls;
   cudaStream_t stream;
+
+  bool isOfMessages() const { return calls.front().what.kind == Kind::Message; }
 };
 
 struct Group {
@@ -35,67 +39,40 @@ struct Group {
 };
 thread_local Group group;
 
-void meetNow(Communicator& communicator) {
-  if (communicator.blocking()) communicator.meet();
+/// Outside a group: meets the ranks of what was begun, then issues what was called, collectives in their order before
+/// messages. Throws the Failure of the first call that could not be done; nothing is issued then.
+void settle() {
+  if (group.depth > 0) return;
+  Group ended = std::exchange(group, {});
+  if (ended.answer != ncclSuccess) throw Failure(ended.answer, lastError());
+  for (const auto& communicator : ended.meeting)
+    if (communicator->blocking()) communicator->meet();
+  std::ranges::stable_partition(ended.issues, [](const Issue& each) { return !each.isOfMessages(); });
+  for (Issue& each : ended.issues) each.communicator->issue(std::move(each.calls), each.stream);
 }
 
-/// All messages of one communicator at once: a rank that sends and receives must not wait for the one before the other.
-void issueMessages(const std::vector<Issue>& issues, const std::shared_ptr<Communicator>& communicator) {
-  std::vector<Call> calls;
-  cudaStream_t stream = nullptr;
-  for (const Issue& each : issues) {
-    if (each.communicator != communicator || each.call.what.kind != Kind::Message) continue;
-    if (!calls.empty() && each.stream != stream)
-      throw Failure(ncclInvalidUsage, "the null GPU's NCCL takes all messages of a group from one stream");
-    stream = each.stream;
-    calls.push_back(each.call);
-  }
-  communicator->issue(std::move(calls), stream);
-}
-
-void beginGroup() { ++group.depth; }
-
-/// Meets the ranks of what was begun, then issues what was called: collectives in their order, then the messages of
-/// each communicator as one operation. Throws the Failure of the first call that could not be done; nothing is issued
-/// then.
 void endGroup() {
   if (group.depth == 0) throw Failure(ncclInvalidUsage, "ncclGroupEnd without an ncclGroupStart");
-  if (--group.depth > 0) return;
-  const Group ended = std::exchange(group, {});
-  if (ended.answer != ncclSuccess) throw Failure(ended.answer, lastError());
-  for (const auto& communicator : ended.meeting) meetNow(*communicator);
-  std::vector<std::shared_ptr<Communicator>> with_messages;
-  for (const Issue& each : ended.issues) {
-    if (each.call.what.kind != Kind::Message) {
-      each.communicator->issue({each.call}, each.stream);
-    } else if (std::find(with_messages.begin(), with_messages.end(), each.communicator) == with_messages.end()) {
-      with_messages.push_back(each.communicator);
-    }
-  }
-  for (const auto& communicator : with_messages) issueMessages(ended.issues, communicator);
+  --group.depth;
+  settle();
+}
+
+void issue(const std::shared_ptr<Communicator>& communicator, const Call& call, cudaStream_t stream) {
+  const auto other = std::ranges::find_if(group.issues, [&](const Issue& each) {
+    return call.what.kind == Kind::Message && each.isOfMessages() && each.communicator == communicator;
+  });
+  if (other == group.issues.end())
+    group.issues.push_back({communicator, {call}, stream});
+  else if (other->stream == stream)
+    other->calls.push_back(call);
+  else
+    throw Failure(ncclInvalidUsage, "the null GPU's NCCL takes all messages of a group from one stream");
+  settle();
 }
 
 /// The call answered `answer`: so will the group that it belongs to, if any.
 void noteInGroup(ncclResult_t answer) {
   if (group.depth > 0 && group.answer == ncclSuccess) group.answer = answer;
-}
-
-/// Waits until all ranks have come, now or at the end of the group.
-void meet(const std::shared_ptr<Communicator>& communicator) {
-  if (group.depth > 0) {
-    group.meeting.push_back(communicator);
-  } else {
-    meetNow(*communicator);
-  }
-}
-
-/// Issues `call` now or at the end of the group.
-void issue(const std::shared_ptr<Communicator>& communicator, const Call& call, cudaStream_t stream) {
-  if (group.depth > 0) {
-    group.issues.push_back({communicator, call, stream});
-  } else {
-    communicator->issue({call}, stream);
-  }
 }
 
 /// The body of each function: its answer is what it returns, if anything, or what it throws.
@@ -153,7 +130,8 @@ ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int 
   const bool blocking = !config || config->blocking != 0;
   auto communicator =
       std::make_shared<Communicator>(id, static_cast<unsigned>(ranks), static_cast<unsigned>(rank), blocking);
-  meet(communicator);
+  group.meeting.push_back(communicator);
+  settle();
   *out = new ncclComm{std::move(communicator)};
   return blocking ? ncclSuccess : ncclInProgress;
 }
@@ -231,7 +209,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
     if (!comms || count < 1) throw Failure(ncclInvalidArgument, std::to_string(count) + " communicators");
     const ncclUniqueId id = newId();
     const auto before = static_cast<int>(nullgpu::currentCard());
-    beginGroup();
+    ++group.depth;
     for (int rank = 0; rank < count; ++rank) {
       const int device = devices ? devices[rank] : rank;
       if (cudaSetDevice(device) != cudaSuccess) {
@@ -320,7 +298,7 @@ NULLGPU_ANSWER(
          {.what = describe(Kind::Message, count, type), .receive = receive, .peer = static_cast<unsigned>(peer)}))
 
 ncclResult_t ncclGroupStart() {
-  beginGroup();
+  ++group.depth;
   return ncclSuccess;
 }
 
