@@ -136,7 +136,8 @@ class Making {
   /// Whoever reads the page and the plan learns no more than from the journal.
   void hide(const store::Results& results) {
     bundle::Words own;
-    for (const std::string& text : {report::htmlPage({}, {}, {}, {}), readMe({}, ""), citation({}, {})}) own.add(text);
+    for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, ""), citation({}, {})})
+      own.add(text);
     for (int role = 0; role <= static_cast<int>(language::Role::Property); ++role)
       for (const std::string& word : language::texts(language::Role(role))) own.add(word);
     own.addKeys(plan::toJson(plan_));
@@ -174,7 +175,7 @@ class Making {
       for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
-    return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", plan_, judgement, results, {});
+    return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", {plan_, judgement, results}, {});
   }
 
   llvm::Error writeManifest() {

@@ -25,14 +25,14 @@ namespace expc::driver {
 namespace {
 
 /// The breakdowns of every pair of points with this change; the ones without profiles are told.
-int showExplanation(const plan::Plan& plan, const ReportOptions& options, const analysis::Judgement& judgement,
-                    const store::Results& results, const Console& console) {
+int showExplanation(const analysis::Findings& findings, const ReportOptions& options, const Console& console) {
+  const plan::Plan& plan = findings.plan;
   auto pairs = analysis::pairsOf(plan, options.explain);
   if (!pairs) return console.error(report::printable(llvm::toString(pairs.takeError())));
   std::vector<report::Block> parts;
   llvm::json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
-    const auto found = analysis::attributePair(plan, judgement, results, treated, baseline);
+    const auto found = analysis::attributePair(findings, treated, baseline);
     if (!found) continue;
     parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
     explained.push_back(report::json(*found));
@@ -102,9 +102,10 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   if (!store) return console.error(store.takeError());
   const store::Results results = null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
   const analysis::Judgement judgement = analysis::judge(plan, results);
-  if (!options.explain.empty()) return showExplanation(plan, options, judgement, results, console);
+  const analysis::Findings findings{plan, judgement, results};
+  if (!options.explain.empty()) return showExplanation(findings, options, console);
   if (options.format != Format::Text && options.format != Format::Json)
-    return drawOne(report::namedCharts(plan, judgement, results), options, console);
+    return drawOne(report::namedCharts(findings), options, console);
 
   const std::string page =
       options.html.empty() ? (std::filesystem::path(options.results) / report::pageName(plan)).string() : options.html;
@@ -113,7 +114,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
-  llvm::Error written = report::writeHtml(page, plan, judgement, results, html);
+  llvm::Error written = report::writeHtml(page, findings, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
     console.message("there is no page: " + llvm::toString(std::move(written)));
@@ -122,7 +123,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
 
   bool printed;
   if (options.format == Format::Json) {
-    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, results, html.rehearsed)) + "\n");
+    printed = console.print(plan::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();
@@ -130,7 +131,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
     text.folder = options.results;
     text.all = options.all;
     if (!page_failed) text.html_path = page;
-    printed = console.print(report::resultText(plan, judgement, results, text));
+    printed = console.print(report::resultText(findings, text));
   }
   return (page_failed && !options.html.empty()) || !printed ? kError : analysis::exitCode(judgement);
 }

@@ -5,7 +5,7 @@
 #include "compiler/points/lints.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/looks.h"
-#include "runtime/stats/width_stop.h"
+#include "runtime/stats/nested_intervals.h"
 
 namespace expc::points {
 namespace {

@@ -213,65 +213,6 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const Judgement
   return attribution;
 }
 
-}  // namespace
-
-const TimedEffect* Attribution::mayBeNone() const {
-  const auto found = std::ranges::find_if(timed, [](const TimedEffect& one) { return one.may_be_none; });
-  return found == timed.end() ? nullptr : &*found;
-}
-
-std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judgement, const store::Results& results) {
-  Profiles profiles = profilesOf(results);
-  std::vector<Attribution> all;
-  std::set<std::array<plan::Place, 2>> seen;
-  for (const plan::Comparison& comparison : plan.comparisons)
-    for (const plan::Cell& cell : comparison.cells) {
-      if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
-      const std::array<plan::Place, 2> points{cell.points[0], cell.points[1]};
-      if (!seen.insert(points).second) continue;
-      if (auto one = attributionOf(plan, judgement, profiles, points, false)) all.push_back(std::move(*one));
-    }
-  std::ranges::stable_partition(all, [](const Attribution& one) { return !one.criteria.empty(); });
-  return all;
-}
-
-std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement& judgement,
-                                         const store::Results& results, const plan::Place& treated,
-                                         const plan::Place& baseline) {
-  Profiles profiles = profilesOf(results);
-  return attributionOf(plan, judgement, profiles, {treated, baseline}, true);
-}
-
-std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
-  std::vector<CategoryShare> kept, last;
-  CategoryShare others;
-  others.name = "others";
-  size_t in_others = 0;
-  for (const CategoryShare& category : view.categories) {
-    if (category.rest || category.beside) {
-      last.push_back(category);
-    } else if (kept.size() < most) {
-      kept.push_back(category);
-    } else {
-      ++in_others;
-      others.treated += category.treated;
-      others.baseline += category.baseline;
-      others.treated_count += category.treated_count;
-      others.baseline_count += category.baseline_count;
-      if (category.share) others.share = others.share.value_or(0) + *category.share;
-      others.differences.resize(category.differences.size());
-      for (size_t block = 0; block < category.differences.size(); ++block)
-        others.differences[block] += category.differences[block];
-    }
-  }
-  others.interval = intervalOf(others.differences);
-  if (in_others > 0) kept.push_back(std::move(others));
-  kept.insert(kept.end(), last.begin(), last.end());
-  return kept;
-}
-
-namespace {
-
 using llvm::StringRef;
 
 /// The number of the one that a study calls so; an error says that it is no `what` of `whom`, and which there are.
@@ -326,6 +267,61 @@ bool isAt(const plan::Point& point, const std::map<unsigned, unsigned>& place) {
 }
 
 }  // namespace
+
+const TimedEffect* Attribution::mayBeNone() const {
+  const auto found = std::ranges::find_if(timed, [](const TimedEffect& one) { return one.may_be_none; });
+  return found == timed.end() ? nullptr : &*found;
+}
+
+std::vector<Attribution> attribute(const Findings& findings) {
+  Profiles profiles = profilesOf(findings.results);
+  std::vector<Attribution> all;
+  std::set<std::array<plan::Place, 2>> seen;
+  for (const plan::Comparison& comparison : findings.plan.comparisons)
+    for (const plan::Cell& cell : comparison.cells) {
+      if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
+      const std::array<plan::Place, 2> points{cell.points[0], cell.points[1]};
+      if (!seen.insert(points).second) continue;
+      if (auto one = attributionOf(findings.plan, findings.judgement, profiles, points, false))
+        all.push_back(std::move(*one));
+    }
+  std::ranges::stable_partition(all, [](const Attribution& one) { return !one.criteria.empty(); });
+  return all;
+}
+
+std::optional<Attribution> attributePair(const Findings& findings, const plan::Place& treated,
+                                         const plan::Place& baseline) {
+  Profiles profiles = profilesOf(findings.results);
+  return attributionOf(findings.plan, findings.judgement, profiles, {treated, baseline}, true);
+}
+
+std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
+  std::vector<CategoryShare> kept, last;
+  CategoryShare others;
+  others.name = "others";
+  size_t in_others = 0;
+  for (const CategoryShare& category : view.categories) {
+    if (category.rest || category.beside) {
+      last.push_back(category);
+    } else if (kept.size() < most) {
+      kept.push_back(category);
+    } else {
+      ++in_others;
+      others.treated += category.treated;
+      others.baseline += category.baseline;
+      others.treated_count += category.treated_count;
+      others.baseline_count += category.baseline_count;
+      if (category.share) others.share = others.share.value_or(0) + *category.share;
+      others.differences.resize(category.differences.size());
+      for (size_t block = 0; block < category.differences.size(); ++block)
+        others.differences[block] += category.differences[block];
+    }
+  }
+  others.interval = intervalOf(others.differences);
+  if (in_others > 0) kept.push_back(std::move(others));
+  kept.insert(kept.end(), last.begin(), last.end());
+  return kept;
+}
 
 llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change) {
   const auto [what, where] = StringRef(change).split('@');

@@ -68,11 +68,10 @@ struct Attribution {
 /// Of each pair of points that a comparison compares and that have profile trials in the same block: first what
 /// criteria judge, each in the plan's order. Worker's series that are no breakdown, or contradict themselves, are
 /// passed over.
-std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judgement, const store::Results& results);
+std::vector<Attribution> attribute(const Findings& findings);
 
 /// The same of one pair, whether or not a comparison compares it; nothing where no block has a profile of both.
-std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement& judgement,
-                                         const store::Results& results, const plan::Place& treated,
+std::optional<Attribution> attributePair(const Findings& findings, const plan::Place& treated,
                                          const plan::Place& baseline);
 
 /// Two points that a change of one factor's level leads between: what `report --explain` asks about.

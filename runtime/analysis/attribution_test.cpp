@@ -57,7 +57,7 @@ TEST_CASE("a difference is divided among the categories, which add up to it") {
     profile(records, test::id("fp32", 1), block, steps(1, 0.6));
   }
   profile(records, test::id("fp32", 1), 3, steps(9, 9));  // without a partner
-  const auto all = attribute(profiled(), {}, records.results);
+  const auto all = attribute({profiled(), {}, records.results});
   REQUIRE(all.size() == 1);
   const Attribution& one = all[0];
   CHECK(one.treated == "fp32-1");
@@ -96,7 +96,7 @@ TEST_CASE("what a criterion judges comes first, with the criterion's name") {
     profile(records, test::id("fp32", gpus), 1, steps(1, 0.6));
   }
   plan.criteria.clear();
-  auto all = attribute(plan, {}, records.results);
+  auto all = attribute({plan, {}, records.results});
   REQUIRE(all.size() == 2);
   CHECK(all[0].treated == test::id("fp32", 1));
   CHECK(all[0].criteria.empty());
@@ -106,7 +106,7 @@ TEST_CASE("what a criterion judges comes first, with the criterion's name") {
     if (cell.points[0] == test::id("fp32", 2)) large.cells = {cell, cell};
   REQUIRE(large.cells.size() == 2);
   plan.criteria = {large};
-  all = attribute(plan, {}, records.results);
+  all = attribute({plan, {}, records.results});
   REQUIRE(all.size() == 2);
   CHECK(all[0].treated == test::id("fp32", 2));
   CHECK(all[0].criteria == std::vector<std::string>{"large"});
@@ -118,7 +118,7 @@ TEST_CASE("what counts the same time twice is said so, and equal steps have no s
   Series busy = steps(1, 2.5);
   profile(records, test::id("fp64", 2), 1, busy);
   profile(records, test::id("fp32", 2), 1, busy);
-  const auto all = attribute(profiled(), {}, records.results);
+  const auto all = attribute({profiled(), {}, records.results});
   REQUIRE(all.size() == 1);
   CHECK(category(all[0].views[0], "counted twice").treated < 0);
   for (const CategoryShare& part : all[0].views[0].categories) CHECK_FALSE(part.share);
@@ -130,7 +130,7 @@ TEST_CASE("a category that only one level has counts as none at the other") {
   more["profile.step.copy"] = {0.5, 10, 1000};
   profile(records, test::id("fp64", 1), 1, more);
   profile(records, test::id("fp32", 1), 1, steps(1, 0.5));
-  const auto all = attribute(profiled(), {}, records.results);
+  const auto all = attribute({profiled(), {}, records.results});
   REQUIRE(all.size() == 1);
   CHECK(category(all[0].views[0], "copy").treated == 0);
   CHECK(category(all[0].views[0], "copy").share.value() == Approx(0.5));
@@ -143,21 +143,21 @@ TEST_CASE("breakdowns that make no sense are passed over") {
                                  Series{{"profile.total", {-1, 5}}}}) {
     records.results.trials.resize(1);
     profile(records, test::id("fp32", 1), 1, nonsense);
-    CHECK(attribute(profiled(), {}, records.results).empty());
+    CHECK(attribute({profiled(), {}, records.results}).empty());
   }
   records.results.trials.resize(1);
   profile(records, test::id("fp32", 1), 1,
           {{"profile.total", {1, 5}}, {"profile.", {1, 1}}, {"profile.step.a", {}}, {"profile.step.b", {-1, 1}}});
-  const auto all = attribute(profiled(), {}, records.results);
+  const auto all = attribute({profiled(), {}, records.results});
   REQUIRE(all.size() == 1);
   CHECK(category(all[0].views[0], "forward").treated == 0);
   // A failed partner is none; neither is a pair across sessions.
   records.results.trials[1].status = store::TrialStatus::Failed;
-  CHECK(attribute(profiled(), {}, records.results).empty());
+  CHECK(attribute({profiled(), {}, records.results}).empty());
   records.results.trials[1].status = store::TrialStatus::Valid;
   records.results.trials[1].session = 2;
-  CHECK(attribute(profiled(), {}, records.results).empty());
-  CHECK(attribute(test::study(), {}, records.results).empty());
+  CHECK(attribute({profiled(), {}, records.results}).empty());
+  CHECK(attribute({test::study(), {}, records.results}).empty());
 }
 
 TEST_CASE("a long view keeps its largest differences and sums the others") {
@@ -187,11 +187,11 @@ TEST_CASE("differences have intervals over the blocks, as soon as there are enou
     profile(records, test::id("fp32", 1), number, treated);
   };
   for (int64_t number = 1; number <= 5; ++number) block(number);
-  auto all = attribute(profiled(), {}, records.results);
+  auto all = attribute({profiled(), {}, records.results});
   REQUIRE(all.size() == 1);
   CHECK_FALSE(all[0].interval);
   block(6);
-  all = attribute(profiled(), {}, records.results);
+  all = attribute({profiled(), {}, records.results});
   REQUIRE(all[0].interval);
   CHECK(all[0].interval->low == Approx(-0.1));
   CHECK(all[0].interval->high == Approx(-0.1));
@@ -223,7 +223,7 @@ TEST_CASE("a difference that the timed trials do not show is flagged") {
   profile(records, test::id("fp64", 1), 1, steps(2, 1.0));
   profile(records, test::id("fp32", 1), 1, steps(1, 0.6));
   const auto only = [&](const Judgement& judgement) {
-    const auto all = attribute(plan, judgement, records.results);
+    const auto all = attribute({plan, judgement, records.results});
     REQUIRE(all.size() == 1);
     return all[0];
   };
@@ -258,7 +258,7 @@ TEST_CASE("a pair can be asked for, compared or not, either way round") {
   records.pairs(8, 1.0, 0.05, "fp32", 100);
   const Judgement judgement = judge(plan, records.results);
   const auto ask = [&](const char* treated, const char* baseline) {
-    return attributePair(plan, judgement, records.results, test::id(treated, 1), test::id(baseline, 1));
+    return attributePair({plan, judgement, records.results}, test::id(treated, 1), test::id(baseline, 1));
   };
   const auto compared = ask("fp64", "fp32");
   REQUIRE(compared);
@@ -268,5 +268,5 @@ TEST_CASE("a pair can be asked for, compared or not, either way round") {
   REQUIRE(other);
   CHECK(other->comparisons.empty());
   CHECK(other->difference() == Approx(0.2));
-  CHECK_FALSE(attributePair(plan, judgement, records.results, test::id("fp32", 2), test::id("fp64", 2)));
+  CHECK_FALSE(attributePair({plan, judgement, records.results}, test::id("fp32", 2), test::id("fp64", 2)));
 }

@@ -11,8 +11,8 @@
 #include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/nested_intervals.h"
 #include "runtime/stats/serial.h"
-#include "runtime/stats/width_stop.h"
 
 namespace expc::analysis {
 namespace {
@@ -28,13 +28,11 @@ struct Readings {
 };
 
 /// Block values of one cell, with what was lost.
-struct BlockValues {
-  std::vector<double> values;     // by block and session
-  std::vector<int64_t> sessions;  // of each value
-  std::vector<int64_t> runs;      // of each value: the last one that measured a part of it
-  unsigned lost = 0;              // blocks in which every point of the cell was tried, without a value
-  Why why_lost;                   // of the newest of these: what was wrong before may be mended
-  unsigned unused = 0;            // of these: all of its trials ended well
+struct BlockValues : ValuesBySession {
+  std::vector<int64_t> runs;  // of each value: the last one that measured a part of it
+  unsigned lost = 0;          // blocks in which every point of the cell was tried, without a value
+  Why why_lost;               // of the newest of these: what was wrong before may be mended
+  unsigned unused = 0;        // of these: all of its trials ended well
   Why why_unused;
   Why apart;               // why blocks count for nothing in which not every point was tried
   bool timed_out = false;  // one of the values
@@ -356,10 +354,7 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
   return design && !design->until.empty();
 }
 
-ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) {
-  BlockValues values = blockValues(index, cell);
-  return {std::move(values.values), std::move(values.sessions)};
-}
+ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return blockValues(index, cell); }
 
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence) {
   MeasuredCell result;

@@ -53,21 +53,6 @@ void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, doubl
   }
 }
 
-}  // namespace
-
-Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha) {
-  Decision decision;
-  decision.cells.assign(cells.size(), Verdict::Inconclusive);
-  decision.levels.resize(cells.size());
-  assign(claim, cells, alpha, alpha, decision);
-  const Evidences root = combine(claim, cells);
-  if (stats::significant(root.satisfied, alpha)) decision.verdict = Verdict::Pass;
-  if (stats::significant(root.violated, alpha)) decision.verdict = Verdict::Fail;
-  return decision;
-}
-
-namespace {
-
 bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
 
 /// Without a confidence the claim is about the trials themselves: each must satisfy the bound, and the planned ones
@@ -198,6 +183,17 @@ void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion,
 
 }  // namespace
 
+Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha) {
+  Decision decision;
+  decision.cells.assign(cells.size(), Verdict::Inconclusive);
+  decision.levels.resize(cells.size());
+  assign(claim, cells, alpha, alpha, decision);
+  const Evidences root = combine(claim, cells);
+  if (stats::significant(root.satisfied, alpha)) decision.verdict = Verdict::Pass;
+  if (stats::significant(root.violated, alpha)) decision.verdict = Verdict::Fail;
+  return decision;
+}
+
 std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
   std::set<std::string> claimed;
   for (const plan::Criterion& criterion : plan.criteria)
@@ -254,7 +250,6 @@ Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriteri
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
   CriterionResult result;
   result.name = criterion.name;
-  result.domain = criterion.domain;
   if (criterion.not_asked || criterion.cells.empty()) {
     result.verdict = Verdict::NotAsked;
     result.why = plan::because({plan::Reason::NotAsked});

@@ -12,12 +12,6 @@
 #include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
-
-std::shared_ptr<const Description> nothingToSee() {
-  static const auto nothing = std::make_shared<const Description>();
-  return nothing;
-}
-
 namespace {
 
 using Series = std::vector<const std::vector<double>*>;
@@ -46,28 +40,6 @@ std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool adapts) {
       static_cast<unsigned>(at + 1),  static_cast<unsigned>(values.size()), *intervals.estimate(), *low, *high,
       intervals.interval(kConfidence)};
 }
-
-}  // namespace
-
-std::vector<Curve> curvesOf(const Index& index, const plan::Metric& metric) {
-  std::vector<Curve> curves;
-  const bool adapts = repetitionsAdapt(index.plan(), metric.kind);
-  for (const plan::Point& point : index.plan().points) {
-    const Series all = seriesOf(index, metric, point);
-    size_t length = 0;
-    for (const std::vector<double>* series : all) length = std::max(length, series->size());
-    Curve curve{point.id, metric.name, {}};
-    const size_t places = std::min(length, kMostCurvePlaces);
-    for (size_t i = 0; i < places; ++i) {
-      const size_t at = places < 2 ? 0 : i * (length - 1) / (places - 1);
-      if (auto place = placeOf(all, at, adapts)) curve.places.push_back(*place);
-    }
-    if (!curve.places.empty()) curves.push_back(std::move(curve));
-  }
-  return curves;
-}
-
-namespace {
 
 struct Measured {
   Ranked ranked;
@@ -109,7 +81,62 @@ std::map<std::string, double> mediansOf(const Index& index, const plan::Metric& 
   return medians;
 }
 
+/// What the study's plots draw that is neither an estimate nor a comparison.
+void describePlots(const Index& index, Description& description) {
+  const plan::Plan& plan = index.plan();
+  std::set<std::string> series;
+  for (const plan::Plot& plot : plan.plots) {
+    const plan::Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
+    if (plot.kind(plan) == plan::PlotKind::Metrics && over->better && subject->better)
+      description.plotted.push_back(paretoFront(index, *over, *subject));
+    if (plot.kind(plan) != plan::PlotKind::Series || !series.insert(plot.subject).second) continue;
+    std::vector<Curve> curves = curvesOf(index, *subject);
+    description.curves.insert(description.curves.end(), std::make_move_iterator(curves.begin()),
+                              std::make_move_iterator(curves.end()));
+  }
+}
+
+/// Appends what a table asks for, whether or not it would be worth saying by itself.
+void describeAsked(const Index& index, Description& description) {
+  using Shows = plan::Table::Shows;
+  const auto lacks = [](const auto& all, auto is) { return std::ranges::none_of(all, is); };
+  for (const plan::Table& table : index.plan().tables) {
+    const plan::Metric *metric = index.plan().findMetric(table.subject), *other = index.plan().findMetric(table.other);
+    const auto named = [&](const auto& one) { return one.metric == table.subject; };
+    if (table.shows == Shows::Effects && metric && lacks(description.effects, named))
+      if (auto effects = effectsOn(index, *metric)) description.effects.push_back(std::move(*effects));
+    if (table.shows == Shows::Ranking && metric && lacks(description.rankings, named))
+      description.rankings.push_back({metric->name, rank(index, *metric)});
+    if (table.shows == Shows::Front && metric && other &&
+        lacks(description.fronts, [&](const Front& one) { return one.isOf(table); }))
+      description.fronts.push_back(paretoFront(index, *metric, *other));
+  }
+}
+
 }  // namespace
+
+std::shared_ptr<const Description> nothingToSee() {
+  static const auto nothing = std::make_shared<const Description>();
+  return nothing;
+}
+
+std::vector<Curve> curvesOf(const Index& index, const plan::Metric& metric) {
+  std::vector<Curve> curves;
+  const bool adapts = repetitionsAdapt(index.plan(), metric.kind);
+  for (const plan::Point& point : index.plan().points) {
+    const Series all = seriesOf(index, metric, point);
+    size_t length = 0;
+    for (const std::vector<double>* series : all) length = std::max(length, series->size());
+    Curve curve{point.id, metric.name, {}};
+    const size_t places = std::min(length, kMostCurvePlaces);
+    for (size_t i = 0; i < places; ++i) {
+      const size_t at = places < 2 ? 0 : i * (length - 1) / (places - 1);
+      if (auto place = placeOf(all, at, adapts)) curve.places.push_back(*place);
+    }
+    if (!curve.places.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
 
 std::vector<Ranked> rank(const Index& index, const plan::Metric& metric) {
   std::vector<Measured> all;
@@ -152,42 +179,6 @@ Front paretoFront(const Index& index, const plan::Metric& first, const plan::Met
   }
   return front;
 }
-
-namespace {
-
-/// What the study's plots draw that is neither an estimate nor a comparison.
-void describePlots(const Index& index, Description& description) {
-  const plan::Plan& plan = index.plan();
-  std::set<std::string> series;
-  for (const plan::Plot& plot : plan.plots) {
-    const plan::Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
-    if (plot.kind(plan) == plan::PlotKind::Metrics && over->better && subject->better)
-      description.plotted.push_back(paretoFront(index, *over, *subject));
-    if (plot.kind(plan) != plan::PlotKind::Series || !series.insert(plot.subject).second) continue;
-    std::vector<Curve> curves = curvesOf(index, *subject);
-    description.curves.insert(description.curves.end(), std::make_move_iterator(curves.begin()),
-                              std::make_move_iterator(curves.end()));
-  }
-}
-
-/// Appends what a table asks for, whether or not it would be worth saying by itself.
-void describeAsked(const Index& index, Description& description) {
-  using Shows = plan::Table::Shows;
-  const auto lacks = [](const auto& all, auto is) { return std::ranges::none_of(all, is); };
-  for (const plan::Table& table : index.plan().tables) {
-    const plan::Metric *metric = index.plan().findMetric(table.subject), *other = index.plan().findMetric(table.other);
-    const auto named = [&](const auto& one) { return one.metric == table.subject; };
-    if (table.shows == Shows::Effects && metric && lacks(description.effects, named))
-      if (auto effects = effectsOn(index, *metric)) description.effects.push_back(std::move(*effects));
-    if (table.shows == Shows::Ranking && metric && lacks(description.rankings, named))
-      description.rankings.push_back({metric->name, rank(index, *metric)});
-    if (table.shows == Shows::Front && metric && other &&
-        lacks(description.fronts, [&](const Front& one) { return one.isOf(table); }))
-      description.fronts.push_back(paretoFront(index, *metric, *other));
-  }
-}
-
-}  // namespace
 
 std::vector<std::string> mentionedMetrics(const plan::Plan& plan) {
   std::set<std::string> mentioned;

@@ -8,6 +8,7 @@
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::analysis {
 namespace {
@@ -77,14 +78,14 @@ Grid largestGrid(Grid all, const std::map<LevelIndices, const Logs*>& there) {
 /// A balanced table of logarithms: points of a grid by blocks.
 struct Table {
   Grid grid;
-  std::vector<LevelIndices> points;
-  std::vector<std::vector<double>> logs;  // by point and block
-  size_t blocks() const { return logs.front().size(); }
+  std::vector<LevelIndices> points = {};
+  size_t blocks = 0;
+  std::vector<double> logs = {};  // of each point those of all blocks
 };
 
 /// Blocks in which every point of the grid has a value.
 Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there) {
-  Table table{grid, {}, {}};
+  Table table{grid};
   forEach(grid, [&](const LevelIndices& at) {
     table.points.push_back(at);
     return true;
@@ -93,33 +94,10 @@ Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there
   for (const auto& [block, log] : *there.at(table.points.front()))
     if (std::ranges::all_of(table.points, [&](const LevelIndices& at) { return there.at(at)->count(block) > 0; }))
       blocks.push_back(block);
-  for (const LevelIndices& at : table.points) {
-    table.logs.emplace_back();
-    for (const auto& block : blocks) table.logs.back().push_back(there.at(at)->at(block));
-  }
+  table.blocks = blocks.size();
+  for (const LevelIndices& at : table.points)
+    for (const auto& block : blocks) table.logs.push_back(there.at(at)->at(block));
   return table;
-}
-
-struct Mean {
-  double value = 0;
-  size_t count = 0;
-};
-
-/// Takes the mean of each group away from `values`.
-template <class GroupOf>
-auto takeMeans(std::vector<std::vector<double>>& values, GroupOf group_of) {
-  std::map<decltype(group_of(0, 0)), Mean> groups;
-  for (size_t p = 0; p < values.size(); ++p) {
-    for (size_t b = 0; b < values[p].size(); ++b) {
-      Mean& group = groups[group_of(p, b)];
-      group.value += values[p][b];
-      ++group.count;
-    }
-  }
-  for (auto& [name, group] : groups) group.value /= static_cast<double>(group.count);
-  for (size_t p = 0; p < values.size(); ++p)
-    for (size_t b = 0; b < values[p].size(); ++b) values[p][b] -= groups[group_of(p, b)].value;
-  return groups;
 }
 
 /// Takes means away, from the grand mean to pairs of factors, and keeps what each took.
@@ -131,11 +109,11 @@ class Decomposition {
     Effects effects;
     effects.metric = std::move(metric);
     effects.points = table_.points.size();
-    effects.blocks = static_cast<unsigned>(table_.blocks());
-    effects.mean = std::exp(takeMeans(rest_, [](size_t, size_t) { return 0; }).at(0).value);
+    effects.blocks = static_cast<unsigned>(table_.blocks);
+    effects.mean = std::exp(stats::takeMeans(rest_, [](size_t) { return 0; }).at(0).first);
     const double all = squares();
     if (all <= 0) return effects;
-    takeMeans(rest_, [](size_t, size_t block) { return block; });
+    stats::takeMeans(rest_, [&](size_t i) { return i % table_.blocks; });
     effects.between_blocks = (all - squares()) / all;
     inside_ = rest_;
     std::vector<size_t> varying;
@@ -150,7 +128,7 @@ class Decomposition {
       for (size_t j = i + 1; j < varying.size() && varying.size() > 1; ++j)
         pairs.push_back(take({varying[i], varying[j]}, all));
     const double before = squares();
-    takeMeans(rest_, [](size_t point, size_t) { return point; });
+    stats::takeMeans(rest_, [&](size_t i) { return i / table_.blocks; });
     effects.higher = varying.size() > 2 ? (before - squares()) / all : 0;
     effects.error = squares() / all;
     for (auto* kind : {&single, &pairs}) {
@@ -163,8 +141,7 @@ class Decomposition {
  private:
   double squares() const {
     double sum = 0;
-    for (const auto& row : rest_)
-      for (const double value : row) sum += value * value;
+    for (const double value : rest_) sum += value * value;
     return sum;
   }
 
@@ -184,16 +161,16 @@ class Decomposition {
       }
       levels[group] = point;
     }
-    const auto group_of = [&](size_t p, size_t) { return groups[p]; };
+    const auto group_of = [&](size_t i) { return groups[i / table_.blocks]; };
     FactorEffect effect;
     for (const size_t f : factors) effect.factors.push_back(plan_.factors[f].name);
     std::map<size_t, std::vector<double>> by_block;  // what each group's effect was there
-    const auto inside = takeMeans(inside_, [&](size_t p, size_t b) { return std::pair(groups[p], b); });
-    for (const auto& [where, group] : inside) by_block[where.first].push_back(group.value);
-    for (const auto& [name, group] : takeMeans(rest_, group_of)) {
+    const auto inside = stats::takeMeans(inside_, [&](size_t i) { return std::pair(group_of(i), i % table_.blocks); });
+    for (const auto& [where, group] : inside) by_block[where.first].push_back(group.first);
+    for (const auto& [name, group] : stats::takeMeans(rest_, group_of)) {
       LevelEffect one;
       for (const size_t f : factors) one.labels.push_back(labelOf(f, levels[name][f]));
-      one.ratio = std::exp(group.value);
+      one.ratio = std::exp(group.first);
       one.interval =
           stats::signedRank(by_block.at(name)).mapped([](double log) { return std::exp(log); }).interval(kConfidence);
       effect.levels.push_back(std::move(one));
@@ -204,8 +181,8 @@ class Decomposition {
 
   const plan::Plan& plan_;
   const Table& table_;
-  std::vector<std::vector<double>> rest_;    // by point and block
-  std::vector<std::vector<double>> inside_;  // the same, with effects taken away block by block
+  std::vector<double> rest_;    // of each point those of all blocks
+  std::vector<double> inside_;  // the same, with effects taken away block by block
 };
 
 }  // namespace
@@ -234,7 +211,7 @@ std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric)
   const Grid grid = largestGrid(all, there);
   if (grid.empty()) return std::nullopt;
   const Table table = tableOf(grid, there);
-  if (table.blocks() == 0) return std::nullopt;
+  if (table.blocks == 0) return std::nullopt;
   Effects effects = Decomposition(table, plan).decompose(metric.name);
   if (effects.effects.empty()) return std::nullopt;
   effects.left_out = there.size() - effects.points;

@@ -124,6 +124,14 @@ std::string bracket(const Style& style, const stats::Interval& interval) {
   return "[" + style.write(interval.low) + ", " + style.write(interval.high) + "]";
 }
 
+const plan::MetricTerm* soleMetric(const plan::Term& term) {
+  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return metric;
+  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return soleMetric(*scale->term);
+  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  if (operation && operation->op == plan::OperationTerm::Op::Difference) return soleMetric(*operation->operands[0]);
+  return nullptr;
+}
+
 }  // namespace
 
 DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension) {
@@ -199,18 +207,6 @@ std::string formatConfidence(double confidence) {
   }
   return fmt::format("{:.4g} %", percent);
 }
-
-namespace {
-
-const plan::MetricTerm* soleMetric(const plan::Term& term) {
-  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return metric;
-  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return soleMetric(*scale->term);
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
-  if (operation && operation->op == plan::OperationTerm::Op::Difference) return soleMetric(*operation->operands[0]);
-  return nullptr;
-}
-
-}  // namespace
 
 std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
   if (!cell.term) return "";

@@ -57,10 +57,10 @@ double stepped(double least, double wanted) {
 
 /// The median of the points' medians.
 std::optional<double> overall(const std::vector<stats::RunningMedian>& seconds) {
-  std::vector<double> medians;
+  stats::RunningMedian medians;
   for (const stats::RunningMedian& one : seconds)
-    if (const std::optional<double> median = one.median()) medians.push_back(*median);
-  return stats::medianOf(medians);
+    if (const std::optional<double> median = one.median()) medians.add(*median);
+  return medians.median();
 }
 
 }  // namespace

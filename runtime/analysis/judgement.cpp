@@ -121,16 +121,6 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
   return result;
 }
 
-}  // namespace
-
-std::string_view toString(Verdict verdict) {
-  static constexpr std::string_view kVerdicts[] = {"pass",    "fail",      "inconclusive", "infeasible",
-                                                   "not run", "not asked", "broken"};
-  return plan::words::name(kVerdicts, verdict);
-}
-
-namespace {
-
 /// The entry that `at` names by its key. Entries are only ever added to a list or all removed, so `at` fits while it
 /// has as many.
 template <class Entry, class Map, class KeyOf>
@@ -144,6 +134,12 @@ const Entry* lookUp(const std::vector<Entry>& entries, Map& at, const typename M
 }
 
 }  // namespace
+
+std::string_view toString(Verdict verdict) {
+  static constexpr std::string_view kVerdicts[] = {"pass",    "fail",      "inconclusive", "infeasible",
+                                                   "not run", "not asked", "broken"};
+  return plan::words::name(kVerdicts, verdict);
+}
 
 const Summary* Judgement::find(const std::string& point, const std::string& metric) const {
   return lookUp(summaries, summaries_at_, {point, metric},

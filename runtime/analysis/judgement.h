@@ -143,8 +143,7 @@ struct CriterionResult {
   std::string name;
   Verdict verdict = Verdict::NotRun;
   plan::Why why = nullptr;  // where its cells do not tell
-  std::string domain;
-  Scope scope;  // the smallest over the cells; sessions and nodes the largest
+  Scope scope;              // the smallest over the cells; sessions and nodes the largest
   std::vector<CellEstimate> cells;
   /// A control says that the verdict cannot be trusted. It stays what the intervals make it.
   std::optional<Distrust> untrusted = std::nullopt;
@@ -229,6 +228,13 @@ struct Judgement {
   // Where they are: made when somebody asks, and again when there are others.
   mutable std::map<std::pair<std::string, std::string>, size_t> summaries_at_;
   mutable std::map<std::pair<std::string, plan::TrialKind>, size_t> points_at_;
+};
+
+/// A plan with its results and what they say: what reports and exports are made from.
+struct Findings {
+  const plan::Plan& plan;
+  const Judgement& judgement;
+  const store::Results& results;
 };
 
 /// What the records of an index say of its plan, by docs/layers/statistics.md. Pure, and independent of the order of

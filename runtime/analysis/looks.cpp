@@ -18,6 +18,88 @@ namespace {
 
 plan::TrialKind kindOf(const plan::Criterion& criterion) { return criterion.cells.front().kind; }
 
+/// What one earlier run had in front of it, in values of the cell of those it judged that had the fewest.
+struct Earlier {
+  const store::PastLook* look = nullptr;
+  unsigned begun = 0, ended = 0;  // values that were there
+};
+
+std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& criterion,
+                                 const std::vector<MeasuredCell>& cells) {
+  std::vector<Earlier> runs;
+  if (index.looks().empty()) return runs;
+  std::vector<std::string> subjects;
+  std::vector<std::vector<int64_t>> measured;
+  for (const MeasuredCell& cell : cells) {
+    subjects.push_back(plan::subjectOf(index.plan(), criterion.cells[cell.estimate.cell]));
+    measured.push_back(cell.runs);
+    std::ranges::sort(measured.back());
+  }
+  for (const store::PastLook& look : index.looks()) {
+    std::optional<Earlier> run;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (look.judged && !look.judged->subjects.count(subjects[i])) continue;
+      const auto first = std::ranges::lower_bound(measured[i], look.run);
+      const auto past = std::upper_bound(first, measured[i].end(), look.run);
+      const Earlier own{&look, unsigned(first - measured[i].begin()), unsigned(past - measured[i].begin())};
+      if (!run || own.ended < run->ended) run = own;
+    }
+    if (run && run->ended > 0) runs.push_back(*run);
+  }
+  return runs;
+}
+
+/// Of the runs in their order; what the design that is judged now plans comes last. With fewer values than an interval
+/// takes there is nothing to see.
+LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion,
+                      const std::vector<MeasuredCell>& cells, const plan::KindDesign& design) {
+  LookHistory history;
+  const unsigned fewest = stats::minimumPairs(criterion.confidence.value_or(kConfidence));
+  const auto plan = [&](unsigned repeat, const std::vector<unsigned>& looks, unsigned begun) {
+    if (history.ended || (begun >= fewest && repeat <= history.planned)) return;
+    history.planned = repeat;
+    if (begun < fewest) history.looks.clear();
+    for (const unsigned look : looks)
+      if (begun < fewest || look > begun) history.looks.insert(look);
+  };
+  const auto say = [&](const Earlier& run, const store::Judged::Planned* planned) {
+    if (run.ended < fewest) return;
+    if (history.ended) {
+      if (run.ended > *history.ended) history.further.insert(run.ended);
+    } else if (run.look->at_look || history.looks.count(run.ended)) {
+      history.looks.insert(run.ended);
+    } else if (!planned || planned->repeat >= history.planned || run.ended >= history.planned) {
+      history.ended = run.ended;
+    } else {
+      history.early.insert(run.ended);
+    }
+    history.unread += !planned;
+  };
+  unsigned there = 0;
+  for (const Earlier& run : earlierRuns(evidence.index, criterion, cells)) {
+    const store::Judged::Planned* planned = nullptr;
+    if (run.look->judged)
+      if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
+        planned = &kind->second;
+    if (planned) plan(planned->repeat, planned->looks, run.begun);
+    if (run.look->said || !planned) say(run, planned);
+    there = run.ended;
+  }
+  plan(design.repeat, design.looks, there);
+  return history;
+}
+
+/// The share of alpha that one look at all that was planned leaves over for certain: only exact tests of one level do.
+double leftOver(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                const LookHistory& history, unsigned of) {
+  const bool exact =
+      history.looks.empty() && of <= stats::kExactPairs && !repetitionsAdapt(plan, kindOf(criterion)) &&
+      std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
+        return criterion.cells[cell.estimate.cell].points.size() > 1 && cell.estimate.scope.sessions <= 1;
+      });
+  return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;
+}
+
 }  // namespace
 
 std::set<unsigned> LookHistory::before(unsigned values) const {
@@ -50,107 +132,6 @@ std::vector<stats::LookAt> LookHistory::spending(unsigned values, unsigned of, P
   }
   return all;
 }
-
-namespace {
-
-/// What one earlier run had in front of it, in values of the cell of those it judged that had the fewest.
-struct Earlier {
-  const store::PastLook* look = nullptr;
-  unsigned begun = 0, ended = 0;  // values that were there
-};
-
-std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& criterion,
-                                 const std::vector<MeasuredCell>& cells) {
-  std::vector<Earlier> runs;
-  if (index.looks().empty()) return runs;
-  std::vector<std::string> subjects;
-  std::vector<std::vector<int64_t>> measured;
-  for (const MeasuredCell& cell : cells) {
-    subjects.push_back(plan::subjectOf(index.plan(), criterion.cells[cell.estimate.cell]));
-    measured.push_back(cell.runs);
-    std::ranges::sort(measured.back());
-  }
-  for (const store::PastLook& look : index.looks()) {
-    std::optional<Earlier> run;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (look.judged && !look.judged->subjects.count(subjects[i])) continue;
-      const auto first = std::ranges::lower_bound(measured[i], look.run);
-      const auto past = std::upper_bound(first, measured[i].end(), look.run);
-      const Earlier own{&look, unsigned(first - measured[i].begin()), unsigned(past - measured[i].begin())};
-      if (!run || own.ended < run->ended) run = own;
-    }
-    if (run && run->ended > 0) runs.push_back(*run);
-  }
-  return runs;
-}
-
-/// Makes a history of the runs in their order. With fewer than `fewest` values there is nothing to see.
-class Historian {
- public:
-  explicit Historian(unsigned fewest) : fewest_(fewest) {}
-
-  void plan(unsigned repeat, const std::vector<unsigned>& looks, unsigned begun) {
-    if (history.ended) return;
-    if (begun < fewest_) {
-      history.planned = repeat;
-      history.looks = {looks.begin(), looks.end()};
-    } else if (repeat > history.planned) {
-      history.planned = repeat;
-      for (const unsigned look : looks)
-        if (look > begun) history.looks.insert(look);
-    }
-  }
-
-  void say(const Earlier& run, const store::Judged::Planned* planned) {
-    if (run.ended < fewest_) return;
-    if (history.ended) {
-      if (run.ended > *history.ended) history.further.insert(run.ended);
-    } else if (run.look->at_look || history.looks.count(run.ended)) {
-      history.looks.insert(run.ended);
-    } else if (!planned || planned->repeat >= history.planned || run.ended >= history.planned) {
-      history.ended = run.ended;
-    } else {
-      history.early.insert(run.ended);
-    }
-    history.unread += !planned;
-  }
-
-  LookHistory history;
-
- private:
-  unsigned fewest_;
-};
-
-/// What the design that is judged now plans comes last.
-LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion,
-                      const std::vector<MeasuredCell>& cells, const plan::KindDesign& design) {
-  Historian historian(stats::minimumPairs(criterion.confidence.value_or(kConfidence)));
-  unsigned there = 0;
-  for (const Earlier& run : earlierRuns(evidence.index, criterion, cells)) {
-    const store::Judged::Planned* planned = nullptr;
-    if (run.look->judged)
-      if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
-        planned = &kind->second;
-    if (planned) historian.plan(planned->repeat, planned->looks, run.begun);
-    if (run.look->said || !planned) historian.say(run, planned);
-    there = run.ended;
-  }
-  historian.plan(design.repeat, design.looks, there);
-  return std::move(historian.history);
-}
-
-/// The share of alpha that one look at all that was planned leaves over for certain: only exact tests of one level do.
-double leftOver(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
-                const LookHistory& history, unsigned of) {
-  const bool exact =
-      history.looks.empty() && of <= stats::kExactPairs && !repetitionsAdapt(plan, kindOf(criterion)) &&
-      std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
-        return criterion.cells[cell.estimate.cell].points.size() > 1 && cell.estimate.scope.sessions <= 1;
-      });
-  return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;
-}
-
-}  // namespace
 
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
                     const std::vector<MeasuredCell>& cells) {

@@ -16,99 +16,82 @@ unsigned shortOf(unsigned target, unsigned have) { return target > have ? target
 
 bool adapts(const plan::KindDesign& design) { return design.most() > design.repeat; }
 
-/// What has ended and was tried, of places and groups, blocks under way included.
-class Progress {
- public:
-  Progress(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way)
-      : index_(index), kind_(kind) {
-    for (unsigned number = 0; number < index.places(); ++number)
-      places_.push_back({index.of(kind, number).ended, index.of(kind, number).tried});
-    for (const Group& group : index.groups(kind)) groups_.push_back({group.complete, group.tried});
-    for (const BlockUnderWay& block : under_way) foresee(block);
-  }
+struct Count {
+  unsigned ended = 0, tried = 0;
+};
+/// What has ended and was tried, of places and groups by their numbers, blocks under way included.
+struct Progress {
+  std::vector<Count> places, groups;
+};
 
-  struct Count {
-    unsigned ended = 0, tried = 0;
-  };
-  const Count& ofPlace(unsigned number) const { return places_[number]; }
-  const Count& ofGroup(size_t group) const { return groups_[group]; }
-
- private:
-  /// Counts what the block will have when its trials that are not over end well.
-  void foresee(const BlockUnderWay& block) {
+Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way = {}) {
+  const std::vector<Group>& groups = index.groups(kind);
+  Progress progress;
+  for (unsigned number = 0; number < index.places(); ++number)
+    progress.places.push_back({index.of(kind, number).ended, index.of(kind, number).tried});
+  for (const Group& group : groups) progress.groups.push_back({group.complete, group.tried});
+  // Of a block under way counts what it will have when its trials that are not over end well.
+  for (const BlockUnderWay& block : under_way) {
     std::set<unsigned> numbers;
     for (const plan::Place& place : block.places)
-      if (const std::optional<unsigned> number = index_.number(place)) numbers.insert(*number);
+      if (const std::optional<unsigned> number = index.number(place)) numbers.insert(*number);
     const auto count = [&](Count& of, const std::vector<unsigned>& members) {
       const auto all = [&](auto holds) {
-        return std::ranges::all_of(members, [&](unsigned member) { return holds(index_.of(kind_, member)); });
+        return std::ranges::all_of(members, [&](unsigned member) { return holds(index.of(kind, member)); });
       };
       const auto fits = [&](const PlaceOutcomes& place) { return !place.anyIn(block.block, &Outcome::infeasible); };
       of.ended += all(fits) && !all([&](const auto& place) { return place.anyIn(block.block, &Outcome::ended); });
       of.tried += !all([&](const auto& place) { return place.triedIn(block.block); });
     };
-    for (const unsigned number : numbers) count(places_[number], {number});
-    const std::vector<Group>& groups = index_.groups(kind_);
+    for (const unsigned number : numbers) count(progress.places[number], {number});
     for (size_t i = 0; i < groups.size(); ++i)
-      if (std::ranges::includes(numbers, groups[i].places)) count(groups_[i], groups[i].places);
+      if (std::ranges::includes(numbers, groups[i].places)) count(progress.groups[i], groups[i].places);
   }
+  return progress;
+}
 
-  const Index& index_;
-  plan::TrialKind kind_;
-  std::vector<Count> places_, groups_;
-};
+/// By place: how many more blocks it needs.
+using Deficits = std::vector<unsigned>;
 
-/// How many more blocks each place needs for a number of repetitions.
-class Deficits {
- public:
-  /// Without `most`: also of what was given up, however often it was tried.
-  Deficits(const Index& index, plan::TrialKind kind, const Progress& progress, unsigned repeat,
-           std::optional<unsigned> most)
-      : repeat_(repeat), most_(most), need_(index.places()) {
-    std::vector<bool> possible(index.places());
-    for (unsigned number = 0; number < index.places(); ++number) {
-      possible[number] = index.asked(kind, number) && (!most || !index.givenUp(kind, number));
-      if (possible[number]) need_[number] = lacking(progress.ofPlace(number));
-    }
-    const std::vector<Group>& groups = index.groups(kind);
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const std::vector<unsigned>& members = groups[i].places;
-      if (!std::ranges::all_of(members, [&](unsigned member) { return possible[member]; })) continue;
-      const unsigned deficit = lacking(progress.ofGroup(i));
-      for (const unsigned member : members) need_[member] = std::max(need_[member], deficit);
-    }
-    if (most) leavePartners(index, kind);
+unsigned largest(const Deficits& deficits) { return deficits.empty() ? 0 : *std::ranges::max_element(deficits); }
+
+/// What is read in pairs alone needs nothing more once each of them has a member that was given up.
+void leavePartners(const Index& index, plan::TrialKind kind, Deficits& need) {
+  std::vector<bool> paired(index.places()), alive(index.places());
+  for (const Group& group : index.groups(kind)) {
+    const bool over = std::ranges::any_of(group.places, [&](unsigned member) { return index.givenUp(kind, member); });
+    for (const unsigned member : group.places) paired[member] = true, alive[member] = alive[member] || !over;
   }
+  for (const plan::Criterion& criterion : index.plan().criteria)
+    for (const plan::Cell& cell : criterion.cells)
+      if (const auto number = cell.points.size() == 1 ? index.number(cell.points[0]) : std::nullopt)
+        alive[*number] = true;
+  for (unsigned number = 0; number < need.size(); ++number)
+    if (paired[number] && !alive[number]) need[number] = 0;
+}
 
-  bool any() const { return largest() > 0; }
-  unsigned largest() const { return need_.empty() ? 0 : *std::ranges::max_element(need_); }
-  unsigned of(unsigned number) const { return need_[number]; }
-
- private:
-  unsigned lacking(const Progress::Count& count) const {
-    const unsigned need = shortOf(repeat_, count.ended);
-    return most_ ? std::min(need, shortOf(*most_, count.tried)) : need;
+/// For a number of repetitions. Without `most`: also of what was given up, however often it was tried.
+Deficits deficitsAt(const Index& index, plan::TrialKind kind, const Progress& progress, unsigned repeat,
+                    std::optional<unsigned> most) {
+  const auto lacking = [&](const Count& count) {
+    const unsigned need = shortOf(repeat, count.ended);
+    return most ? std::min(need, shortOf(*most, count.tried)) : need;
+  };
+  const auto possible = [&](unsigned number) {
+    return index.asked(kind, number) && (!most || !index.givenUp(kind, number));
+  };
+  Deficits need(index.places());
+  for (unsigned number = 0; number < index.places(); ++number)
+    if (possible(number)) need[number] = lacking(progress.places[number]);
+  const std::vector<Group>& groups = index.groups(kind);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const std::vector<unsigned>& members = groups[i].places;
+    const unsigned deficit = std::ranges::all_of(members, possible) ? lacking(progress.groups[i]) : 0;
+    for (const unsigned member : members) need[member] = std::max(need[member], deficit);
   }
-
-  /// What is read in pairs alone needs nothing more once each of them has a member that was given up.
-  void leavePartners(const Index& index, plan::TrialKind kind) {
-    std::vector<bool> paired(index.places()), alive(index.places());
-    for (const Group& group : index.groups(kind)) {
-      const bool over = std::ranges::any_of(group.places, [&](unsigned member) { return index.givenUp(kind, member); });
-      for (const unsigned member : group.places) paired[member] = true, alive[member] = alive[member] || !over;
-    }
-    for (const plan::Criterion& criterion : index.plan().criteria)
-      for (const plan::Cell& cell : criterion.cells)
-        if (const auto number = cell.points.size() == 1 ? index.number(cell.points[0]) : std::nullopt)
-          alive[*number] = true;
-    for (unsigned number = 0; number < need_.size(); ++number)
-      if (paired[number] && !alive[number]) need_[number] = 0;
-  }
-
-  unsigned repeat_;
-  std::optional<unsigned> most_;
-  std::vector<unsigned> need_;  // by number
-};
+  if (most) leavePartners(index, kind, need);
+  return need;
+}
 
 /// The most blocks that may be tried for `repeat` repetitions: half as many again, but where they adapt no more than
 /// the most.
@@ -120,20 +103,20 @@ unsigned mostTried(const plan::KindDesign& design, unsigned repeat) {
 /// The deficits that count now: at `repeat`; where all is there and an `until` is not met, at more.
 Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const Progress& progress) {
   const auto at = [&](unsigned repeat) {
-    return Deficits(index, design.kind, progress, repeat, mostTried(design, repeat));
+    return deficitsAt(index, design.kind, progress, repeat, mostTried(design, repeat));
   };
   Deficits deficits = at(repetitionsAsked(index, design));
-  if (deficits.any() || !adapts(design)) return deficits;
+  if (largest(deficits) > 0 || !adapts(design)) return deficits;
   if (looksAtWidths(index, design.kind)) {
     const std::vector<UntilState> states = untilStates(index, design.kind);
     if (std::ranges::all_of(states, [](const UntilState& state) { return state.over; })) return deficits;
   }
   // The fewest repetitions that lack something: what is lacking only grows with them.
   unsigned low = design.repeat, high = design.most();
-  if (!at(high).any()) return deficits;
+  if (largest(at(high)) == 0) return deficits;
   while (high - low > 1) {
     const unsigned middle = low + (high - low) / 2;
-    (at(middle).any() ? high : low) = middle;
+    (largest(at(middle)) > 0 ? high : low) = middle;
   }
   return at(high);
 }
@@ -154,17 +137,13 @@ bool allDecided(const Index& index, plan::TrialKind kind) {
 }
 
 /// How many blocks each place still runs in, by number: where repetitions adapt all places go on together.
-std::vector<unsigned> wanted(const Index& index, const plan::KindDesign& design, const Progress& progress) {
-  const Deficits deficits = deficitsNow(index, design, progress);
-  const unsigned blocks = deficits.largest();
-  std::vector<unsigned> wanted;
-  for (unsigned number = 0; number < index.places(); ++number) {
-    unsigned need = deficits.of(number);
-    if (adapts(design) && blocks > 0 && index.asked(design.kind, number) && !index.givenUp(design.kind, number))
-      need = std::max(need, std::min(blocks, shortOf(design.most(), progress.ofPlace(number).tried)));
-    wanted.push_back(need);
-  }
-  return wanted;
+Deficits wanted(const Index& index, const plan::KindDesign& design, const Progress& progress) {
+  Deficits need = deficitsNow(index, design, progress);
+  const unsigned blocks = largest(need);
+  for (unsigned number = 0; adapts(design) && blocks > 0 && number < index.places(); ++number)
+    if (index.asked(design.kind, number) && !index.givenUp(design.kind, number))
+      need[number] = std::max(need[number], std::min(blocks, shortOf(design.most(), progress.places[number].tried)));
+  return need;
 }
 
 /// The half-width of a cell's interval in the sense of `until`; nothing while there is no interval.
@@ -261,7 +240,7 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std
   const plan::KindDesign* design = plan::designOf(index.plan(), kind);
   std::vector<plan::Place> places;
   if (!design) return places;
-  const std::vector<unsigned> blocks = wanted(index, *design, Progress(index, kind, under_way));
+  const Deficits blocks = wanted(index, *design, progressOf(index, kind, under_way));
   for (unsigned number = 0; number < blocks.size(); ++number)
     if (blocks[number] > 0) places.push_back(index.place(number));
   return places;
@@ -271,7 +250,7 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(index.plan(), kind);
   Remaining left;
   if (!design) return left;
-  for (const unsigned blocks : wanted(index, *design, Progress(index, kind, {}))) {
+  for (const unsigned blocks : wanted(index, *design, progressOf(index, kind))) {
     left.blocks = std::max(left.blocks, blocks);
     left.trials += blocks;
   }
@@ -280,8 +259,8 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
 
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
   for (const unsigned look : design.looks) {
-    const Progress progress(index, design.kind, {});
-    if (Deficits(index, design.kind, progress, look, mostTried(design, look)).any()) return look;
+    const Progress progress = progressOf(index, design.kind);
+    if (largest(deficitsAt(index, design.kind, progress, look, mostTried(design, look))) > 0) return look;
     const bool passed = fewestRepetitions(index, design.kind) > look;
     if (!passed && index.decided(design.kind, [&] { return allDecided(index, design.kind); })) return look;
   }
@@ -317,8 +296,8 @@ unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {
 bool lacksTrials(const Index& index) {
   const auto& kinds = index.plan().design.kinds;
   return std::ranges::any_of(kinds, [&](const plan::KindDesign& design) {
-    return Deficits(index, design.kind, Progress(index, design.kind, {}), repetitionsAsked(index, design), std::nullopt)
-        .any();
+    const Progress progress = progressOf(index, design.kind);
+    return largest(deficitsAt(index, design.kind, progress, repetitionsAsked(index, design), std::nullopt)) > 0;
   });
 }
 

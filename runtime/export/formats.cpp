@@ -43,21 +43,16 @@ struct CsvValue {
   llvm::raw_ostream& out;
   void operator()(std::monostate) const {}
   void operator()(std::string_view text) const { putText(out, text); }
-  void operator()(int64_t value) const { out << value; }
-  void operator()(double value) const { out << fmt::format("{}", value); }
-  void operator()(bool value) const { out << (value ? "true" : "false"); }
   void operator()(UnixTime value) const { out << timeText(value); }
+  void operator()(auto value) const { out << fmt::format("{}", value); }
 };
 
 struct JsonValue {
   llvm::json::OStream& out;
   llvm::StringRef name;
   void operator()(std::monostate) const {}
-  void operator()(std::string_view text) const { out.attribute(name, plan::jsonText(text)); }
-  void operator()(int64_t value) const { out.attribute(name, value); }
-  void operator()(double value) const { out.attribute(name, report::json(value)); }
-  void operator()(bool value) const { out.attribute(name, value); }
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
+  void operator()(auto value) const { out.attribute(name, report::json(value)); }
 };
 
 /// What columns hold.
@@ -103,9 +98,7 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   writeRows(values, out);
   out << "\"reports\": [";
   for (size_t i = 0; i < sources.size(); ++i) {
-    const Source& source = sources[i];
-    out << (i > 0 ? ",\n" : "\n")
-        << plan::canonicalJson(report::resultJson(source.plan, source.judgement, source.results));
+    out << (i > 0 ? ",\n" : "\n") << plan::canonicalJson(report::resultJson(sources[i].findings()));
   }
   out << "]}\n";
 }

@@ -7,7 +7,6 @@
 #include "runtime/export/formats.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 
 namespace expc::exports {
 namespace {
@@ -50,15 +49,13 @@ std::string testCase(const Source& source, const std::string& name, const analys
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
 
-std::string testCase(const Source& source, const analysis::CriterionResult& result) {
-  const plan::Criterion* criterion = report::criterionOf(source.plan, result);
-  if (!criterion) return "";
-  std::string lines = criterion->text + "\n";
-  for (const report::Fact& one :
-       report::verdictFacts(source.plan, source.judgement, source.results, *criterion, result))
+std::string testCase(const Source& source, const report::Judged& judged) {
+  const auto& [plan, criterion, result] = judged;
+  std::string lines = criterion.text + "\n";
+  for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
     lines += one.label + ": " + one.text + "\n";
-  for (const auto& cell : result.cells) lines += report::cellLine(source.plan, *criterion, cell) + "\n";
-  const std::string why = report::whyText(source.plan, *criterion, result);
+  for (const auto& cell : result.cells) lines += report::cellLine(plan, criterion, cell) + "\n";
+  const std::string why = report::whyText(judged);
   return testCase(source, result.name, analysis::meaningOf(result),
                   report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
 }
@@ -83,7 +80,7 @@ std::string suite(const Source& source) {
   property("plan", source.plan.digest);
   property("null_cards", source.judgement.null_cards ? "true" : "false");
   out += "    </properties>\n";
-  for (const auto& result : source.judgement.criteria) out += testCase(source, result);
+  for (const auto& judged : report::judgedOf(source.plan, source.judgement)) out += testCase(source, judged);
   for (const auto& missing : report::missingThings(source.plan, source.judgement))
     out += testCase(source, missing.what, analysis::meaningOf(missing.verdict), report::missingText(missing),
                     report::missingText(missing) + "\n");

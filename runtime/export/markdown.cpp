@@ -86,17 +86,14 @@ class MarkdownRenderer {
 
 std::string verdicts(const Source& source) {
   std::string out;
-  for (const auto& result : source.judgement.criteria) {
-    const plan::Criterion* criterion = report::criterionOf(source.plan, result);
-    if (!criterion) continue;
+  for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement)) {
     std::string explanation;
-    for (const report::Fact& one :
-         report::verdictFacts(source.plan, source.judgement, source.results, *criterion, result))
+    for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
       explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
-    out += row({std::string(analysis::meaningOf(result).markdown),
-                fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
-                markdownText(report::markedVerdict(result)), explanation});
+    out += row({std::string(analysis::meaningOf(judged.result).markdown),
+                fmt::format("**{}**<br>{}", markdownText(judged.result.name), markdownText(judged.criterion.text)),
+                markdownText(report::markedVerdict(judged.result)), explanation});
   }
   return out;
 }
@@ -107,14 +104,13 @@ std::string study(const Source& source) {
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
   out += verdicts(source);
   std::vector<report::Block> blocks;
-  for (const auto& result : source.judgement.criteria)
-    if (const plan::Criterion* criterion = report::criterionOf(source.plan, result))
-      blocks.emplace_back(report::Part{.title = result.name + ", cell by cell",
-                                       .blocks = {report::criterionCells(source.plan, *criterion, result)}});
+  for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))
+    blocks.emplace_back(
+        report::Part{.title = judged.result.name + ", cell by cell", .blocks = {report::criterionCells(judged)}});
   for (const plan::Table& one : source.plan.tables)
     blocks.push_back(report::tableBlock(source.plan, source.judgement, one));
   append(blocks, report::comparisonParts(source.plan, source.judgement));
-  append(blocks, report::missingRemarks(source.plan, source.judgement, source.results));
+  append(blocks, report::missingRemarks(source.findings()));
   out += MarkdownRenderer()(blocks);
   return out + fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));
 }

@@ -21,7 +21,6 @@
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 
 namespace expc::exports {
 namespace {
@@ -99,7 +98,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
                  .of = claim.criterion.name});
     llvm::json::Array all;
     for (size_t i = 0; i < sides.size(); ++i) {
-      const std::string why = claim.results[i] ? report::whyText(plan, claim.criterion, *claim.results[i]) : "";
+      const std::string why = claim.results[i] ? report::whyText({plan, claim.criterion, *claim.results[i]}) : "";
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
       const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))

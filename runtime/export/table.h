@@ -25,6 +25,8 @@ struct Source {
   store::Results results;  // what counts
   analysis::Judgement judgement;
   store::History history;  // all that there is of its points
+
+  analysis::Findings findings() const { return {plan, judgement, results}; }
 };
 
 enum class Type { Text, Integer, Real, Truth, Time };

@@ -171,7 +171,7 @@ class Pages {
         report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
         (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
     options.again = !ended;
-    page.text = report::htmlPage(page.plan, analysis::judge(index), results, options);
+    page.text = report::htmlPage({page.plan, analysis::judge(index), results}, options);
     page.ended = ended;
     page.recorded = bytes;
     page.not_before = now + kShare * (Clock::now() - now);

@@ -206,8 +206,8 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
   return names;
 }
 
-std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results) {
+std::string withoutAttribution(const analysis::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
   const bool designed = std::ranges::any_of(plan.design.kinds,
                                             [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
   const bool pairs = std::ranges::any_of(plan.comparisons, [](const auto& comparison) {

@@ -424,7 +424,7 @@ TEST_CASE("one metric over another: every point with both, and the front") {
 
 TEST_CASE("a profile is a bar for each level, its phases the largest first and the rest last") {
   const Example example = withProfiles(exampleResults());
-  const auto all = analysis::attribute(example.plan, example.judgement, example.results);
+  const auto all = analysis::attribute({example.plan, example.judgement, example.results});
   REQUIRE(!all.empty());
   const auto charts = profileCharts(example.plan, all);
   REQUIRE(charts.size() == 1);

@@ -92,10 +92,9 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
     const auto [line, fresh] = lines.try_emplace(command, Line{seconds, blocks, what + gain});
     if (!fresh && !gain.empty()) line->second.what_for += ", and " + gain;
   };
-  for (const analysis::CriterionResult& result : judgement.criteria) {
-    const plan::Criterion* criterion = criterionOf(plan, result);
-    if (!criterion || !isOpen(result)) continue;
-    if (lacksFailed(judgement, *criterion)) {
+  for (const auto& [_, criterion, result] : judgedOf(plan, judgement)) {
+    if (!isOpen(result)) continue;
+    if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
     } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach) {
       static constexpr const char* kGains[] = {"would probably decide {}", "would probably make {} trusted",
@@ -103,7 +102,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
       const NextStep& next = *result.next;
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,
-          repeatCommand(plan, folder, {{criterion->cells.front().kind, next.repetitions}},
+          repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
                         largerBudget(plan, judgement, seconds)),
           fmt::format("to add {}{}, which ", moreBlocksText(next),
                       next.reach == NextStep::Reach::Intervals ? "" : " as a further look that keeps the confidence"),

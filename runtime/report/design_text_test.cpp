@@ -141,7 +141,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   ResultTextOptions options;
   options.all = true;
   options.width = 160;
-  const std::string text = resultText(plan, judgement, results, options);
+  const std::string text = resultText({plan, judgement, results}, options);
   has(text, "(published 40.0 ms)");
   has(text, "(published 2.00x)");
   has(text, "published values are of table2 (table2.csv); absolute ones are shown and not judged");
@@ -154,7 +154,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   has(text, "expected infeasible, not started");
   has(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
 
-  const llvm::json::Value json = resultJson(plan, judgement, results);
+  const llvm::json::Value json = resultJson({plan, judgement, results});
   const llvm::json::Object& object = *json.getAsObject();
   CHECK(object.getArray("controls")->size() == 1);
   CHECK((*object.getArray("controls"))[0].getAsObject()->getBoolean("untrusted") == true);
@@ -167,7 +167,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   CHECK(point.getObject("levels")->get("(gpus, nodes)")->getAsNull().has_value());
   CHECK(point.getString("workload") == "train");
 
-  const std::string page = htmlPage(plan, judgement, results, {});
+  const std::string page = htmlPage({plan, judgement, results}, {});
   has(page, "untrusted</span>");
   has(page, "Controls: the same twice in a block");
   has(page, "(published 40.0 ms)");

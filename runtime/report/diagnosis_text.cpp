@@ -6,7 +6,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/why.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

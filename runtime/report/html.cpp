@@ -79,8 +79,7 @@ std::vector<Section> sectionsOf(Page& page) {
 
 /// The study's results as JSON for who saves them, packed. The script unpacks them when they are asked for.
 std::string dataElement(const Page& page) {
-  const std::string text = resultJsonText(page.plan, page.judgement, page.results, page.options.rehearsed,
-                                          page.results.trials.size() <= kMaxTrialsWhole);
+  const std::string text = resultJsonText(page, page.options.rehearsed, page.results.trials.size() <= kMaxTrialsWhole);
   if (!llvm::compression::zlib::isAvailable())
     return "<script type=\"application/json\" id=\"data\">" + scriptSafe(text) + "</script>\n";
   llvm::SmallVector<uint8_t, 0> packed;
@@ -125,21 +124,20 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   return out + (all.size() > 1 ? "</div>" : "");
 }
 
-std::vector<Chart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results) {
+std::vector<Chart> namedCharts(const analysis::Findings& findings) {
   const HtmlOptions options;
-  Page page{plan, judgement, results, options};
+  Page page{findings, options};
   tableBlocks(page);
   attributionBlocks(page);
   return std::move(page.charts);
 }
 
-std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                     const HtmlOptions& options) {
+std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options) {
   HtmlOptions settled = options;
   if (settled.written == 0)
     settled.written = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  Page page{plan, judgement, results, settled};
+  Page page{findings, settled};
+  const plan::Plan& plan = page.plan;
   const bool charts = options.charts && hasChartLibrary();
 
   std::string body, navigation;
@@ -153,11 +151,11 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
       assets::page(),
       {{"policy", std::string(kPagePolicy)},
        {"again", std::string(options.again ? kLoadAgain : "")},
-       {"title", (judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
+       {"title", (page.judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
        {"study", html(plan.study)},
        {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
        {"style", std::string(assets::style())},
-       {"above", nullCardsBanner(judgement)},
+       {"above", nullCardsBanner(page.judgement)},
        {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},
        {"facts", pageMarkup(headFacts(page))},
        {"navigation", navigation},
@@ -185,8 +183,7 @@ std::string pageName(const plan::Plan& plan) {
   return name + plain + (plain == asked ? "" : "-" + plan::shortHash(asked).substr(0, 8)) + ".html";
 }
 
-llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
-                      const store::Results& results, const HtmlOptions& options) {
+llvm::Error writeHtml(const std::string& path, const analysis::Findings& findings, const HtmlOptions& options) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) {
     std::error_code ignored;  // open says it better
@@ -194,8 +191,8 @@ llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const ana
   }
   // A results folder may be a stranger's, and a link in it lead elsewhere.
   const bool ours = target == std::filesystem::path(options.folder) / target.filename();
-  llvm::Error error = files::write(path, htmlPage(plan, judgement, results, options),
-                                   ours ? files::Links::Refused : files::Links::Followed);
+  llvm::Error error =
+      files::write(path, htmlPage(findings, options), ours ? files::Links::Refused : files::Links::Followed);
   return error ? withWayOut(std::move(error)) : llvm::Error::success();
 }
 

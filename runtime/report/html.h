@@ -33,8 +33,7 @@ inline constexpr std::string_view kLoadAgain =
     "<script>setInterval(() => document.hidden || location.reload(), 5000)</script>\n";
 
 /// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.
-std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                     const HtmlOptions& options);
+std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options);
 
 /// What a plan's page is called, a name of its own for each selection of a study: "precision.html",
 /// "precision.quick.html", "precision.quick.gpus=2.html".
@@ -42,12 +41,10 @@ std::string pageName(const plan::Plan& plan);
 
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
 /// and what the system said; an old page stays as it was.
-llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
-                      const store::Results& results, const HtmlOptions& options);
+llvm::Error writeHtml(const std::string& path, const analysis::Findings& findings, const HtmlOptions& options);
 
 /// All charts of the page by their names, in its order.
-std::vector<Chart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results);
+std::vector<Chart> namedCharts(const analysis::Findings& findings);
 
 /// Draws a chart with the set-up's vl-convert into the file `path` as "svg", "png" or "pdf", black on white. The error
 /// says what is missing and how to get it, or what the file system said; a file of that name stays as it was.

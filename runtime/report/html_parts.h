@@ -14,10 +14,7 @@
 namespace expc::report {
 
 /// What sections read, and the charts they leave for the script, in the order of the page.
-struct Page {
-  const plan::Plan& plan;
-  const analysis::Judgement& judgement;
-  const store::Results& results;
+struct Page : analysis::Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};
 

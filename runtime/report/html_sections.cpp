@@ -207,13 +207,11 @@ Facts headFacts(const Page& page) {
 std::vector<Block> verdictBlocks(const Page& page) {
   std::vector<Block> cards;
   std::string links, summary;
-  for (const analysis::CriterionResult& result : page.judgement.criteria) {
-    const plan::Criterion* criterion = criterionOf(page.plan, result);
-    if (!criterion) continue;
-    Facts said{verdictFacts(page.plan, page.judgement, page.results, *criterion, result), "said"};
+  for (const Judged& judged : judgedOf(page.plan, page.judgement)) {
+    const analysis::CriterionResult& result = judged.result;
     cards.emplace_back(Part{.title = result.name,
-                            .law = criterion->text,
-                            .blocks = {std::move(said), criterionCells(page.plan, *criterion, result)},
+                            .law = judged.criterion.text,
+                            .blocks = {Facts{verdictFacts(page, judged), "said"}, criterionCells(judged)},
                             .badges = badgesOf(result)});
     links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badgesMarkup(badgesOf(result)));
   }
@@ -232,7 +230,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
   if (!next.empty())
     cards.emplace_back(Figures{"<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n"});
-  append(cards, trustRemarks(page.plan, page.judgement, page.results));
+  append(cards, trustRemarks(page));
   return cards;
 }
 
@@ -255,8 +253,8 @@ std::vector<Block> tableBlocks(Page& page) {
 }
 
 std::vector<Block> attributionBlocks(Page& page) {
-  const auto all = analysis::attribute(page.plan, page.judgement, page.results);
-  Part part = attributionParts(page.plan, all, withoutAttribution(page.plan, page.judgement, page.results));
+  const auto all = analysis::attribute(page);
+  Part part = attributionParts(page.plan, all, withoutAttribution(page));
   if (std::vector<Chart> bars = profileCharts(page.plan, all); !bars.empty())
     part.blocks.insert(part.blocks.begin() + 1, Figures{page.figures(std::move(bars), "phases of a step")});
   return std::move(part.blocks);
@@ -290,7 +288,7 @@ std::vector<Block> designBlocks(const Page& page) {
 
 std::vector<Block> trialBlocks(const Page& page) {
   std::vector<Block> blocks{statusTable(page.judgement, page.plan.design)};
-  append(blocks, missingRemarks(page.plan, page.judgement, page.results));
+  append(blocks, missingRemarks(page));
   return blocks;
 }
 

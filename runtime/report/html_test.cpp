@@ -21,7 +21,7 @@ std::string page(const Example& example, bool charts = true) {
   HtmlOptions options;
   options.written = 1763700000;
   options.charts = charts;
-  return htmlPage(example.plan, example.judgement, example.results, options);
+  return htmlPage({example.plan, example.judgement, example.results}, options);
 }
 
 std::string folder() {
@@ -100,8 +100,7 @@ TEST_CASE("nothing that a study or a worker says becomes markup") {
   for (plan::Comparison& comparison : example.plan.comparisons) comparison.text = comparison.without_partner_why = evil;
   for (plan::Criterion& criterion : example.plan.criteria)
     criterion.text = criterion.doc = criterion.domain = criterion.where = evil;
-  for (analysis::CriterionResult& result : example.judgement.criteria)
-    result.domain = evil, result.why = exampleWhy(evil);
+  for (analysis::CriterionResult& result : example.judgement.criteria) result.why = exampleWhy(evil);
   example.plan.points[5].unavailable = evil;
   example.plan.removed[0] = {evil, evil, evil, 3, {{evil}, {}, {evil, evil, evil}}};
   example.results.sessions[0].where.nodes = {evil};
@@ -168,14 +167,14 @@ TEST_CASE("writing is whole or not at all") {
   const Example example = exampleResults();
   HtmlOptions options;
   options.written = 1763700000;
-  CHECK_FALSE(static_cast<bool>(writeHtml(path, example.plan, example.judgement, example.results, options)));
-  CHECK(contents(path) == htmlPage(example.plan, example.judgement, example.results, options));
+  CHECK_FALSE(static_cast<bool>(writeHtml(path, {example.plan, example.judgement, example.results}, options)));
+  CHECK(contents(path) == htmlPage({example.plan, example.judgement, example.results}, options));
   CHECK(std::distance(std::filesystem::directory_iterator(place + "/deep/er"), {}) == 1);
 
   // A folder in the page's place: an error that names it, and no temporary file left.
   std::filesystem::create_directories(place + "/taken.html/x");
   const std::string message =
-      llvm::toString(writeHtml(place + "/taken.html", example.plan, example.judgement, example.results, options));
+      llvm::toString(writeHtml(place + "/taken.html", {example.plan, example.judgement, example.results}, options));
   CHECK(message.find(place + "/taken.html: Is a directory; ") != std::string::npos);
   CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 2);
   std::filesystem::remove_all(place);
@@ -187,7 +186,7 @@ TEST_CASE("a full disk is named, with the way out") {
   const std::string path = place + "/page.html";
   REQUIRE(::symlink("/dev/full", path.c_str()) == 0);
   const Example example = exampleResults();
-  const std::string message = llvm::toString(writeHtml(path, example.plan, example.judgement, example.results, {}));
+  const std::string message = llvm::toString(writeHtml(path, {example.plan, example.judgement, example.results}, {}));
   CHECK(message.find("page.html: No space left on device; free some space, or write it elsewhere with --html") !=
         std::string::npos);
   CHECK(std::filesystem::is_symlink(path));
@@ -247,7 +246,7 @@ TEST_CASE("each selection of a study has a page of its own name") {
 
 TEST_CASE("the charts of a page have names and its order") {
   const Example example = withProfiles(exampleResults());
-  const auto charts = namedCharts(example.plan, example.judgement, example.results);
+  const auto charts = namedCharts({example.plan, example.judgement, example.results});
   REQUIRE(charts.size() == count(page(example), "class=\"chart\""));
   for (size_t i = 0; i < charts.size(); ++i)
     CHECK(page(example).find(fmt::format("id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}", i + 1,
@@ -259,7 +258,7 @@ TEST_CASE("a plot over a factor has it for x, also where another one varies that
   Example example = exampleResults();
   example.plan.tables.clear();
   example.plan.plots = {{"step_time", "gpus", {}}};
-  const auto charts = namedCharts(example.plan, example.judgement, example.results);
+  const auto charts = namedCharts({example.plan, example.judgement, example.results});
   REQUIRE(charts.size() == 1);
   const auto& columns = *charts[0].specification.getObject("usermeta")->getArray("columns");
   CHECK(columns[0].getAsObject()->getString("title") == "gpus");

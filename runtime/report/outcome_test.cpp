@@ -39,8 +39,8 @@ TEST_CASE("the next command is the one that brings open criteria further") {
         "to add 9 more blocks (4 min) as a further look that keeps the confidence, which would probably decide "
         "fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
-  const std::string text = resultText(example.plan, example.judgement, example.results, {}),
-                    page = htmlPage(example.plan, example.judgement, example.results, {.charts = false});
+  const std::string text = resultText({example.plan, example.judgement, example.results}, {}),
+                    page = htmlPage({example.plan, example.judgement, example.results}, {.charts = false});
   for (const NextCommand& one : nextCommands(example.plan, example.judgement, "results")) {
     CHECK(text.find(one.command) != std::string::npos);
     CHECK(page.find(htmlCommand(one.command)) != std::string::npos);

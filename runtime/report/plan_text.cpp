@@ -22,8 +22,8 @@
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/design.h"
+#include "runtime/stats/nested_intervals.h"
 #include "runtime/stats/procedures.h"
-#include "runtime/stats/width_stop.h"
 
 namespace expc::report {
 namespace {

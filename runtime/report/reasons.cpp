@@ -15,7 +15,7 @@
 #include "runtime/analysis/index.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/why.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 namespace {
@@ -85,67 +85,6 @@ static_assert(standAtTheirCodes());
 /// Of the block that is all there is: one trial shows that it can happen.
 constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
 
-}  // namespace
-
-Words inWords(const plan::Plan& plan, const plan::Why& why) {
-  if (!why) return {};
-  const Reason& reason = *why;
-  std::vector<double> numbers = reason.numbers;
-  numbers.resize(3);
-  const std::string behind = inWords(plan, reason.because).text;
-  const std::string label =
-      reason.point < plan.points.size() ? analysis::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
-  std::string count;
-  if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
-    count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
-  if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
-  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
-                                 numbers[0], numbers[1], numbers[2], behind, count);
-  if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
-  if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
-  if (reason.code == Reason::RanWell) {
-    if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
-    return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};
-  }
-  if (reason.said.empty() || text.empty()) return {text + reason.said};
-  const std::string cause =
-      reason.said +
-      (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
-  return {text + ": " + cause, cause};
-}
-
-std::string memoryText(const plan::Plan& plan, const plan::Criterion& criterion,
-                       const analysis::CriterionResult& result) {
-  using analysis::CellEstimate;
-  using analysis::Verdict;
-  const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
-  if (cells.size() == 1) return said(cells.begin());
-  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
-  const std::string all = counted(cells.size(), "point");
-  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
-    const bool one_block = std::ranges::any_of(
-        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
-  }
-  // The first cell with the verdict explains it; without one the first that does not pass.
-  const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end())
-    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
-  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
-}
-
-std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {
-  const plan::Metric* metric = plan.findMetric(steps.metric);
-  return fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", steps.metric,
-                     cell.points.size() > 1 ? " of one point" : "",
-                     steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
-                     analysis::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
-}
-
-namespace {
-
 /// Of a control with an interval: how it lies to what it repeats. `gap`: what it is held to half of; 0: nothing is
 /// claimed to hold it against.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
@@ -183,6 +122,63 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
 }
 
 }  // namespace
+
+Words inWords(const plan::Plan& plan, const plan::Why& why) {
+  if (!why) return {};
+  const Reason& reason = *why;
+  std::vector<double> numbers = reason.numbers;
+  numbers.resize(3);
+  const std::string behind = inWords(plan, reason.because).text;
+  const std::string label =
+      reason.point < plan.points.size() ? analysis::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
+  std::string count;
+  if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
+    count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
+  if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
+  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
+                                 numbers[0], numbers[1], numbers[2], behind, count);
+  if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
+  if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
+  if (reason.code == Reason::RanWell) {
+    if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
+    return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};
+  }
+  if (reason.said.empty() || text.empty()) return {text + reason.said};
+  const std::string cause =
+      reason.said +
+      (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
+  return {text + ": " + cause, cause};
+}
+
+std::string memoryText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
+  using analysis::CellEstimate;
+  using analysis::Verdict;
+  const std::vector<CellEstimate>& cells = result.cells;
+  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
+  if (cells.size() == 1) return said(cells.begin());
+  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
+  const std::string all = counted(cells.size(), "point");
+  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
+    const bool one_block = std::ranges::any_of(
+        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
+    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
+                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
+  }
+  // The first cell with the verdict explains it; without one the first that does not pass.
+  const auto explains = std::ranges::find_if(cells, has_verdict);
+  if (explains != cells.end())
+    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
+  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
+}
+
+std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {
+  const plan::Metric* metric = plan.findMetric(steps.metric);
+  return fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", steps.metric,
+                     cell.points.size() > 1 ? " of one point" : "",
+                     steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
+                     analysis::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+}
 
 std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control) {
   const std::string why = inWords(plan, control.estimate.why).text;

@@ -23,7 +23,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/stats/interval.h"
 #include "runtime/stats/spreads.h"
@@ -264,12 +263,10 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
 /// The judgement as JSON ("expc.report/1"), self-explaining: cells by the labels of their factors, values in base
 /// units. What was `rehearsed` stands apart, and only where there is something. Values that are not finite (a timeout
 /// is worse than every value) are the strings "inf" and "-inf".
-llvm::json::Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement,
-                             const store::Results& results, const rehearsal::Study* rehearsed = nullptr);
+llvm::json::Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
 /// The same as text. Where it is not to be `whole`, values of single runs and blocks and the ids of cells' points are
 /// left out, which are most of it in a large study.
-std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                           const rehearsal::Study* rehearsed, bool whole);
+std::string resultJsonText(const analysis::Findings& findings, const rehearsal::Study* rehearsed, bool whole);
 
 }  // namespace expc::report

@@ -114,9 +114,9 @@ TEST_CASE("the page has what is exact, escaped, and no times") {
   const rehearsal::Study seen = seenOf(example.plan);
   HtmlOptions options;
   options.charts = false;
-  CHECK(!has(htmlPage(example.plan, example.judgement, example.results, options), "id=\"rehearsed\""));
+  CHECK(!has(htmlPage({example.plan, example.judgement, example.results}, options), "id=\"rehearsed\""));
   options.rehearsed = &seen;
-  const std::string page = htmlPage(example.plan, example.judgement, example.results, options);
+  const std::string page = htmlPage({example.plan, example.judgement, example.results}, options);
   const size_t from = page.find("<section id=\"rehearsed\"");
   REQUIRE(from != std::string::npos);
   const std::string section = page.substr(from, page.find("</section>", from) - from);
@@ -133,9 +133,9 @@ TEST_CASE("the page has what is exact, escaped, and no times") {
 TEST_CASE("programs get what is exact, apart from what was measured") {
   const Example example = exampleResults();
   const rehearsal::Study seen = seenOf(example.plan);
-  const auto without = resultJson(example.plan, example.judgement, example.results);
+  const auto without = resultJson({example.plan, example.judgement, example.results});
   CHECK(!without.getAsObject()->get("rehearsed"));
-  const auto with = resultJson(example.plan, example.judgement, example.results, &seen);
+  const auto with = resultJson({example.plan, example.judgement, example.results}, &seen);
   const llvm::json::Array* points = with.getAsObject()->getArray("rehearsed");
   REQUIRE(points);
   CHECK(points->size() == 4);

@@ -9,7 +9,7 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/why.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -91,8 +91,8 @@ std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Resu
 
 }  // namespace
 
-std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results) {
+std::vector<Part> trustRemarks(const analysis::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
   std::vector<std::string> controls, repetitions, notes;
   for (const analysis::ControlResult& control : judgement.controls)
     controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
@@ -104,8 +104,8 @@ std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
-std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                 const store::Results& results) {
+std::vector<Part> missingRemarks(const analysis::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
   Part lost{.title = "Trials that did not end well",
             .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
   append(lost.blocks, lostTrialsTexts(plan, results));
@@ -128,7 +128,8 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   return lines;
 }
 
-std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
+std::string trialsText(const analysis::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
   const auto first = [](const std::string& text, size_t of) {
     return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");

@@ -8,7 +8,6 @@
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 
 namespace expc::report {
 namespace {
@@ -18,22 +17,15 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 /// Writes text as it comes: a study of 10,000 points as one tree of values would take most of a gigabyte.
-class Writer {
- public:
-  Writer(llvm::raw_ostream& out, bool whole) : json_(out), whole_(whole) {}
+struct Writer {
+  llvm::json::OStream json;
+  bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
   /// One element or member that is small enough to be a tree.
-  void add(const Value& value) { json_.rawValue(plan::canonicalJson(value)); }
+  void add(const Value& value) { json.rawValue(plan::canonicalJson(value)); }
   void members(const Object& object) {
-    for (const auto& [key, value] : object) json_.attributeBegin(key), add(value), json_.attributeEnd();
+    for (const auto& [key, value] : object) json.attributeBegin(key), add(value), json.attributeEnd();
   }
-  /// Whether single runs and blocks, and the ids of a cell's points, are written too.
-  bool whole() const { return whole_; }
-  llvm::json::OStream& json() { return json_; }
-
- private:
-  llvm::json::OStream json_;
-  bool whole_;
 };
 
 /// `criterion`: whose cells they are, with verdicts; null: a comparison's.
@@ -49,7 +41,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
     Object object =
         EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.correlation, steps, one.spreads);
-    if (out.whole()) {
+    if (out.whole) {
       // "POINT", of a control "POINT#NAME".
       Array points;
       for (const plan::Place& place : cell.points)
@@ -65,27 +57,25 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
   }
 }
 
-void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement,
-              const store::Results& results) {
-  for (const analysis::CriterionResult& result : judgement.criteria) {
-    const plan::Criterion* found = criterionOf(plan, result);
-    if (!found) continue;
+void criteria(Writer& out, const analysis::Findings& findings) {
+  for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
+    const auto& [plan, found, result] = judged;
     std::string tested;
     std::vector<std::string> notes;
-    for (const Fact& fact : verdictFacts(plan, judgement, results, *found, result))
+    for (const Fact& fact : verdictFacts(findings, judged))
       if (fact.label == "tested")
         tested = fact.text;
       else if (fact.label == "note")
         notes.push_back(fact.text);
-    const std::string& claim = found->doc;
-    const std::string how_sure = surenessText(plan, *found, result), why = whyText(plan, *found, result);
+    const std::string& claim = found.doc;
+    const std::string how_sure = surenessText(judged), why = whyText(judged);
     const std::vector<std::string> marks = marksOf(result);
     const auto untrusted = result.untrusted ? std::optional(whyText(plan, *result.untrusted)) : std::nullopt;
-    out.json().object([&] {
-      out.members(EXPC_FIELDS(result.name, found->text, claim, tested, notes, found->where, marks, result.verdict, why,
-                              how_sure, untrusted, result.provisional, result.look, result.next, found->infeasible,
-                              result.domain, found->confidence, found->unit, result.scope));
-      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, found); });
+    out.json.object([&] {
+      out.members(EXPC_FIELDS(result.name, found.text, claim, tested, notes, found.where, marks, result.verdict, why,
+                              how_sure, untrusted, result.provisional, result.look, result.next, found.infeasible,
+                              found.domain, found.confidence, found.unit, result.scope));
+      out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }
 }
@@ -94,9 +84,9 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
     const plan::Comparison* found = plan::named(plan.comparisons, result.name);
     if (!found) continue;
-    out.json().object([&] {
+    out.json.object([&] {
       out.members(EXPC_FIELDS(found->name, found->text, found->unit));
-      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells); });
+      out.json.attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells); });
     });
   }
 }
@@ -106,7 +96,7 @@ Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point
   const auto published = analysis::publishedValue(plan, point, metric);
   Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, published, one.median, one.minimum, one.maximum,
                               one.interval, one.constant, one.spreads);
-  if (out.whole()) object["values"] = json(one.values);
+  if (out.whole) object["values"] = json(one.values);
   return object;
 }
 
@@ -159,13 +149,13 @@ Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
 
 }  // namespace
 
-std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                           const rehearsal::Study* rehearsed, bool whole) {
+std::string resultJsonText(const analysis::Findings& findings, const rehearsal::Study* rehearsed, bool whole) {
+  const auto& [plan, judgement, results] = findings;
   const char* schema = "expc.report/1";
   const int exit_code = analysis::exitCode(judgement);
   const std::vector<analysis::UntilState>& repetitions = judgement.untils;
   const analysis::Description& description = *judgement.description;
-  const std::vector<analysis::Attribution> attributions = analysis::attribute(plan, judgement, results);
+  const std::vector<analysis::Attribution> attributions = analysis::attribute(findings);
   const std::vector<MissingThing> missing = missingThings(plan, judgement);
   Array controls;
   for (const analysis::ControlResult& control : judgement.controls) {
@@ -181,19 +171,18 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
 
   std::string text;
   llvm::raw_string_ostream stream(text);
-  Writer out(stream, whole);
-  out.json().object([&] {
+  Writer out{llvm::json::OStream(stream), whole};
+  out.json.object([&] {
     out.members(object);
-    out.json().attributeArray("criteria", [&] { criteria(out, plan, judgement, results); });
-    out.json().attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
-    out.json().attributeArray("points", [&] { points(out, plan, judgement); });
+    out.json.attributeArray("criteria", [&] { criteria(out, findings); });
+    out.json.attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
+    out.json.attributeArray("points", [&] { points(out, plan, judgement); });
   });
   return text;
 }
 
-Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                 const rehearsal::Study* rehearsed) {
-  return llvm::cantFail(plan::parseJson(resultJsonText(plan, judgement, results, rehearsed, true)));
+Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed) {
+  return llvm::cantFail(plan::parseJson(resultJsonText(findings, rehearsed, true)));
 }
 
 }  // namespace expc::report

@@ -14,7 +14,6 @@
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -23,10 +22,7 @@ namespace {
 /// Columns of the words in front of what is said at the end.
 constexpr unsigned kRoom = 8;
 
-struct ResultReport {
-  const plan::Plan& plan;
-  const analysis::Judgement& judgement;
-  const store::Results& results;
+struct ResultReport : analysis::Findings {
   const ResultTextOptions& options;
   std::vector<Block> blocks = {};
 
@@ -44,8 +40,7 @@ struct ResultReport {
     verdicts();
     if (options.all) rest();
     otherMetrics(tables.empty() ? plan.tables : tables);
-    blocks.emplace_back(
-        Paragraph{.text = trialsText(plan, judgement, results), .word = "trials:", .room = kRoom, .apart = true});
+    blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "trials:", .room = kRoom, .apart = true});
     next();
     nullCards();  // long results scroll the beginning away
   }
@@ -60,10 +55,9 @@ struct ResultReport {
     unsigned columns = 0;
     for (const analysis::CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
-    for (const analysis::CriterionResult& result : judgement.criteria) {
-      const plan::Criterion* criterion = criterionOf(plan, result);
-      if (!criterion) continue;
-      blocks.emplace_back(Paragraph{.text = options.all ? criterion->text : whyText(plan, *criterion, result),
+    for (const Judged& judged : judgedOf(plan, judgement)) {
+      const analysis::CriterionResult& result = judged.result;
+      blocks.emplace_back(Paragraph{.text = options.all ? judged.criterion.text : whyText(judged),
                                     .word = markedVerdict(result),
                                     .style = analysis::meaningOf(result).style,
                                     .of = result.name,
@@ -71,14 +65,14 @@ struct ResultReport {
                                     .apart = options.all || &result == &judgement.criteria.front()});
       Part below;
       if (options.all)
-        below.blocks.emplace_back(Facts{verdictFacts(plan, judgement, results, *criterion, result)});
+        below.blocks.emplace_back(Facts{verdictFacts(*this, judged)});
       else
-        for (const std::string& text : {marksOf(result).empty() ? "" : worthText(plan, *criterion, result),
-                                        unevenLossText(plan, judgement, *criterion)})
+        for (const std::string& text :
+             {marksOf(result).empty() ? "" : worthText(judged), unevenLossText(judgement, judged)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       // Of one that does not pass the cells that do not; the line of the verdict says all of one cell.
       if (options.all || (result.verdict != analysis::Verdict::Pass && result.cells.size() != 1))
-        below.blocks.emplace_back(criterionCells(plan, *criterion, result, !options.all));
+        below.blocks.emplace_back(criterionCells(judged, !options.all));
       blocks.emplace_back(std::move(below));
     }
     missing();
@@ -106,13 +100,12 @@ struct ResultReport {
   }
 
   void rest() {
-    if (Part where = attributionParts(plan, analysis::attribute(plan, judgement, results),
-                                      withoutAttribution(plan, judgement, results));
+    if (Part where = attributionParts(plan, analysis::attribute(*this), withoutAttribution(*this));
         !where.blocks.empty())
       blocks.emplace_back(std::move(where));
     append(blocks, describedParts(plan, *judgement.description, results));
-    append(blocks, trustRemarks(plan, judgement, results));
-    append(blocks, missingRemarks(plan, judgement, results));
+    append(blocks, trustRemarks(*this));
+    append(blocks, missingRemarks(*this));
   }
 
   void next() {
@@ -132,9 +125,8 @@ struct ResultReport {
 
 }  // namespace
 
-std::string resultText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                       const ResultTextOptions& options) {
-  ResultReport report{plan, judgement, results, options};
+std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options) {
+  ResultReport report{findings, options};
   report.build();
   return documentText(report.blocks, options.width, options.colour);
 }

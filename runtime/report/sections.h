@@ -24,8 +24,7 @@ namespace expc::report {
 
 /// The cells of a criterion, each with its verdict and its interval drawn against the bound; `open`: those alone that
 /// do not pass. What the result says of all is not said of each.
-Table criterionCells(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result,
-                     bool open = false);
+Table criterionCells(const Judged& of, bool open = false);
 /// Each comparison with its definition and cells.
 std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement);
 
@@ -51,20 +50,18 @@ std::vector<std::string> driftTexts(const analysis::Drift& drift);
 
 /// How far the verdicts can be trusted: controls, adaptive repetition, notes of trials, published values. Parts without
 /// anything to say are left out, here and below.
-std::vector<Part> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results);
+std::vector<Part> trustRemarks(const analysis::Findings& findings);
 
 /// What is not there: trials that did not end well (those that say the same in one line), points that lack some, and
 /// what is stored and does not count.
-std::vector<Part> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                 const store::Results& results);
+std::vector<Part> missingRemarks(const analysis::Findings& findings);
 
 /// What was asked for and has no value; a reason that the one before has is not said again.
 std::vector<Block> missingLines(const std::vector<MissingThing>& missing);
 
 /// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
 /// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
-std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results);
+std::string trialsText(const analysis::Findings& findings);
 
 /// What is planned: the factors with their levels, and the trials of each kind at so many points, with how they go.
 Table factorTable(const plan::Plan& plan);
@@ -97,8 +94,7 @@ std::string profileAdvice(const plan::Plan& plan);
 
 /// Why there is no attribution, where a reader would want one: profile trials that give none, or a comparison that
 /// fails and has no profile trials. Else "".
-std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results);
+std::string withoutAttribution(const analysis::Findings& findings);
 
 /// What is known of a plan's points, in its order, without the rest.
 rehearsal::Study rehearsalOf(const plan::Plan& plan, const rehearsal::Study& study);

@@ -13,7 +13,6 @@
 #include "runtime/report/chart.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
-#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -123,16 +122,16 @@ bool hasInterval(const Grid& grid) {
 
 }  // namespace
 
-Table criterionCells(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result,
-                     bool open) {
+Table criterionCells(const Judged& of, bool open) {
+  const auto& [plan, criterion, result] = of;
   std::vector<analysis::CellEstimate> cells = result.cells;
   if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; });
   const bool one_was_enough =
       criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
-  Table table = cellTable(plan,
-                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
-                           whyText(plan, criterion, result), intervalTitle(criterion, result)},
-                          cells, result.name + " in each cell");
+  Table table = cellTable(
+      plan,
+      {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, whyText(of), intervalTitle(of)},
+      cells, result.name + " in each cell");
   if (open) table.most = kMostBrief;
   return table;
 }

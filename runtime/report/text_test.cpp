@@ -75,7 +75,7 @@ TEST_CASE("lines keep to the width of the terminal") {
     options.width = width;
     const Example example = exampleResults();
     for (const std::string& text :
-         {planText(example.plan, extras), resultText(example.plan, example.judgement, example.results, options)})
+         {planText(example.plan, extras), resultText({example.plan, example.judgement, example.results}, options)})
       for (const std::string& line : lines(text)) {
         CAPTURE(line);
         if (line.starts_with("next: ") || line.starts_with("or:  ") || line.starts_with("rest:"))
@@ -128,7 +128,7 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   ResultTextOptions options;
   options.html_path = "results/precision.html";
   options.all = true;
-  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   has(text, "PASS       fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
   has(text, "every cell's interval lies above 1.2x");
   has(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
@@ -150,7 +150,7 @@ TEST_CASE(
   const Example example = exampleResults();
   ResultTextOptions options;
   options.html_path = "results/precision.html";
-  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   size_t last = 0;
   for (const char* part :
        {"study precision", "step_time  median", "\nPASS       fp32_pays: every cell's interval lies above 1.2x\n",
@@ -173,7 +173,7 @@ TEST_CASE("descriptions stand where the study asks for them in a table") {
   using Shows = plan::Table::Shows;
   example.plan.tables = {
       {"step_time", {}, Shows::Ranking}, {"step_time", {}, Shows::Front, "accuracy"}, {"accuracy", {}, Shows::Effects}};
-  const std::string text = resultText(example.plan, example.judgement, example.results, {});
+  const std::string text = resultText({example.plan, example.judgement, example.results}, {});
   has(text, "Rankings  by medians");
   has(text, "step_time and accuracy: 2 of 3");
   has(text,
@@ -190,14 +190,14 @@ TEST_CASE("trials of a point that fail alike are one line") {
   ResultTextOptions options;
   options.width = 200;
   options.all = true;
-  has(resultText(example.plan, example.judgement, example.results, options), "</script> (2 times)\n");
+  has(resultText({example.plan, example.judgement, example.results}, options), "</script> (2 times)\n");
 }
 
 TEST_CASE("a comparison that a preset left without cells says so") {
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
   example.judgement.comparisons[0].cells.clear();
-  has(resultText(example.plan, example.judgement, example.results, {.all = true}),
+  has(resultText({example.plan, example.judgement, example.results}, {.all = true}),
       example.plan.comparisons[0].text + "\n  this restricted study has no two points to compare\n");
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a narrow terminal gets the interval below its estimate") {
   const Example example = exampleResults();
   ResultTextOptions options;
   options.width = 80;
-  has(resultText(example.plan, example.judgement, example.results, options),
+  has(resultText({example.plan, example.judgement, example.results}, options),
       "  1                41.2 ms             26.8 ms             33.1 ms\n"
       "        [40.5 ms, 42.0 ms]  [26.4 ms, 27.3 ms]  [32.6 ms, 33.7 ms]\n");
 }
@@ -213,14 +213,14 @@ TEST_CASE("a narrow terminal gets the interval below its estimate") {
 TEST_CASE("a value near its bound is not rounded onto it") {
   Example example = exampleResults();
   example.judgement.criteria[0].cells[0].estimate = 1.1996;
-  has(resultText(example.plan, example.judgement, example.results, {.all = true}), "1.1996x");
+  has(resultText({example.plan, example.judgement, example.results}, {.all = true}), "1.1996x");
 }
 
 TEST_CASE("the judgement as JSON survives infinities and says the labels") {
   Example example = exampleResults();
   example.judgement.summaries[0].median = HUGE_VAL;
   example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
-  const std::string text = plan::canonicalJson(resultJson(example.plan, example.judgement, example.results));
+  const std::string text = plan::canonicalJson(resultJson({example.plan, example.judgement, example.results}));
   const auto back = llvm::cantFail(plan::parseJson(text));
   const auto& object = *back.getAsObject();
   CHECK(object.getString("schema") == "expc.report/1");
@@ -284,12 +284,12 @@ TEST_CASE("results say on what they were measured") {
 
 TEST_CASE("results say what else there is to see, as a description") {
   const Example example = exampleResults();
-  const std::string text = resultText(example.plan, example.judgement, example.results, {.all = true});
+  const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
   for (const char* part : {"Effects  on logarithms", "a description, not a verdict", "1 point left out",
                            "fp64 1.25x [0.90x, 1.10x]", "Rankings", "2. precision=fp64", "Best in two metrics",
                            "2 of 3", "warm-up", "by the trend (p = 0.002)", "trial 1, step_time at"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
-  const auto json = resultJson(example.plan, example.judgement, example.results);
+  const auto json = resultJson({example.plan, example.judgement, example.results});
   const llvm::json::Object* description = json.getAsObject()->getObject("description");
   REQUIRE(description);
   for (const char* part : {"effects", "rankings", "fronts", "over_the_run", "outliers"})
@@ -303,7 +303,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   Example example = withProfiles(exampleResults());
   for (store::Trial& trial : example.results.trials)
     trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
-  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   has(text, "Where the time went");
   has(text, "\nNotes of trials\n  of profile trials\\x1b (");
   has(text, "\n  of timed trials\\x1b (");
@@ -311,7 +311,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
   has(text, "all_reduce, beside these");
   has(text, "operators, own time");
-  const auto json = resultJson(example.plan, example.judgement, example.results);
+  const auto json = resultJson({example.plan, example.judgement, example.results});
   const auto* all = json.getAsObject()->getArray("attributions");
   REQUIRE(all);
   REQUIRE(all->size() == 1);
@@ -325,14 +325,14 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   CHECK(notes->getString("step")->contains("holds waiting"));  // all-reduce, beside
   CHECK(notes->getString("operator")->contains("of all threads"));
   for (store::Trial& trial : example.results.trials) trial.series.erase("profile.beside.all_reduce");
-  const auto apart = resultJson(example.plan, example.judgement, example.results);
+  const auto apart = resultJson({example.plan, example.judgement, example.results});
   const auto* few = (*apart.getAsObject()->getArray("attributions"))[0].getAsObject()->getObject("notes");
   CHECK_FALSE(few->getString("step"));
 }
 
 TEST_CASE("columns are named by the levels where those differ in one factor") {
   const Example example = withProfiles(exampleResults());
-  const auto all = analysis::attribute(example.plan, example.judgement, example.results);
+  const auto all = analysis::attribute({example.plan, example.judgement, example.results});
   REQUIRE(all.size() == 1);
   CHECK(levelNames(example.plan, all[0]) == std::pair<std::string, std::string>("fp32", "fp64"));
   analysis::Attribution other = all[0];
@@ -346,7 +346,7 @@ TEST_CASE("columns are named by the levels where those differ in one factor") {
 
 TEST_CASE("many criteria of a pair are counted") {
   const Example example = withProfiles(exampleResults());
-  analysis::Attribution one = analysis::attribute(example.plan, example.judgement, example.results).at(0);
+  analysis::Attribution one = analysis::attribute({example.plan, example.judgement, example.results}).at(0);
   one.criteria = {"a", "b", "c", "d", "e"};
   has(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
 }
@@ -356,29 +356,29 @@ TEST_CASE("results of null cards say so first and last, and in JSON") {
   ResultTextOptions options;
   options.width = 120;
   options.colour = false;
-  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   const std::string notice =
       "NULL CARDS: all numbers here come from cards that compute nothing; no verdict comes from them.\n";
   CHECK(text.starts_with(notice));
   CHECK(text.rfind(notice) == text.size() - notice.size());
   CHECK(text.find("PASS") == std::string::npos);
-  const llvm::json::Value value = resultJson(example.plan, example.judgement, example.results);
+  const llvm::json::Value value = resultJson({example.plan, example.judgement, example.results});
   CHECK(value.getAsObject()->getBoolean("null_cards").value_or(false));
   CHECK(value.getAsObject()->getInteger("exit_code") == 4);
   CHECK((*value.getAsObject()->getArray("sessions"))[0].getAsObject()->getBoolean("null_cards").value_or(false));
 
   const Example real = exampleResults();
-  CHECK(resultText(real.plan, real.judgement, real.results, options).find("NULL CARDS") == std::string::npos);
-  CHECK(!resultJson(real.plan, real.judgement, real.results).getAsObject()->getBoolean("null_cards").value_or(true));
+  CHECK(resultText({real.plan, real.judgement, real.results}, options).find("NULL CARDS") == std::string::npos);
+  CHECK(!resultJson({real.plan, real.judgement, real.results}).getAsObject()->getBoolean("null_cards").value_or(true));
 }
 
 TEST_CASE("where a comparison fails, the report says how to see where the time went") {
   Example example = exampleResults();
-  const auto why = [&] { return withoutAttribution(example.plan, example.judgement, example.results); };
+  const auto why = [&] { return withoutAttribution({example.plan, example.judgement, example.results}); };
   CHECK(why().empty());  // what fails compares nothing
   example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
   has(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
-  const std::string text = resultText(example.plan, example.judgement, example.results, {.all = true});
+  const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
   has(text, "Where the time went");
   example.plan.workloads[0].command.emplace();  // a program of the user's has no profile
   CHECK(why().empty());

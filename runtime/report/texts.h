@@ -69,7 +69,6 @@ struct ResultTextOptions {
 /// The result for a reader: the tables that the study asks for, a line for each verdict with the cells of those that do
 /// not pass, one for the trials, what to do next, and the page's path. With `all` every verdict has all its lines and
 /// cells, and comparisons, profiles, descriptions and what is missing follow.
-std::string resultText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                       const ResultTextOptions& options);
+std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options);
 
 }  // namespace expc::report

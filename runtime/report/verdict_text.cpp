@@ -17,45 +17,10 @@
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
-#include "runtime/report/why.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::report {
-
-const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result) {
-  return plan::named(plan.criteria, result.name);
-}
-
-std::string intervalTitle(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
-  const double own = result.look ? result.look->confidence : criterion.confidence.value_or(analysis::kConfidence);
-  return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
-}
-
-std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
-
-const char* nounOf(const plan::Criterion& criterion) { return comparesPoints(criterion) ? "pair" : "trial"; }
-
-bool comparesPoints(const plan::Criterion& criterion) {
-  return std::any_of(criterion.cells.begin(), criterion.cells.end(),
-                     [](const plan::Cell& cell) { return cell.points.size() > 1; });
-}
-
-std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
-  std::set<std::string> said;
-  const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
-  for (const Words& one : reasons)
-    if (!one.text.empty() && above.find(one.text) != std::string::npos) said.insert(keyOf(one));
-  const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
-                       return !one.text.empty() && one.text == reasons.front().text;
-                     });
-  return textsOf(reasons, [&](const Words& one) -> std::string {
-    if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
-    if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
-    return said.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
-  });
-}
-
 namespace {
 
 /// Whether the values of no cell that passes ever varied; false where none passes.
@@ -65,45 +30,11 @@ bool passesOnConstants(const analysis::CriterionResult& result) {
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !passes(cell); });
 }
 
-}  // namespace
-
-std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  std::vector<MissingThing> things;
-  for (const analysis::Missing& one : judgement.missing)
-    things.push_back({one.what, inWords(plan, one.why).text, one.verdict});
-  return things;
-}
-
-std::string missingText(const MissingThing& missing) {
-  return fmt::format("{} {}: {}", analysis::meaningOf(missing.verdict).word, missing.what, missing.why);
-}
-
-std::string markedVerdict(const analysis::CriterionResult& result) {
-  std::string text(analysis::meaningOf(result).word);
-  for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
-  return text;
-}
-
-std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
-  std::vector<std::string> marks;
-  if (result.provisional) marks.emplace_back("provisional");
-  if (result.untrusted) marks.emplace_back("untrusted");
-  if (analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
-    marks.push_back(fmt::format("n={}", analysis::singleValues(result)));
-  return marks;
-}
-
-std::string moreBlocksText(const analysis::NextStep& next) {
-  return counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
-}
-
-namespace {
-
 /// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
 /// there was one look.
-std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
-  if (!result.look || !criterion.confidence) return "";
-  const analysis::Look& look = *result.look;
+std::string lookText(const Judged& of) {
+  if (!of.result.look || !of.criterion.confidence) return "";
+  const analysis::Look& look = *of.result.look;
   std::string before;
   for (const unsigned repetitions : look.before)
     before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
@@ -111,7 +42,7 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
   std::string text =
       fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
                   look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
-                  analysis::formatConfidence(*criterion.confidence));
+                  analysis::formatConfidence(*of.criterion.confidence));
   if (look.unread > 0)
     text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
                         counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
@@ -151,8 +82,8 @@ std::string whereText(const plan::Criterion& criterion, const analysis::CellEsti
 }
 
 /// Why intervals are wider than the values' own scatter makes them: the first of each reason.
-std::vector<std::string> widerNotes(const plan::Plan& plan, const plan::Criterion& criterion,
-                                    const analysis::CriterionResult& result, const std::string& line) {
+std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
+  const auto& [plan, criterion, result] = of;
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
     const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
@@ -172,8 +103,8 @@ std::vector<std::string> widerNotes(const plan::Plan& plan, const plan::Criterio
 }
 
 /// Of the cell whose sessions lie farthest apart.
-std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterion,
-                         const analysis::CriterionResult& result) {
+std::string sessionsText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
   const analysis::CellEstimate* widest = nullptr;
   for (const analysis::CellEstimate& cell : result.cells)
     if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
@@ -270,18 +201,19 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const anal
 }
 
 /// Why a verdict does not stand as it is printed; "" where it does.
-std::string doubtText(const plan::Plan& plan, const analysis::CriterionResult& result) {
+std::string doubtText(const Judged& of) {
   std::string text;
-  if (result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
-  if (result.untrusted)
+  if (of.result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
+  if (of.result.untrusted)
     text += (text.empty() ? "the verdict is not to be trusted: " : "; it is not to be trusted: ") +
-            whyText(plan, *result.untrusted);
+            whyText(of.plan, *of.result.untrusted);
   return text;
 }
 
 /// What the numbers behind a verdict are worth: of a claim with a confidence the error that it allows for, of one on
 /// single trials what so many without a failure leave open.
-std::string certaintyText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string certaintyText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
   using analysis::Verdict;
   if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
   const bool passes = result.verdict == Verdict::Pass;
@@ -307,7 +239,8 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
 }
 
 /// "it rests on 7 of 7 pairs in each cell (1 was lost), of 2 sessions on 1 node", by the cell that has the fewest.
-std::string countsText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string countsText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
   const analysis::Scope& scope = result.scope;
   std::string text = "it rests on ";
   if (criterion.infeasible)
@@ -328,25 +261,92 @@ std::string countsText(const plan::Criterion& criterion, const analysis::Criteri
 }
 
 /// "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
-std::string testedText(const plan::Plan& plan, const store::Results& results, const analysis::CriterionResult& result) {
-  if (result.scope.complete == 0 || !coresStandForGpus(plan, results)) return result.domain;
-  return (result.domain.empty() ? "" : result.domain + "; ") + "CPU cores in place of GPUs";
+std::string testedText(const Judged& of, const store::Results& results) {
+  const std::string& domain = of.criterion.domain;
+  if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
+  return (domain.empty() ? "" : domain + "; ") + "CPU cores in place of GPUs";
 }
 
 }  // namespace
 
-std::string worthText(const plan::Plan& plan, const plan::Criterion& criterion,
-                      const analysis::CriterionResult& result) {
-  if (result.verdict == analysis::Verdict::NotAsked) return "";
-  const std::string doubt = doubtText(plan, result);
-  return doubt.empty() ? certaintyText(criterion, result) : doubt;
+std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<Judged> all;
+  for (const analysis::CriterionResult& result : judgement.criteria)
+    if (const plan::Criterion* criterion = plan::named(plan.criteria, result.name))
+      all.push_back({plan, *criterion, result});
+  return all;
 }
 
-std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
-                           const plan::Criterion& criterion) {
+std::string intervalTitle(const Judged& of) {
+  const std::optional<analysis::Look>& look = of.result.look;
+  const double own = look ? look->confidence : of.criterion.confidence.value_or(analysis::kConfidence);
+  return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
+}
+
+std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+const char* nounOf(const plan::Criterion& criterion) { return comparesPoints(criterion) ? "pair" : "trial"; }
+
+bool comparesPoints(const plan::Criterion& criterion) {
+  return std::any_of(criterion.cells.begin(), criterion.cells.end(),
+                     [](const plan::Cell& cell) { return cell.points.size() > 1; });
+}
+
+std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
+  std::set<std::string> said;
+  const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
+  for (const Words& one : reasons)
+    if (!one.text.empty() && above.find(one.text) != std::string::npos) said.insert(keyOf(one));
+  const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
+                       return !one.text.empty() && one.text == reasons.front().text;
+                     });
+  return textsOf(reasons, [&](const Words& one) -> std::string {
+    if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
+    if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
+    return said.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
+  });
+}
+
+std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<MissingThing> things;
+  for (const analysis::Missing& one : judgement.missing)
+    things.push_back({one.what, inWords(plan, one.why).text, one.verdict});
+  return things;
+}
+
+std::string missingText(const MissingThing& missing) {
+  return fmt::format("{} {}: {}", analysis::meaningOf(missing.verdict).word, missing.what, missing.why);
+}
+
+std::string markedVerdict(const analysis::CriterionResult& result) {
+  std::string text(analysis::meaningOf(result).word);
+  for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
+  return text;
+}
+
+std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
+  std::vector<std::string> marks;
+  if (result.provisional) marks.emplace_back("provisional");
+  if (result.untrusted) marks.emplace_back("untrusted");
+  if (analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
+    marks.push_back(fmt::format("n={}", analysis::singleValues(result)));
+  return marks;
+}
+
+std::string moreBlocksText(const analysis::NextStep& next) {
+  return counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+}
+
+std::string worthText(const Judged& of) {
+  if (of.result.verdict == analysis::Verdict::NotAsked) return "";
+  const std::string doubt = doubtText(of);
+  return doubt.empty() ? certaintyText(of) : doubt;
+}
+
+std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   constexpr double kUneven = 0.1;
-  const auto arms = lossesByArm(plan, judgement, criterion);
+  const auto arms = lossesByArm(of.plan, judgement, of.criterion);
   if (arms.empty() || arms.front().first - arms.back().first < kUneven) return "";
   std::vector<std::string> names;
   for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].second);
@@ -355,33 +355,31 @@ std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& ju
          "; what is left of an arm may not be like it";
 }
 
-std::string surenessText(const plan::Plan& plan, const plan::Criterion& criterion,
-                         const analysis::CriterionResult& result) {
-  if (result.verdict == analysis::Verdict::NotAsked) return "";
-  const std::string worth = worthText(plan, criterion, result);
-  return (worth.empty() ? "" : worth + "; ") + countsText(criterion, result);
+std::string surenessText(const Judged& of) {
+  if (of.result.verdict == analysis::Verdict::NotAsked) return "";
+  const std::string worth = worthText(of);
+  return (worth.empty() ? "" : worth + "; ") + countsText(of);
 }
 
-std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results, const plan::Criterion& criterion,
-                               const analysis::CriterionResult& result) {
-  const analysis::Description& seen = *judgement.description;
-  const std::string line = whyText(plan, criterion, result);
+std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of) {
+  const auto& [plan, criterion, result] = of;
+  const analysis::Description& seen = *findings.judgement.description;
+  const std::string line = whyText(of);
   std::vector<Fact> facts{{"claim", criterion.doc},
                           {"where", criterion.where, "", true},
                           {"result", line, "result"},
-                          {"how sure", surenessText(plan, criterion, result), marksOf(result).empty() ? "" : "warns"},
-                          {result.scope.complete ? "tested" : "about", testedText(plan, results, result)},
-                          {"note", lookText(criterion, result)},
-                          {"note", sessionsText(plan, criterion, result)},
+                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
+                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)},
+                          {"note", lookText(of)},
+                          {"note", sessionsText(of)},
                           {"note", apartText(plan, criterion, seen)}};
   const auto note = [&](std::vector<std::string> texts) {
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
-  note(widerNotes(plan, criterion, result, line));
-  facts.push_back({"note", unevenLossText(plan, judgement, criterion), "warns"});
+  note(widerNotes(of, line));
+  facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   note(driftNotes(criterion, seen));
-  note(trialNotes(criterion, results));
+  note(trialNotes(criterion, findings.results));
   facts.push_back({"next", nextStepText(result)});
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return facts;

@@ -7,14 +7,45 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/reason.h"
 #include "runtime/report/document.h"
-#include "runtime/report/why.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
 
-/// The criterion of a result; none for one that the plan does not have.
-const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result);
+/// A criterion with what became of it.
+struct Judged {
+  const plan::Plan& plan;
+  const plan::Criterion& criterion;
+  const analysis::CriterionResult& result;
+};
+/// In the order of the results; of each whose criterion the plan has.
+std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement);
+
+// Why things are as they are: the reasons that are codes below, and the lines that explain verdicts, which users read
+// first. Each stands alone, with numbers and units.
+
+struct Words {
+  std::string text;
+  std::string cause = "";  // what `text` ends with, behind ": ", and other places may share: what a program said
+};
+Words inWords(const plan::Plan& plan, const plan::Why& why);
+
+/// "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
+std::string whyText(const Judged& of);
+/// Of one of its cells: "" of one that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
+Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
+
+/// The line of a criterion that claims that its points run out of memory.
+std::string memoryText(const Judged& of);
+
+/// "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side".
+std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps);
+
+/// "step_time of precision=fp64 (control twice), run twice in each block, agrees with itself to 1.0 % (1.00x [0.99x,
+/// 1.01x]), where 5.0 % is asked, half of the 10.0 % that are claimed at least".
+std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control);
+std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust);
 
 /// What was asked for and has no value (analysis::Missing), with the reason in words.
 struct MissingThing {
@@ -34,9 +65,7 @@ std::vector<std::string> marksOf(const analysis::CriterionResult& result);
 /// All that is to be said of a verdict, in the order in which one wants to know it, behind what it is of: "claim" (the
 /// author's sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about", where nothing was),
 /// "note", "next". It warns where the verdict does not stand as it is printed, or stands on little.
-std::vector<Fact> verdictFacts(const plan::Plan& plan, const analysis::Judgement& judgement,
-                               const store::Results& results, const plan::Criterion& criterion,
-                               const analysis::CriterionResult& result);
+std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of);
 
 /// "gpus=2: 1.24x [1.20x, 1.28x], n=7".
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
@@ -44,18 +73,15 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
 /// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
 /// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
 /// stand as it is printed, why that is so. "" of one that is not asked.
-std::string surenessText(const plan::Plan& plan, const plan::Criterion& criterion,
-                         const analysis::CriterionResult& result);
+std::string surenessText(const Judged& of);
 /// The first of these alone.
-std::string worthText(const plan::Plan& plan, const plan::Criterion& criterion,
-                      const analysis::CriterionResult& result);
+std::string worthText(const Judged& of);
 
 /// Trials that were tried and do not count, by arm, where one arm loses clearly more of them than another; else "".
-std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
-                           const plan::Criterion& criterion);
+std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of);
 
 /// "interval", or "97.5 % interval" where the criterion's are not those of all tables.
-std::string intervalTitle(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+std::string intervalTitle(const Judged& of);
 
 /// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
 /// no such file" is "level=3 failed", and what stands `above` as it is, without a cause of its own, is "". What is true

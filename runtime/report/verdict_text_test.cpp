@@ -17,7 +17,7 @@ std::string said(const plan::Criterion& criterion, const analysis::CriterionResu
   analysis::Judgement judgement;
   judgement.description = std::make_shared<analysis::Description>(seen);
   std::string text;
-  for (const Fact& one : verdictFacts(plan, judgement, results, criterion, result))
+  for (const Fact& one : verdictFacts({plan, judgement, results}, {plan, criterion, result}))
     if (one.label == label) text += (text.empty() ? "" : " | ") + one.text;
   return text;
 }
@@ -104,7 +104,7 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   claim.cells.resize(1);
   analysis::CriterionResult result = judged(Verdict::Inconclusive);
   result.cells.resize(1);
-  result.domain = "gpus 1, 2";
+  claim.domain = "gpus 1, 2";
   result.scope = {10, 9, 1, 2, 1};
   CHECK(said(claim, result, "how sure") ==
         "intervals of 95 % confidence do not decide it; it rests on 9 of 10 pairs (1 lost), of 2 sessions on 1 node");
@@ -134,7 +134,7 @@ TEST_CASE("a claim on single trials says what so few of them leave open") {
       said(claim, result, "how sure")
           .starts_with("1 trial in each cell without a failure shows little: with 95 % confidence at most 95 % of runs "
                        "fail; it rests on 7 of 7 trials"));
-  CHECK(verdictFacts({}, {}, {}, claim, result)[0].style == "warns");
+  CHECK(verdictFacts({{}, {}, {}}, {{}, claim, result})[0].style == "warns");
   // 1 - 0.05^(1/5) is below a half.
   for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
   CHECK(marksOf(result).empty());

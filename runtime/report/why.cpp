@@ -1,5 +1,3 @@
-#include "runtime/report/why.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +13,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan_words.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 namespace {
@@ -390,9 +389,10 @@ class Explainer {
 
 }  // namespace
 
-std::string whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string whyText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
   if (result.why) return inWords(plan, result.why).text;
-  if (criterion.infeasible) return memoryText(plan, criterion, result);
+  if (criterion.infeasible) return memoryText(of);
   const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
   // Beside them stand tables with 95 %.
   if (!result.look || result.verdict > Verdict::Inconclusive || result.look->confidence <= *criterion.confidence)

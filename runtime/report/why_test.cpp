@@ -1,9 +1,8 @@
-#include "runtime/report/why.h"
-
 #include <doctest/doctest.h>
 
 #include "runtime/plan/json.h"
 #include "runtime/report/records_json.h"
+#include "runtime/report/verdict_text.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::report {
@@ -20,7 +19,7 @@ struct Line {
 Line lineOf(plan::Plan plan, plan::Criterion criterion, const Records& records) {
   plan.criteria.push_back(std::move(criterion));
   const analysis::CriterionResult result = analysis::judge(plan, records.results).criteria.back();
-  Line line{whyText(plan, plan.criteria.back(), result), {}};
+  Line line{whyText({plan, plan.criteria.back(), result}), {}};
   for (const analysis::CellEstimate& cell : result.cells)
     line.cells.push_back(whyText(plan, plan.criteria.back(), cell).text);
   return line;
@@ -179,7 +178,7 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
             expected + " (an estimate is no evidence; --try-infeasible starts it)"));
   CHECK(has(lineOf(plan, criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95), {}).text,
             "precision=bf16 gpus=1" + expected));
-  CHECK(has(resultJsonText(plan, analysis::judge(plan, store::Results()), {}, nullptr, false),
+  CHECK(has(resultJsonText({plan, analysis::judge(plan, store::Results()), {}}, nullptr, false),
             "\"last_reason\":\"expected infeasible, not started: needs 120 GiB of 96 GB\""));
 }
 
@@ -307,7 +306,7 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   analysis::Judgement null = judged(1, 7);
   CHECK(has(whyText(plan, null.controls[0]), "agrees with itself to "));
   analysis::withholdVerdicts(null);
-  CHECK(whyText(plan, plan.criteria[0], null.criteria[0]) == "measured on null cards, which compute nothing");
+  CHECK(whyText({plan, plan.criteria[0], null.criteria[0]}) == "measured on null cards, which compute nothing");
   CHECK(whyText(plan, null.controls[0]) ==
         "step_time (control twice) is not judged: measured on null cards, which compute nothing");
 }

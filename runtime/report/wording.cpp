@@ -13,7 +13,6 @@
 #include "runtime/stats/procedures.h"
 
 namespace expc::report {
-
 namespace {
 
 constexpr size_t kListedReasons = 20;
@@ -31,6 +30,54 @@ std::string parameterText(const llvm::json::Value& value) {
     return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
   }
   return plan::canonicalJson(value);
+}
+
+/// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
+std::string slotsText(const llvm::json::Array& slots) {
+  InOrder<std::string, unsigned> kinds;
+  for (const llvm::json::Value& value : slots) {
+    const llvm::json::Object* slot = value.getAsObject();
+    if (!slot) continue;
+    const llvm::json::Array* cores = slot->getArray("cores");
+    std::string kind = slot->getString("name").value_or("GPU").str();
+    if (slot->getBoolean("null").value_or(false)) kind = "null card";
+    if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
+    ++kinds[kind];
+  }
+  return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
+}
+
+/// The slots that trials had in a session; empty where it does not say.
+llvm::json::Array slotsOf(const llvm::json::Object& environment) {
+  const llvm::json::Array* slots = environment.getArray("slots");
+  return slots ? *slots : llvm::json::Array();
+}
+
+bool areCores(const llvm::json::Array& slots) {
+  const llvm::json::Object* first = slots.empty() ? nullptr : slots.front().getAsObject();
+  return first && first->getString("device") == "cpu";
+}
+
+/// Whether the study's trials ask for GPUs by number.
+bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
+
+llvm::json::Object environmentOf(const store::Session& session) {
+  auto environment = plan::parseJson(session.environment_json);
+  if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
+  llvm::json::Object* about = environment->getAsObject();
+  return about ? std::move(*about) : llvm::json::Object();
+}
+
+/// The devices that trials had in a session; of a CPU with its model, and what they stand for.
+std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
+  const llvm::json::Object about = environmentOf(session);
+  const llvm::json::Array slots = slotsOf(about);
+  if (slots.empty()) return "";
+  std::string text = slotsText(slots);
+  if (!areCores(slots)) return text;
+  if (const llvm::json::Object* machine = about.getObject("machine"))
+    if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " of " + model->str();
+  return countsGpus(plan) ? text + " in place of GPUs" : text;
 }
 
 }  // namespace
@@ -122,58 +169,6 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
     texts.push_back("published at other settings than these points have, and not shown: " + joined(elsewhere));
   return texts;
 }
-
-namespace {
-
-/// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
-std::string slotsText(const llvm::json::Array& slots) {
-  InOrder<std::string, unsigned> kinds;
-  for (const llvm::json::Value& value : slots) {
-    const llvm::json::Object* slot = value.getAsObject();
-    if (!slot) continue;
-    const llvm::json::Array* cores = slot->getArray("cores");
-    std::string kind = slot->getString("name").value_or("GPU").str();
-    if (slot->getBoolean("null").value_or(false)) kind = "null card";
-    if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
-    ++kinds[kind];
-  }
-  return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
-}
-
-/// The slots that trials had in a session; empty where it does not say.
-llvm::json::Array slotsOf(const llvm::json::Object& environment) {
-  const llvm::json::Array* slots = environment.getArray("slots");
-  return slots ? *slots : llvm::json::Array();
-}
-
-bool areCores(const llvm::json::Array& slots) {
-  const llvm::json::Object* first = slots.empty() ? nullptr : slots.front().getAsObject();
-  return first && first->getString("device") == "cpu";
-}
-
-/// Whether the study's trials ask for GPUs by number.
-bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
-
-llvm::json::Object environmentOf(const store::Session& session) {
-  auto environment = plan::parseJson(session.environment_json);
-  if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
-  llvm::json::Object* about = environment->getAsObject();
-  return about ? std::move(*about) : llvm::json::Object();
-}
-
-/// The devices that trials had in a session; of a CPU with its model, and what they stand for.
-std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
-  const llvm::json::Object about = environmentOf(session);
-  const llvm::json::Array slots = slotsOf(about);
-  if (slots.empty()) return "";
-  std::string text = slotsText(slots);
-  if (!areCores(slots)) return text;
-  if (const llvm::json::Object* machine = about.getObject("machine"))
-    if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " of " + model->str();
-  return countsGpus(plan) ? text + " in place of GPUs" : text;
-}
-
-}  // namespace
 
 bool coresStandForGpus(const plan::Plan& plan, const store::Results& results) {
   return countsGpus(plan) && std::ranges::any_of(results.sessions, [](const store::Session& session) {

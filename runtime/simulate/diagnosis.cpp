@@ -128,58 +128,61 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
                            uint64_t seed) {
   std::vector<Drawn> drawn(studies);
   llvm::cantFail(base::forEach(studies, base::allCores(), [&](int64_t i) {
-    drawn[static_cast<size_t>(i)] = study.draw(scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
+    drawn[static_cast<size_t>(i)] = draw(study, scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
     return llvm::Error::success();
   }));
   return drawn;
 }
 
 /// One design on its way to a diagnosis.
-class Designer {
- public:
-  Designer(const plan::Plan& plan, const Model& model, const DiagnosisOptions& options)
-      : plan_(plan), model_(model), options_(options), truths_(truthsOf(plan, model)), study_(plan, model, truths_) {}
+struct Designer {
+  const plan::Plan& plan;
+  const Model& model;
+  const DiagnosisOptions& options;
+  const std::vector<std::vector<double>> truths = truthsOf(plan, model);
+  const Study study = studyOf(plan, model, truths);
+  std::vector<Known> facts = {};
+  DesignDiagnosis diagnosis = {};
 
   DesignDiagnosis diagnose() {
-    for (size_t c = 0; c < plan_.criteria.size(); ++c) {
+    for (size_t c = 0; c < plan.criteria.size(); ++c) {
       CriterionDiagnosis one;
-      one.name = plan_.criteria[c].name;
-      one.skipped = whyNotSimulated(plan_.criteria[c]);
-      for (const double truth : truths_[c])
+      one.name = plan.criteria[c].name;
+      one.skipped = whyNotSimulated(plan.criteria[c]);
+      for (const double truth : truths[c])
         if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
-      for (const plan::Cell& cell : plan_.criteria[c].cells)
-        if (!one.skipped && !isProduct(plan_, *cell.term) && !isMeasured(plan_, model_, *cell.term))
+      for (const plan::Cell& cell : plan.criteria[c].cells)
+        if (!one.skipped && !isProduct(plan, *cell.term) && !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
-      if (const auto stated = options_.effects.find(one.name);
-          stated != options_.effects.end() && study_.movesByFactor(c) && !(stated->second > 0))
+      if (const auto stated = options.effects.find(one.name);
+          stated != options.effects.end() && study.by_factor[c] && !(stated->second > 0))
         one.skipped = plan::because({plan::Reason::StatedNotPositive});
-      known_.push_back(one.skipped ? Known{}
-                                   : knownOf(plan_, model_, c, truths_[c], study_.movesByFactor(c), options_));
-      result_.criteria.push_back(std::move(one));
+      facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
+      diagnosis.criteria.push_back(std::move(one));
     }
     findReaches();
     std::vector<Scenario> scenarios{scenario(nullptr)};
     for (const double& distance : kDistances) scenarios.push_back(scenario(&distance));
-    const std::vector<Drawn> drawn = drawAll(study_, scenarios, options_.studies, options_.seed);
-    for (size_t c = 0; c < plan_.criteria.size(); ++c)
-      if (!result_.criteria[c].skipped) gather(c, drawn);
+    const std::vector<Drawn> drawn = drawAll(study, scenarios, options.studies, options.seed);
+    for (size_t c = 0; c < plan.criteria.size(); ++c)
+      if (!diagnosis.criteria[c].skipped) gather(c, drawn);
     count(drawn);
-    return std::move(result_);
+    return std::move(diagnosis);
   }
 
  private:
   /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
   Scenario scenario(const double* distance) const {
-    Scenario scenario = plan_.criteria;
+    Scenario scenario = plan.criteria;
     for (size_t c = 0; c < scenario.size(); ++c) {
-      if (result_.criteria[c].skipped) continue;
+      if (diagnosis.criteria[c].skipped) continue;
       for (size_t i = 0; i < scenario[c].cells.size(); ++i) {
         plan::Cell& cell = scenario[c].cells[i];
-        const plan::Bound& bound = plan::boundOf(plan_.criteria[c], plan_.criteria[c].cells[i]);
-        const double wanted = distance ? valueAt(bound, study_.movesByFactor(c), *distance, result_.criteria[c].reach)
-                              : known_[c].values.empty() ? truths_[c][i]
-                                                         : known_[c].values[i];
-        cell.bound = moved(bound, study_.movesByFactor(c), truths_[c][i], wanted);
+        const plan::Bound& bound = plan::boundOf(plan.criteria[c], plan.criteria[c].cells[i]);
+        const double wanted = distance ? valueAt(bound, study.by_factor[c], *distance, diagnosis.criteria[c].reach)
+                              : facts[c].values.empty() ? truths[c][i]
+                                                        : facts[c].values[i];
+        cell.bound = moved(bound, study.by_factor[c], truths[c][i], wanted);
       }
     }
     return scenario;
@@ -187,8 +190,8 @@ class Designer {
 
   void findReaches() {
     const std::vector<Drawn> drawn =
-        drawAll(study_, {scenario(nullptr)}, std::min(kTrial, options_.studies), options_.seed);
-    for (size_t c = 0; c < plan_.criteria.size(); ++c) {
+        drawAll(study, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
+    for (size_t c = 0; c < plan.criteria.size(); ++c) {
       double sum = 0;
       unsigned count = 0;
       for (const Drawn& one : drawn) {
@@ -196,7 +199,7 @@ class Designer {
         sum += one.reach[c];
         ++count;
       }
-      result_.criteria[c].reach = count ? sum / count : 0;
+      diagnosis.criteria[c].reach = count ? sum / count : 0;
     }
   }
 
@@ -215,11 +218,11 @@ class Designer {
   }
 
   void gather(size_t c, const std::vector<Drawn>& drawn) {
-    CriterionDiagnosis& result = result_.criteria[c];
-    const plan::Criterion& criterion = plan_.criteria[c];
-    if (!known_[c].values.empty()) {
-      const auto [least, most] = std::minmax_element(known_[c].values.begin(), known_[c].values.end());
-      result.known = known_[c].from;
+    CriterionDiagnosis& result = diagnosis.criteria[c];
+    const plan::Criterion& criterion = plan.criteria[c];
+    if (!facts[c].values.empty()) {
+      const auto [least, most] = std::minmax_element(facts[c].values.begin(), facts[c].values.end());
+      result.known = facts[c].from;
       result.least = *least;
       result.most = *most;
       result.chances = chancesOf(c, 0, drawn);
@@ -240,7 +243,7 @@ class Designer {
         std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
     for (size_t i = 0; i < std::size(kDistances); ++i) {
       Sweep sweep{kDistances[i], std::nullopt, chancesOf(c, i + 1, drawn)};
-      if (!own) sweep.value = valueAt(criterion.bound, study_.movesByFactor(c), kDistances[i], result.reach);
+      if (!own) sweep.value = valueAt(criterion.bound, study.by_factor[c], kDistances[i], result.reach);
       result.sweeps.push_back(sweep);
     }
     findPower(c, own);
@@ -248,8 +251,8 @@ class Designer {
 
   /// Where a chance reaches kPower, between two distances that were looked at.
   void findPower(size_t c, bool own) {
-    CriterionDiagnosis& result = result_.criteria[c];
-    const plan::Criterion& criterion = plan_.criteria[c];
+    CriterionDiagnosis& result = diagnosis.criteria[c];
+    const plan::Criterion& criterion = plan.criteria[c];
     const auto at = [&](auto chance, auto first, auto last) -> std::optional<double> {
       for (auto sweep = first; sweep != last; ++sweep) {
         if (chance(sweep->chances) < kPower) continue;
@@ -267,43 +270,35 @@ class Designer {
     if (own) return;
     const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
       if (!distance) return std::nullopt;
-      const double found = valueAt(criterion.bound, study_.movesByFactor(c), *distance, result.reach);
-      return isPossible(plan_, criterion.cells.front(), found) ? std::optional(found) : std::nullopt;
+      const double found = valueAt(criterion.bound, study.by_factor[c], *distance, result.reach);
+      return isPossible(plan, criterion.cells.front(), found) ? std::optional(found) : std::nullopt;
     };
     result.passes_from = value(result.passes_at);
     result.fails_from = value(result.fails_at);
   }
 
   void count(const std::vector<Drawn>& drawn) {
-    for (const plan::KindDesign& design : plan_.design.kinds) result_.most[design.kind] = design.most();
+    for (const plan::KindDesign& design : plan.design.kinds) diagnosis.most[design.kind] = design.most();
     for (const Drawn& one : drawn) {
-      for (const auto& [kind, blocks] : one.endings[0].blocks) result_.blocks[kind] += blocks;
-      for (const auto& [kind, trials] : one.endings[0].trials) result_.trials[kind] += static_cast<double>(trials);
+      for (const auto& [kind, blocks] : one.endings[0].blocks) diagnosis.blocks[kind] += blocks;
+      for (const auto& [kind, trials] : one.endings[0].trials) diagnosis.trials[kind] += static_cast<double>(trials);
     }
-    for (auto* sums : {&result_.blocks, &result_.trials})
+    for (auto* sums : {&diagnosis.blocks, &diagnosis.trials})
       for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
-    for (const plan::KindDesign& design : plan_.design.kinds) {
+    for (const plan::KindDesign& design : plan.design.kinds) {
       if (design.kind != plan::TrialKind::Profile) continue;  // not drawn, and each is run as planned
-      const auto startable = std::ranges::count_if(plan_.points, &plan::Point::startable);
-      result_.blocks[design.kind] = design.repeat;
-      result_.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
+      const auto startable = std::ranges::count_if(plan.points, &plan::Point::startable);
+      diagnosis.blocks[design.kind] = design.repeat;
+      diagnosis.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
     }
     double seconds = 0;
-    for (const auto& [kind, trials] : result_.trials) {
-      const auto known = model_.seconds.find(kind);
-      if (known == model_.seconds.end()) return;
+    for (const auto& [kind, trials] : diagnosis.trials) {
+      const auto known = model.seconds.find(kind);
+      if (known == model.seconds.end()) return;
       seconds += trials * known->second;
     }
-    result_.seconds = seconds;
+    diagnosis.seconds = seconds;
   }
-
-  const plan::Plan& plan_;
-  const Model& model_;
-  const DiagnosisOptions& options_;
-  std::vector<std::vector<double>> truths_;
-  Study study_;
-  std::vector<Known> known_;
-  DesignDiagnosis result_;
 };
 
 /// Half as many repetitions again, of the kinds that intervals are made of.
@@ -328,10 +323,10 @@ Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& 
   Diagnosis diagnosis;
   diagnosis.studies = options.studies;
   diagnosis.seed = options.seed;
-  diagnosis.design = Designer(plan, model, options).diagnose();
+  diagnosis.design = Designer{plan, model, options}.diagnose();
   if (options.larger) {
     const plan::Plan larger = largerOf(plan);
-    diagnosis.larger = Designer(larger, model, options).diagnose();
+    diagnosis.larger = Designer{larger, model, options}.diagnose();
   }
   diagnosis.model = std::move(model);
   return diagnosis;

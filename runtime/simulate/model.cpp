@@ -8,6 +8,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::simulate {
 namespace {
@@ -37,38 +38,23 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
 
 double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
-/// Takes away the mean of each group; how many groups there were.
-template <class Key>
-size_t removeMeans(std::vector<Value>& values, Key key, std::map<int64_t, double>* effects = nullptr) {
-  std::map<int64_t, std::pair<double, unsigned>> groups;
-  for (const Value& value : values) {
-    auto& [sum, count] = groups[static_cast<int64_t>(key(value))];
-    sum += value.residual;
-    ++count;
-  }
-  for (Value& value : values) {
-    const auto& [sum, count] = groups[static_cast<int64_t>(key(value))];
-    value.residual -= sum / count;
-  }
-  for (const auto& [name, group] : groups)
-    if (effects) (*effects)[name] += group.first / group.second;
-  return groups.size();
-}
-
 /// The additive fit of points and blocks, by turns; sets noise and drift. False where too little is there.
 bool fit(std::vector<Value>& values, MetricModel& metric) {
   constexpr int kTurns = 20;
   size_t points = 0, blocks = 0;
   std::map<int64_t, double> drifts;
-  for (Value& value : values) value.residual = value.value;
+  std::vector<double> residuals;
+  for (const Value& value : values) residuals.push_back(value.value);
   for (int turn = 0; turn < kTurns; ++turn) {
-    points = removeMeans(values, [](const Value& value) { return value.point; });
-    blocks = removeMeans(values, [](const Value& value) { return value.block; }, &drifts);
+    points = stats::takeMeans(residuals, [&](size_t i) { return values[i].point; }).size();
+    const auto means = stats::takeMeans(residuals, [&](size_t i) { return values[i].block; });
+    blocks = means.size();
+    for (const auto& [block, mean] : means) drifts[block] += mean.first;
   }
   if (values.size() + 1 < points + blocks + kFewestFreedoms) return false;
   const auto freedoms = static_cast<double>(values.size() + 1 - points - blocks);
   double squares = 0;
-  for (const Value& value : values) squares += value.residual * value.residual;
+  for (const double residual : residuals) squares += residual * residual;
   metric.noise = std::sqrt(squares / freedoms);
   double mean = 0, spread = 0;
   for (const auto& [block, drift] : drifts) mean += drift / static_cast<double>(blocks);
@@ -78,10 +64,8 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   metric.trials = static_cast<unsigned>(values.size());
   metric.origin = Origin::Measured;
   // Centres are medians, so that noise has to have its own at zero.
-  std::vector<double> residuals;
-  for (const Value& value : values) residuals.push_back(value.residual);
   const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = median(residuals);
-  for (Value& value : values) value.residual = scale > 0 ? (value.residual - centre) / scale : 0;
+  for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
 

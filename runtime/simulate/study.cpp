@@ -45,7 +45,7 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
   });
 }
 
-/// Whether the truth of a criterion is moved by a factor: a ratio, or a value above zero whose noise multiplies it.
+/// Study::by_factor of one.
 bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
@@ -56,6 +56,10 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
       return false;
   }
   return true;
+}
+
+bool isUnfinished(const analysis::MeasuredCriterion& measured) {
+  return std::ranges::any_of(measured.cells, [](const auto& cell) { return cell.estimate.unfinished; });
 }
 
 }  // namespace
@@ -73,16 +77,16 @@ plan::Why whyNotSimulated(const plan::Criterion& criterion) {
 class Run {
  public:
   Run(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed)
-      : study_(study), scenarios_(scenarios), index_(study.plan_), stream_(seed), open_(scenarios.size(), true) {
+      : study_(study), scenarios_(scenarios), index_(study.plan), stream_(seed), open_(scenarios.size(), true) {
     index_.startRun({});
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
-    drawn_.coverage.resize(study.plan_.criteria.size());
-    drawn_.reach.assign(study.plan_.criteria.size(), std::numeric_limits<double>::quiet_NaN());
+    drawn_.coverage.resize(study.plan.criteria.size());
+    drawn_.reach.assign(study.plan.criteria.size(), std::numeric_limits<double>::quiet_NaN());
   }
 
   Drawn all() {
-    for (const Study::Kind& kind : study_.kinds_) runKind(kind);
+    for (const Study::Kind& kind : study_.kinds) runKind(kind);
     judgeOpen(nullptr);
     return std::move(drawn_);
   }
@@ -117,7 +121,7 @@ class Run {
   }
 
   bool budgetIsSpent() const {
-    const std::optional<double>& budget = study_.plan_.design.budget_seconds;
+    const std::optional<double>& budget = study_.plan.design.budget_seconds;
     return budget && index_.spentSeconds() >= *budget;
   }
 
@@ -130,7 +134,7 @@ class Run {
   /// False where the trial failed.
   bool add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
     const unsigned number = *index_.number(place);
-    const size_t point = study_.point_of_[number];
+    const size_t point = study_.point_of[number];
     store::Trial trial;
     trial.id = ++trials_;
     trial.key = kind.keys[number];
@@ -138,9 +142,9 @@ class Run {
     trial.session = sessionOf(block);
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
-    if (study_.model_.infeasible[point])
+    if (study_.model.infeasible[point])
       trial.status = store::TrialStatus::Infeasible;
-    else if (study_.model_.lost > 0 && stream_.uniform() < study_.model_.lost)
+    else if (study_.model.lost > 0 && stream_.uniform() < study_.model.lost)
       trial.status = store::TrialStatus::Failed;
     else
       trial.status = store::TrialStatus::Valid;
@@ -150,7 +154,7 @@ class Run {
   }
 
   void drawValues(const Study::Kind& kind, size_t point, int64_t block, store::Trial& trial) {
-    const Model& model = study_.model_;
+    const Model& model = study_.model;
     const std::vector<double>* row = nullptr;
     if (kind.residuals)
       row = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
@@ -169,29 +173,29 @@ class Run {
   }
 
   int64_t sessionOf(int64_t block) const {
-    const unsigned blocks = study_.model_.blocks_of_session;
+    const unsigned blocks = study_.model.blocks_of_session;
     return blocks == 0 ? 1 : 1 + (block - 1) / blocks;
   }
 
   /// How far a session moves a point.
   double placeOf(size_t point, int64_t session) {
-    if (study_.model_.apart == 0) return 0;
+    if (study_.model.apart == 0) return 0;
     const auto [at, fresh] = places_.try_emplace({point, session}, 0);
-    if (fresh) at->second = study_.model_.apart * stream_.next();
+    if (fresh) at->second = study_.model.apart * stream_.next();
     return at->second;
   }
 
   /// What all trials of a block share.
   double driftOf(size_t metric, int64_t block) {
-    if (study_.model_.metrics[metric].drift == 0) return 0;
+    if (study_.model.metrics[metric].drift == 0) return 0;
     const auto [at, fresh] = drifts_.try_emplace({metric, block}, 0);
-    if (fresh) at->second = study_.model_.metrics[metric].drift * stream_.next();
+    if (fresh) at->second = study_.model.metrics[metric].drift * stream_.next();
     return at->second;
   }
 
   /// Judges what is drawn; a scenario of which the look decides everything is closed. Null: at the end.
   void judgeOpen(const plan::TrialKind* look) {
-    const plan::Plan& plan = study_.plan_;
+    const plan::Plan& plan = study_.plan;
     // What a budget has cut off is wanted still, so that its verdicts are none.
     const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
     std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
@@ -206,9 +210,7 @@ class Run {
         results[c].untrusted = untrusted[c];
         if (!measured[c].cells.empty())
           results[c].verdict = analysis::decideCriterion(scenarios_[s][c], measured[c]).verdict;
-        if (std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
-                        [](const analysis::MeasuredCell& cell) { return cell.estimate.unfinished; }))
-          results[c].verdict = Verdict::Inconclusive;
+        if (isUnfinished(measured[c])) results[c].verdict = Verdict::Inconclusive;
       }
       if (look) open_[s] = !analysis::lookDecides(plan, *look, results);
       if (!look || !open_[s]) note(s, look, results, measured);
@@ -217,10 +219,10 @@ class Run {
 
   /// Why a control leaves each criterion untrusted, whatever its verdict.
   std::vector<std::optional<analysis::Distrust>> untrustedOf(const analysis::Evidence& evidence) const {
-    std::vector<std::optional<analysis::Distrust>> untrusted(study_.plan_.criteria.size());
-    if (study_.plan_.controls.empty()) return untrusted;
+    std::vector<std::optional<analysis::Distrust>> untrusted(study_.plan.criteria.size());
+    if (study_.plan.controls.empty()) return untrusted;
     analysis::Judgement judgement;
-    for (const plan::Criterion& criterion : study_.plan_.criteria) {
+    for (const plan::Criterion& criterion : study_.plan.criteria) {
       judgement.criteria.emplace_back();
       judgement.criteria.back().name = criterion.name;
       judgement.criteria.back().verdict = Verdict::Pass;
@@ -241,12 +243,11 @@ class Run {
     ending.cut_off.resize(results.size());
     for (size_t c = 0; c < results.size(); ++c) {
       const bool of_kind =
-          look && !study_.plan_.criteria[c].cells.empty() && study_.plan_.criteria[c].cells.front().kind == *look;
+          look && !study_.plan.criteria[c].cells.empty() && study_.plan.criteria[c].cells.front().kind == *look;
       if (kept[c] || (look && !of_kind)) continue;
       ending.verdicts[c] = results[c].untrusted ? Verdict::Inconclusive : results[c].verdict;
       ending.untrusted[c] = results[c].untrusted.has_value();
-      ending.cut_off[c] = std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
-                                      [](const analysis::MeasuredCell& cell) { return cell.estimate.unfinished; });
+      ending.cut_off[c] = isUnfinished(measured[c]);
       if (s == 0) noteIntervals(c, measured[c].cells);
       kept[c] = of_kind;
     }
@@ -257,14 +258,14 @@ class Run {
     unsigned reaches = 0;
     for (size_t i = 0; i < cells.size(); ++i) {
       const analysis::CellEstimate& estimate = cells[i].estimate;
-      const double truth = study_.truths_[c][i], slack = 1e-12 * std::abs(truth);
+      const double truth = study_.truths[c][i], slack = 1e-12 * std::abs(truth);
       if (estimate.interval && !std::isnan(truth)) {
         ++drawn_.coverage[c].cells;
         drawn_.coverage[c].covered +=
             estimate.interval->low - slack <= truth && truth <= estimate.interval->high + slack;
       }
-      const plan::Criterion& criterion = study_.plan_.criteria[c];
-      const double own = reachOf(estimate, truth, criterion.confidence.has_value(), study_.by_factor_[c]);
+      const plan::Criterion& criterion = study_.plan.criteria[c];
+      const double own = reachOf(estimate, truth, criterion.confidence.has_value(), study_.by_factor[c]);
       if (!std::isfinite(own)) continue;
       reach += own;
       ++reaches;
@@ -284,19 +285,18 @@ class Run {
   Drawn drawn_;
 };
 
-Study::Study(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths)
-    : plan_(plan), model_(model), truths_(truths) {
+Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
+  Study study{plan, model, truths};
   const analysis::Index index(plan);
   for (unsigned number = 0; number < index.places(); ++number) {
     const plan::Point* point = index.point(index.place(number).point);
-    point_of_.push_back(static_cast<size_t>(point - plan.points.data()));
+    study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
   }
   for (size_t c = 0; c < plan.criteria.size(); ++c)
-    by_factor_.push_back(isMovedByFactor(plan, model, plan.criteria[c], truths[c]));
+    study.by_factor.push_back(isMovedByFactor(plan, model, plan.criteria[c], truths[c]));
   for (const plan::KindDesign& design : plan.design.kinds) {
     if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on these
-    Kind kind;
-    kind.design = &design;
+    Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
     const auto seconds = model.seconds.find(design.kind);
@@ -309,12 +309,13 @@ Study::Study(const plan::Plan& plan, const Model& model, const std::vector<std::
       key.kind = design.kind;
       kind.keys.push_back(std::make_shared<const store::TrialKey>(std::move(key)));
     }
-    kinds_.push_back(std::move(kind));
+    study.kinds.push_back(std::move(kind));
   }
+  return study;
 }
 
-Drawn Study::draw(const std::vector<Scenario>& scenarios, uint64_t seed) const {
-  return Run(*this, scenarios, seed).all();
+Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed) {
+  return Run(study, scenarios, seed).all();
 }
 
 }  // namespace expc::simulate

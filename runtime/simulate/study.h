@@ -36,36 +36,31 @@ struct Drawn {
   std::vector<double> reach;       // by criterion: mean half-width of its intervals there; NaN where there is none
 };
 
-/// Draws studies of one plan and judges each by every scenario.
-class Study {
- public:
-  /// `truths[criterion][cell]`: what the term of the cell is without noise; NaN where it has no value.
-  Study(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
-
-  /// The same for the same seed. Criteria that `whyNotSimulated` refuses stay undecided.
-  Drawn draw(const std::vector<Scenario>& scenarios, uint64_t seed) const;
-
-  /// Whether the truth of a criterion is moved by a factor, and reaches are shares: ratios, and values above zero whose
-  /// noise multiplies them. Else by a distance in its unit.
-  bool movesByFactor(size_t criterion) const { return by_factor_[criterion]; }
-
- private:
+/// One plan with all that its draws share.
+struct Study {
   struct Kind {
     const plan::KindDesign* design = nullptr;
-    std::vector<size_t> metrics;   // indices into Model::metrics
-    std::vector<store::Key> keys;  // by the index's number of the place
-    double seconds = 0;            // of a trial; 0: not known
+    std::vector<size_t> metrics = {};   // indices into Model::metrics
+    std::vector<store::Key> keys = {};  // by the index's number of the place
+    double seconds = 0;                 // of a trial; 0: not known
     const std::vector<std::vector<double>>* residuals = nullptr;
   };
-  friend class Run;
 
-  const plan::Plan& plan_;
-  const Model& model_;
-  const std::vector<std::vector<double>>& truths_;
-  std::vector<Kind> kinds_;
-  std::vector<bool> by_factor_;   // by criterion
-  std::vector<size_t> point_of_;  // by the index's number of the place
+  const plan::Plan& plan;
+  const Model& model;
+  /// By criterion and cell: what the term of the cell is without noise; NaN where it has no value.
+  const std::vector<std::vector<double>>& truths;
+  std::vector<Kind> kinds = {};
+  /// By criterion: whether its truth is moved by a factor, and reaches are shares: ratios, and values above zero whose
+  /// noise multiplies them. Else by a distance in its unit.
+  std::vector<bool> by_factor = {};
+  std::vector<size_t> point_of = {};  // by the index's number of the place
 };
+Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
+
+/// One study, judged by every scenario: the same for the same seed. Criteria that `whyNotSimulated` refuses stay
+/// undecided.
+Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed);
 
 /// Why trials that are drawn cannot decide the criterion; null where they can.
 plan::Why whyNotSimulated(const plan::Criterion& criterion);

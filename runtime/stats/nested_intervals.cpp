@@ -5,8 +5,6 @@
 #include <ranges>
 #include <utility>
 
-#include "runtime/stats/width_stop.h"
-
 namespace expc::stats {
 namespace {
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace expc::stats {
@@ -10,6 +12,20 @@ namespace expc::stats {
 /// while all before it are rejected; from the first that is not, all get that one's level. A hypothesis is rejected iff
 /// significant(p, level).
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
+
+/// Takes the mean of its group away from each value; by group what its mean was, and of how many. `group_of` an index.
+template <class GroupOf>
+auto takeMeans(std::vector<double>& values, GroupOf group_of) {
+  std::map<decltype(group_of(size_t{0})), std::pair<double, size_t>> groups;
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto& [mean, count] = groups[group_of(i)];
+    mean += values[i];
+    ++count;
+  }
+  for (auto& [name, group] : groups) group.first /= static_cast<double>(group.second);
+  for (size_t i = 0; i < values.size(); ++i) values[i] -= groups[group_of(i)].first;
+  return groups;
+}
 
 bool hasNan(std::span<const double> values);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
+#include <queue>
 #include <vector>
 
 namespace expc::stats {
@@ -12,43 +12,24 @@ namespace expc::stats {
 class RunningMedian {
  public:
   void add(double value) {
-    if (upper_.empty() || value >= upper_.front())
-      push(upper_, value, std::greater<>());
+    if (upper_.empty() || value >= upper_.top())
+      upper_.push(value);
     else
-      push(lower_, value, std::less<>());
+      lower_.push(value);
+    // Of an even number both halves have the same size, and the upper one's least is the upper middle.
     if (upper_.size() > lower_.size() + 1)
-      push(lower_, pop(upper_, std::greater<>()), std::less<>());
+      lower_.push(upper_.top()), upper_.pop();
     else if (lower_.size() > upper_.size())
-      push(upper_, pop(lower_, std::less<>()), std::greater<>());
-    // Of an even number both heaps have the same size, and the upper one's least is the upper middle.
+      upper_.push(lower_.top()), lower_.pop();
   }
 
   /// Nothing while there is no value.
-  std::optional<double> median() const { return upper_.empty() ? std::nullopt : std::optional(upper_.front()); }
+  std::optional<double> median() const { return upper_.empty() ? std::nullopt : std::optional(upper_.top()); }
   size_t size() const { return upper_.size() + lower_.size(); }
 
  private:
-  template <class Order>
-  static void push(std::vector<double>& heap, double value, Order order) {
-    heap.push_back(value);
-    std::push_heap(heap.begin(), heap.end(), order);
-  }
-  template <class Order>
-  static double pop(std::vector<double>& heap, Order order) {
-    std::pop_heap(heap.begin(), heap.end(), order);
-    const double value = heap.back();
-    heap.pop_back();
-    return value;
-  }
-
-  std::vector<double> upper_, lower_;  // the least of the upper half and the greatest of the lower in front
+  std::priority_queue<double, std::vector<double>, std::greater<>> upper_;  // its least is on top
+  std::priority_queue<double> lower_;                                       // its greatest
 };
-
-/// The median of values that are all there; nothing without one.
-inline std::optional<double> medianOf(const std::vector<double>& values) {
-  RunningMedian median;
-  for (const double value : values) median.add(value);
-  return median.median();
-}
 
 }  // namespace expc::stats

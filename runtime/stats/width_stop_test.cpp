@@ -1,5 +1,3 @@
-#include "runtime/stats/width_stop.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/nested_intervals.h"
 
 namespace expc::stats {
 namespace {

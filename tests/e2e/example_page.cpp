@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   }
   auto example = withPlots(report::withProfiles(report::exampleResults()));
   if (null_cards) example = expc::report::onNullCards(std::move(example));
-  if (llvm::Error error = expc::report::writeHtml(argv[1], example.plan, example.judgement, example.results, {})) {
+  if (llvm::Error error = expc::report::writeHtml(argv[1], {example.plan, example.judgement, example.results}, {})) {
     std::fprintf(stderr, "%s\n", llvm::toString(std::move(error)).c_str());
     return 1;
   }

@@ -112,18 +112,12 @@ inline Example exampleResults() {
   gain.cells.push_back(missing);
   example.judgement.comparisons = {gain};
 
-  analysis::CriterionResult pays{"fp32_pays",
-                                 Verdict::Pass,
-                                 exampleWhy("every cell's interval lies above 1.2x"),
-                                 plan.criteria[0].domain,
-                                 {7, 7, 0, 1, 1},
-                                 {},
-                                 {}};
+  analysis::CriterionResult pays{
+      "fp32_pays", Verdict::Pass, exampleWhy("every cell's interval lies above 1.2x"), {7, 7, 0, 1, 1}, {}, {}};
   pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
   analysis::CriterionResult learns{"learns",
                                    Verdict::Fail,
                                    exampleWhy("accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on"),
-                                   plan.criteria[1].domain,
                                    {1, 1, 0, 1, 1},
                                    {},
                                    {}};
@@ -137,8 +131,8 @@ inline Example exampleResults() {
     if (cell == 3) estimate.why = exampleWhy("1 of 1 below 90 %");
     learns.cells.push_back(estimate);
   }
-  analysis::CriterionResult asked{
-      "fp16_pays", Verdict::NotAsked, exampleWhy("the preset leaves it no point"), plan.criteria[2].domain, {}, {}, {}};
+  analysis::CriterionResult asked{"fp16_pays", Verdict::NotAsked, exampleWhy("the preset leaves it no point"), {}, {},
+                                  {}};
   example.judgement.criteria = {pays, learns, asked};
 
   store::Session session;
