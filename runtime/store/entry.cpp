@@ -70,7 +70,6 @@ void describe(JsonRecord& io, Opened& entry) {
   io.field("store", entry.store);
   io.optional("replaced", entry.replaced);
   io.field("sealed", entry.sealed);
-  if (!io.reads()) return;
   if (version < 1 || version > kJournalVersion)
     io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
   // A file beside the folder may be called after it.
