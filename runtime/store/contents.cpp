@@ -109,9 +109,7 @@ bool add(Contents& in, Reread&& entry) {
 }
 
 bool add(Contents& in, Adopted&& entry) {
-  if (!in.origins.emplace(entry.store, entry.what, entry.theirs).second) return false;
-  in.adopted.push_back(std::move(entry));
-  return true;
+  return in.adopted.try_emplace({entry.store, entry.what, entry.theirs}, entry.ours).second;
 }
 
 }  // namespace

@@ -25,6 +25,9 @@
 
 namespace expc::store {
 
+/// Where a record came into being: the store, what it is there, and its number there.
+using Origin = std::tuple<std::string, std::string, int64_t>;
+
 /// All that the journals of a results folder say, as records in memory.
 struct Contents {
   Contents() = default;
@@ -52,8 +55,7 @@ struct Contents {
   std::map<int64_t, Key> keys;
   std::map<int64_t, Trial> trials;  // their keys, blocks and sessions are there
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
-  std::vector<Adopted> adopted;
-  std::set<std::tuple<std::string, std::string, int64_t>> origins;  // of `adopted`
+  std::map<Origin, int64_t> adopted;  // our numbers
 };
 
 /// Whether anything was ever measured in this folder.

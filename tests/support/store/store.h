@@ -134,7 +134,8 @@ inline std::string contentText(const Store& store) {
     add(KeyAdded{0, *trial.key});
     add(TrialEnded{trial, {}});
   }
-  for (const Adopted& adopted : contents.adopted) add(adopted);
+  for (const auto& [origin, ours] : contents.adopted)
+    add(Adopted{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin), ours});
   return text;
 }
 
