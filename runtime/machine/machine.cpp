@@ -21,13 +21,6 @@
 namespace expc::machine {
 namespace {
 
-std::string firstLine(const char* path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 /// The value of KEY="value" in a file of such lines.
 std::string keyValue(const char* path, std::string_view key) {
   std::ifstream in(path);
@@ -40,14 +33,18 @@ std::string keyValue(const char* path, std::string_view key) {
   return {};
 }
 
+double numberIn(const char* path) {
+  return std::strtod(base::readText(path).value_or("").c_str(), nullptr);
+}
+
 /// CPUs that the control group grants (version 2, then version 1); 0: no limit.
 double cpuQuota() {
-  std::istringstream v2(firstLine("/sys/fs/cgroup/cpu.max"));
+  std::istringstream v2(base::readText("/sys/fs/cgroup/cpu.max").value_or(""));
   std::string quota;
   double period = 0;
   if (v2 >> quota >> period && quota != "max" && period > 0) return std::strtod(quota.c_str(), nullptr) / period;
-  double v1_quota = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").c_str(), nullptr);
-  double v1_period = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str(), nullptr);
+  const double v1_quota = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  const double v1_period = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
   return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
 }
 
@@ -210,7 +207,7 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
   machine.memory_bytes = memoryBytes();
   machine.cpu_quota = cpuQuota();
-  machine.governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  machine.governor = base::readText("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
 
   readGpus(machine);
   readTopology(machine);
