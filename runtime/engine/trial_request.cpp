@@ -13,7 +13,6 @@
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/find.h"
-#include "runtime/store/files.h"
 
 namespace expc::engine {
 namespace {

@@ -18,13 +18,13 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/files.h"
 
 namespace expc::store {
 namespace {
@@ -170,6 +170,21 @@ llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
 }
 
 }  // namespace
+
+llvm::Error cannotWrite(const std::string& folder, int error) {
+  const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
+                            ? "free some space and run the same command again; what was measured before is kept"
+                            : "make it writable, or choose another folder with --results DIR";
+  return base::failure("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out);
+}
+
+llvm::Error makeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return cannotWrite(folder, error.value());
+  if (!std::filesystem::is_directory(folder, error)) return cannotWrite(folder, ENOTDIR);
+  return llvm::Error::success();
+}
 
 LeaseHolder LeaseHolder::self(std::string_view purpose) {
   LeaseHolder holder;

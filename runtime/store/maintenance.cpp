@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "runtime/base/failure.h"
-#include "runtime/store/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {

@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/store/files.h"
+#include "runtime/files/files.h"
 
 namespace expc::store {
 namespace {
@@ -84,6 +86,20 @@ std::vector<Entry> spooled(const std::string& store) {
 int64_t nextOf(const auto& records) { return records.empty() ? 1 : std::max<int64_t>(0, records.rbegin()->first) + 1; }
 
 }  // namespace
+
+std::string keptOutput(const std::string& results, int64_t trial) {
+  return fmt::format("{}/outputs/{}", results, trial);
+}
+
+void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+  constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
+  auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
+  if (!output) return llvm::consumeError(output.takeError());
+  std::error_code failed;
+  const std::string target = keptOutput(to, number);
+  std::filesystem::create_directories(std::filesystem::path(target).parent_path(), failed);
+  llvm::consumeError(files::write(target, (*output)->getBuffer(), files::Links::Refused));
+}
 
 llvm::Error noResults(const std::string& folder) {
   return base::failure("no results in '{}': run the study first, or name the folder that has them", folder);

@@ -61,6 +61,12 @@ struct Contents {
 /// Whether anything was ever measured in this folder.
 bool isStore(const std::string& folder);
 
+/// Where the output of a command's trial is kept, below a results folder.
+std::string keptOutput(const std::string& results, int64_t trial);
+/// Takes what a trial's program wrote along to another folder, where the trial has another number. Where it cannot be
+/// had, the trial is only not to be read again.
+void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
+
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
