@@ -268,14 +268,6 @@ bool Lease::isLive(const std::string& folder) {
          (sign == Sign::Elsewhere && !isSilent(found->heartbeat, double(std::time(nullptr)), LeasePatience()));
 }
 
-Lease& Lease::operator=(Lease&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(text_, other.text_);
-  std::swap(fd_, other.fd_);
-  std::swap(beat_, other.beat_);
-  return *this;
-}
-
 bool Lease::ours() const {
   struct stat held{}, there{};
   return fd_ >= 0 && fstat(fd_, &held) == 0 && lstat(path_.c_str(), &there) == 0 && held.st_ino == there.st_ino &&

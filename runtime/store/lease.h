@@ -56,7 +56,6 @@ struct LeasePatience {
 class Lease {
  public:
   Lease(Lease&&) = default;
-  Lease& operator=(Lease&& other) noexcept;
   ~Lease() { release(); }
 
   /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an

@@ -85,7 +85,6 @@ class Store {
   static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
   Store(Store&&) noexcept = default;
-  Store& operator=(Store&&) noexcept = default;
 
   /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store; what ran on null
   /// cards only where nothing else did.
