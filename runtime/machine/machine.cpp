@@ -33,9 +33,7 @@ std::string keyValue(const char* path, std::string_view key) {
   return {};
 }
 
-double numberIn(const char* path) {
-  return std::strtod(base::readText(path).value_or("").c_str(), nullptr);
-}
+double numberIn(const char* path) { return std::strtod(base::readText(path).value_or("").c_str(), nullptr); }
 
 /// CPUs that the control group grants (version 2, then version 1); 0: no limit.
 double cpuQuota() {
@@ -153,13 +151,6 @@ void readTopology(Machine& machine) {
   hwloc_topology_destroy(topology);
 }
 
-/// Numbers of cores.
-void describeCores(plan::JsonRecord& io, plan::JsonRecord::Key key, std::vector<int>& cores) {
-  std::vector<unsigned> numbers(cores.begin(), cores.end());
-  io.field(key, numbers);
-  cores.assign(numbers.begin(), numbers.end());
-}
-
 /// As an object that says of each other card how it is reached: {"1": "NV4"}.
 void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
@@ -183,7 +174,7 @@ void describeGpu(plan::JsonRecord& io, Gpu& gpu) {
   io.field("null", gpu.null);
   io.optional("memory_node", gpu.memory_node, -1);
   describeWays(io, gpu.ways);
-  describeCores(io, "cores", gpu.cores);
+  io.field("cores", gpu.cores, 0);
 }
 
 }  // namespace
@@ -225,12 +216,12 @@ void describe(plan::JsonRecord& io, Machine& machine) {
   io.field("sockets", machine.sockets);
   io.field("cores", machine.cores);
   io.field("threads", machine.threads);
-  describeCores(io, "allowed_cores", machine.allowed);
+  io.field("allowed_cores", machine.allowed, 0);
   io.list("packages", machine.packages,
-          [](plan::JsonRecord& one, Package& package) { describeCores(one, "cores", package.cores); });
+          [](plan::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
   io.list("nodes", machine.nodes, [](plan::JsonRecord& one, NumaNode& node) {
     one.field("index", node.index);
-    describeCores(one, "cores", node.cores);
+    one.field("cores", node.cores, 0);
   });
   io.field("cpu_quota", machine.cpu_quota);
   io.field("memory", machine.memory_bytes);

@@ -57,7 +57,7 @@ class JsonRecord {
   void field(Key key, std::vector<std::string>& texts);
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
-  void field(Key key, std::vector<int>& numbers);  // above 0
+  void field(Key key, std::vector<int>& numbers, int low = 1);
   /// What is no number (a value that is not finite, of a store that was made by hand) is read as 0.
   void field(Key key, std::vector<double>& numbers);
   void field(Key key, std::set<std::string>& texts);

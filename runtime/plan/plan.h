@@ -185,7 +185,6 @@ struct Comparison {
 };
 
 /// The tree of quantifiers over cells.
-struct Claim;
 struct Claim {
   enum class Kind { ForAll, Exists, Cell } kind = Kind::ForAll;
   std::vector<Claim> children;  // ForAll, Exists

@@ -126,16 +126,12 @@ struct PlanFields {
     declare(io, "label", "workload", labels, workload.label);
   }
 
-  void describe(JsonRecord& io, Level& level) {
-    io.field("label", level.label);
-    io.field("value", level.value);
-  }
-
   void describe(JsonRecord& io, Factor& factor) {
     io.field("name", factor.name);
     llvm::StringSet<> known;
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
-      describe(inner, level);
+      inner.field("label", level.label);
+      inner.field("value", level.value);
       if (!known.insert(level.label).second)
         inner.fail("label", quoted(level.label) + " is a second level of that name");
     });
@@ -279,8 +275,7 @@ struct PlanFields {
     if (io.has("share", design.share > 1)) io.field("share", design.share, 1, kMostShare);
     if (io.has("validity", design.validity != Validity{}))
       io.object("validity", design.validity, [this](JsonRecord& inner, Validity& one) { describe(inner, one); });
-    if (design.budget_seconds && *design.budget_seconds <= 0)
-      io.fail("budget_seconds", "is not positive");
+    if (design.budget_seconds && *design.budget_seconds <= 0) io.fail("budget_seconds", "is not positive");
   }
 
   void describe(JsonRecord& io, Validity& validity) {

@@ -178,8 +178,8 @@ class Merger {
 
   Store& into_;
   const Contents& from_;
-  const std::string other_;           // the folder that `from_` is of
-  std::set<int64_t> adopted_;         // our trials that are another store's
+  const std::string other_;                                    // the folder that `from_` is of
+  std::set<int64_t> adopted_;                                  // our trials that are another store's
   std::map<std::pair<std::string, int64_t>, Origin> origins_;  // of what they have by that number from others
   Merged done_;
 };

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
-#include "runtime/store/part.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
