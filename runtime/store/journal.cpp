@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -251,11 +250,6 @@ llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;
   return cannotWrite(folder_, error);
-}
-
-std::string newStoreName() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 }  // namespace expc::store

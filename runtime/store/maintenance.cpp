@@ -20,13 +20,8 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  Verified found{journals->size(),
-                 contents->sessions.size(),
-                 contents->runs.size(),
-                 contents->blocks.size(),
-                 contents->trials.size(),
-                 {},
-                 {}};
+  Verified found{journals->size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
+                 contents->trials.size()};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
   for (const JournalFile& journal : *journals)
     if (journal.ignored > 0)
