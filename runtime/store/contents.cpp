@@ -109,9 +109,7 @@ bool add(Contents& in, Reread&& entry) {
   return true;
 }
 
-bool add(Contents& in, Adopted&& entry) {
-  return in.adopted.try_emplace({entry.store, entry.what, entry.theirs}, entry.ours).second;
-}
+bool add(Contents& in, Adopted&& entry) { return in.adopted.try_emplace(std::move(entry.from), entry.ours).second; }
 
 }  // namespace
 

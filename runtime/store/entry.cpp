@@ -209,9 +209,9 @@ void describe(JsonRecord& io, Reread& entry) {
 }
 
 void describe(JsonRecord& io, Adopted& entry) {
-  io.field("store", entry.store);
-  io.field("what", entry.what);
-  io.field("theirs", entry.theirs);
+  io.field("store", entry.from.store);
+  io.field("what", entry.from.what);
+  io.field("theirs", entry.from.number);
   io.field("ours", entry.ours);
 }
 

@@ -81,9 +81,9 @@ namespace {
 class Merger {
  public:
   Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
-    for (const auto& [origin, ours] : from.adopted) origins_[{std::get<1>(origin), ours}] = origin;
+    for (const auto& [origin, ours] : from.adopted) origins_[{origin.what, ours}] = origin;
     for (const auto& [origin, ours] : into.contents().adopted)
-      if (std::get<1>(origin) == "trial") adopted_.insert(ours);
+      if (origin.what == "trial") adopted_.insert(ours);
   }
 
   llvm::Expected<Merged> run() {
@@ -108,7 +108,7 @@ class Merger {
   /// Our number of a record of theirs that is here already; 0: it is not.
   int64_t ours(const std::string& what, int64_t theirs) const {
     const Origin origin = originOf(what, theirs);
-    if (std::get<0>(origin) == into_.name()) return std::get<2>(origin);  // they have it from us
+    if (origin.store == into_.name()) return origin.number;  // they have it from us
     const auto& known = into_.contents().adopted;
     const auto found = known.find(origin);
     return found == known.end() ? 0 : found->second;
@@ -116,10 +116,9 @@ class Merger {
 
   llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
     if (!ours) return ours.takeError();
-    const auto [store, sort, number] = originOf(what, theirs);
-    if (sort == "trial") adopted_.insert(*ours);
+    if (what == "trial") adopted_.insert(*ours);
     ++count;
-    return into_.adopt({store, sort, number, *ours});
+    return into_.adopt({originOf(what, theirs), *ours});
   }
 
   llvm::Error add(const Session& session) {

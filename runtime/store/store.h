@@ -25,9 +25,6 @@
 
 namespace expc::store {
 
-/// Where a record came into being: the store, what it is there, and its number there.
-using Origin = std::tuple<std::string, std::string, int64_t>;
-
 /// All that the journals of a results folder say, as records in memory.
 struct Contents {
   Contents() = default;

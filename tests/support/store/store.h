@@ -134,8 +134,7 @@ inline std::string contentText(const Store& store) {
     add(KeyAdded{0, *trial.key});
     add(TrialEnded{trial, {}});
   }
-  for (const auto& [origin, ours] : contents.adopted)
-    add(Adopted{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin), ours});
+  for (const auto& [origin, ours] : contents.adopted) add(Adopted{origin, ours});
   return text;
 }
 
