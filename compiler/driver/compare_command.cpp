@@ -16,7 +16,7 @@
 #include "runtime/analysis/course.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/part.h"
+#include "runtime/store/store.h"
 
 namespace expc::driver {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
 #include "runtime/files/files.h"
-#include "runtime/store/part.h"
+#include "runtime/store/store.h"
 
 namespace expc::driver {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/stats/change_points.h"
-#include "runtime/store/part.h"
+#include "runtime/store/store.h"
 
 namespace expc::analysis {
 

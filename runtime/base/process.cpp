@@ -1,6 +1,7 @@
 #include "runtime/base/process.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -9,10 +10,16 @@
 
 namespace expc::base {
 
+std::optional<std::string> readText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  return llvm::StringRef(text.str()).rtrim().str();
+}
+
 Process processOf(int64_t pid, const std::string& proc) {
-  std::ifstream in(fmt::format("{}/{}/stat", proc, pid));
-  std::string text;
-  std::getline(in, text, '\0');
+  const std::string text = readText(fmt::format("{}/{}/stat", proc, pid)).value_or("");
   Process process;
   const size_t end = text.rfind(')');  // "12 (name) S 1 …", where the name may hold anything
   if (end == std::string::npos) return process;
@@ -38,10 +45,6 @@ std::filesystem::path programFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
-std::string bootId() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
-}
+std::string bootId() { return readText("/proc/sys/kernel/random/boot_id").value_or(""); }
 
 }  // namespace expc::base

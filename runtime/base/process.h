@@ -1,14 +1,18 @@
 #pragma once
 
-// What the kernel says of processes, and of its own start.
+// What the kernel says, in files: of processes, and of its own start.
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace expc::base {
+
+/// The text of a file without the white space at its end; nothing where it cannot be read.
+std::optional<std::string> readText(const std::string& path);
 
 /// From /proc/PID/stat.
 struct Process {

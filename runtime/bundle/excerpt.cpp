@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/store/files.h"
 #include "runtime/store/match.h"
 
 namespace expc::bundle {

@@ -18,7 +18,6 @@
 #include "runtime/engine/setup.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/devices.h"
 
 namespace expc::engine {
 namespace {

@@ -14,7 +14,6 @@
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
-#include "runtime/store/files.h"
 #include "runtime/store/match.h"
 #include "runtime/store/store.h"
 #include "runtime/validity/readings.h"

@@ -15,8 +15,6 @@
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
-#include "runtime/plan/devices.h"
-#include "runtime/store/files.h"
 #include "runtime/store/lease.h"
 
 namespace expc::engine {

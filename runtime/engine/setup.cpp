@@ -14,7 +14,6 @@
 #include "runtime/engine/trial_request.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
 
 extern char** environ;

@@ -9,7 +9,6 @@
 #include "runtime/base/process.h"
 #include "runtime/engine/agent.h"
 #include "runtime/engine/setup.h"
-#include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {

@@ -12,9 +12,7 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
-#include "runtime/store/files.h"
 
 namespace expc::engine {
 namespace {

@@ -14,8 +14,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/store/part.h"
-#include "runtime/store/records.h"
+#include "runtime/store/store.h"
 
 namespace expc::exports {
 

@@ -21,13 +21,6 @@
 namespace expc::machine {
 namespace {
 
-std::string firstLine(const char* path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 /// The value of KEY="value" in a file of such lines.
 std::string keyValue(const char* path, std::string_view key) {
   std::ifstream in(path);
@@ -40,14 +33,16 @@ std::string keyValue(const char* path, std::string_view key) {
   return {};
 }
 
+double numberIn(const char* path) { return std::strtod(base::readText(path).value_or("").c_str(), nullptr); }
+
 /// CPUs that the control group grants (version 2, then version 1); 0: no limit.
 double cpuQuota() {
-  std::istringstream v2(firstLine("/sys/fs/cgroup/cpu.max"));
+  std::istringstream v2(base::readText("/sys/fs/cgroup/cpu.max").value_or(""));
   std::string quota;
   double period = 0;
   if (v2 >> quota >> period && quota != "max" && period > 0) return std::strtod(quota.c_str(), nullptr) / period;
-  double v1_quota = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").c_str(), nullptr);
-  double v1_period = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str(), nullptr);
+  const double v1_quota = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  const double v1_period = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
   return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
 }
 
@@ -156,13 +151,6 @@ void readTopology(Machine& machine) {
   hwloc_topology_destroy(topology);
 }
 
-/// Numbers of cores.
-void describeCores(plan::JsonRecord& io, plan::JsonRecord::Key key, std::vector<int>& cores) {
-  std::vector<unsigned> numbers(cores.begin(), cores.end());
-  io.field(key, numbers);
-  cores.assign(numbers.begin(), numbers.end());
-}
-
 /// As an object that says of each other card how it is reached: {"1": "NV4"}.
 void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
@@ -186,7 +174,7 @@ void describeGpu(plan::JsonRecord& io, Gpu& gpu) {
   io.field("null", gpu.null);
   io.optional("memory_node", gpu.memory_node, -1);
   describeWays(io, gpu.ways);
-  describeCores(io, "cores", gpu.cores);
+  io.field("cores", gpu.cores, 0);
 }
 
 }  // namespace
@@ -210,7 +198,7 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
   machine.memory_bytes = memoryBytes();
   machine.cpu_quota = cpuQuota();
-  machine.governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  machine.governor = base::readText("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
 
   readGpus(machine);
   readTopology(machine);
@@ -228,12 +216,12 @@ void describe(plan::JsonRecord& io, Machine& machine) {
   io.field("sockets", machine.sockets);
   io.field("cores", machine.cores);
   io.field("threads", machine.threads);
-  describeCores(io, "allowed_cores", machine.allowed);
+  io.field("allowed_cores", machine.allowed, 0);
   io.list("packages", machine.packages,
-          [](plan::JsonRecord& one, Package& package) { describeCores(one, "cores", package.cores); });
+          [](plan::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
   io.list("nodes", machine.nodes, [](plan::JsonRecord& one, NumaNode& node) {
     one.field("index", node.index);
-    describeCores(one, "cores", node.cores);
+    one.field("cores", node.cores, 0);
   });
   io.field("cpu_quota", machine.cpu_quota);
   io.field("memory", machine.memory_bytes);

@@ -119,13 +119,11 @@ std::string joinedText(const Machine& machine, const std::vector<Slot>& slots) {
   return text.find_first_not_of(",;") == std::string::npos ? "" : text;
 }
 
-AlikeSets::AlikeSets(const Machine& machine, const std::vector<Slot>& slots) {
+AlikeSets::AlikeSets(const Machine& machine, const std::vector<Slot>& slots) : slots_(slots) {
   for (const Slot& one : slots) {
     const Gpu* gpu = gpuOf(machine, one);
     devices_.push_back(gpu ? fmt::format("{} of {} MiB, {} cores", gpu->name, gpu->memory_bytes >> 20, one.cores.size())
                            : fmt::format("{} cores", one.cores.size()));
-    names_.push_back(one.name);
-    indices_.push_back(one.index);
     std::vector<Way>& ways = ways_.emplace_back();
     for (const Slot& other : slots) ways.push_back(wayBetween(machine, one, other));
   }
@@ -143,7 +141,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
       kind.distance += distanceOf(ways_[slot][other]);
     }
     std::ranges::sort(ways);
-    names.insert(names_[slot]);
+    names.insert(slots_[slot].name);
     members.push_back(fmt::format("{} [{}]", devices_[slot], fmt::join(ways, " ")));
   }
   std::ranges::sort(members);
@@ -203,7 +201,7 @@ std::string AlikeSets::choiceText(unsigned wanted) const {
   std::vector<std::string> sets;
   for (const Set& set : kind.sets) {
     std::vector<unsigned> numbers;
-    for (const unsigned slot : set) numbers.push_back(indices_[slot]);
+    for (const unsigned slot : set) numbers.push_back(slots_[slot].index);
     sets.push_back(fmt::format("{}", fmt::join(numbers, "+")));
   }
   return fmt::format("trials on {} of the {} devices run on {}, which are alike (other sets are not of this kind: {})",

@@ -55,9 +55,8 @@ class AlikeSets {
   Kind kindOf(const Set& set) const;
   const std::vector<Kind>& kinds(unsigned wanted) const;
 
-  std::vector<std::string> devices_;                     // what each slot is, by itself
-  std::vector<std::string> names_;                       // of GPUs
-  std::vector<unsigned> indices_;                        // Slot::index
+  std::vector<std::string> devices_;  // what each slot is, by itself
+  std::vector<Slot> slots_;
   std::vector<std::vector<Way>> ways_;                   // between slots
   mutable std::map<unsigned, std::vector<Kind>> kinds_;  // by how many slots, once asked; the chosen one first
 };

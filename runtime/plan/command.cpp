@@ -62,7 +62,6 @@ void describe(JsonRecord& io, CommandMetric& metric) {
     if (io.reads()) metric.take.emplace();
     io.word("take", *metric.take, words::kTake);
   }
-  if (!io.reads()) return;
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
   if (metric.take && metric.series) io.fail("take", "a series takes all");
@@ -71,14 +70,14 @@ void describe(JsonRecord& io, CommandMetric& metric) {
 void describe(JsonRecord& io, Preparation& preparation) {
   io.field("arguments", preparation.arguments);
   describeTimeout(io, preparation.timeout_seconds);
-  if (io.reads() && preparation.arguments.empty()) io.fail("arguments", "a preparation needs a program to run");
+  if (preparation.arguments.empty()) io.fail("arguments", "a preparation needs a program to run");
 }
 
 }  // namespace
 
 void describeTimeout(JsonRecord& io, std::optional<double>& seconds) {
   io.optional("timeout_seconds", seconds);
-  if (io.reads() && seconds && *seconds <= 0) io.fail("timeout_seconds", "is not positive");
+  if (seconds && *seconds <= 0) io.fail("timeout_seconds", "is not positive");
 }
 
 void describe(JsonRecord& io, Bound& bound) {
@@ -86,14 +85,13 @@ void describe(JsonRecord& io, Bound& bound) {
   io.field("low", bound.low);
   if (bound.relation == Relation::Within) io.field("high", bound.high);
   io.field("text", bound.text);
-  if (io.reads() && bound.relation == Relation::Within && bound.low > bound.high)
+  if (bound.relation == Relation::Within && bound.low > bound.high)
     io.fail("high", "the band's upper end is below its lower end");
 }
 
 void describe(JsonRecord& io, Expectation& expectation) {
   describe(io, expectation.read);
   io.optionalObject("bound", expectation.bound, kDescribed);
-  if (!io.reads()) return;
   const From from = expectation.read.from;
   if (!expectation.bound && from != From::Regex && from != From::Json && from != From::Same)
     io.fail("bound", "a number needs one");
@@ -113,13 +111,12 @@ void describe(JsonRecord& io, Command& command) {
   std::vector<std::string> names;
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
-    if (!inner.reads()) return;
     if (metric.from == From::Same) inner.fail("whether two files are the same is no number");
     if (std::find(names.begin(), names.end(), metric.name) != names.end())
       inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
-  if (io.reads() && command.arguments.empty()) io.fail("arguments", "a command needs a program to run");
+  if (command.arguments.empty()) io.fail("arguments", "a command needs a program to run");
 }
 
 std::string argumentText(const llvm::json::Value& value) {

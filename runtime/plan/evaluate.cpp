@@ -160,16 +160,12 @@ std::vector<MetricTerm> metricTerms(const Term& term) {
   return found;
 }
 
-namespace {
-
 /// Adds what a metric of a place is computed from, or itself.
-void addMeasured(const Plan& plan, const MetricTerm& term, std::vector<MetricTerm>& found) {
+static void addMeasured(const Plan& plan, const MetricTerm& term, std::vector<MetricTerm>& found) {
   const Metric* declared = plan.findMetric(term.metric);
   if (!declared || !declared->derived) return found.push_back(term);
   for (const MetricTerm& part : metricTerms(*declared->derived)) addMeasured(plan, {part.metric, term.place}, found);
 }
-
-}  // namespace
 
 std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term) {
   std::vector<MetricTerm> found;
@@ -205,15 +201,6 @@ bool violates(const Bound& bound, double low, double high) {
 double margin(const Bound& bound, double low, double high) {
   const Range range = rangeOf(bound);
   return std::min(range.low ? low - *range.low : INFINITY, range.high ? *range.high - high : INFINITY);
-}
-
-std::vector<double> ends(const Bound& bound) {
-  if (bound.relation == Relation::Within) return {bound.low, bound.high};
-  return {bound.low};
-}
-
-const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
-  return cell.bound ? *cell.bound : criterion.bound;
 }
 
 }  // namespace expc::plan

@@ -57,9 +57,13 @@ bool violates(const Bound& bound, double low, double high);
 double margin(const Bound& bound, double low, double high);
 
 /// The numbers that lie on it.
-std::vector<double> ends(const Bound& bound);
+inline std::vector<double> ends(const Bound& bound) {
+  return bound.relation == Relation::Within ? std::vector{bound.low, bound.high} : std::vector{bound.low};
+}
 
 /// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
-const Bound& boundOf(const Criterion& criterion, const Cell& cell);
+inline const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
+  return cell.bound ? *cell.bound : criterion.bound;
+}
 
 }  // namespace expc::plan

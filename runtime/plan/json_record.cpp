@@ -210,11 +210,12 @@ void JsonRecord::field(Key key, std::vector<unsigned>& numbers) {
   out_[key] = Array(numbers);
 }
 
-void JsonRecord::field(Key key, std::vector<int>& numbers) {
+void JsonRecord::field(Key key, std::vector<int>& numbers, int low) {
   if (reads())
     return each(key, [&](const Value& item, const JsonPath& at) {
       const auto number = item.getAsInteger();
-      if (!number || *number <= 0 || *number > INT32_MAX) return errors_->add(at, "expected a number above 0");
+      if (!number || *number < low || *number > INT32_MAX)
+        return errors_->add(at, low > 0 ? "expected a number above 0" : "expected a whole number from 0 up");
       numbers.push_back(static_cast<int>(*number));
     });
   out_[key] = Array(numbers);

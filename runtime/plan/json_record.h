@@ -57,7 +57,7 @@ class JsonRecord {
   void field(Key key, std::vector<std::string>& texts);
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
-  void field(Key key, std::vector<int>& numbers);  // above 0
+  void field(Key key, std::vector<int>& numbers, int low = 1);
   /// What is no number (a value that is not finite, of a store that was made by hand) is read as 0.
   void field(Key key, std::vector<double>& numbers);
   void field(Key key, std::set<std::string>& texts);
@@ -140,12 +140,15 @@ class JsonRecord {
   /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
   void refuseOthers();
 
-  /// Notes what is wrong with a field, with the whole or at a place inside of what is read.
-  void fail(llvm::StringRef key, const llvm::Twine& message) {
-    errors_->add(JsonPath{at_, key, std::nullopt}, message);
+  /// Notes what is wrong with a field, with the whole or at a place inside of what is read; nothing where it writes, so
+  /// that a description checks what it has whichever it does.
+  void fail(llvm::StringRef key, const llvm::Twine& message) { failAt(JsonPath{at_, key, std::nullopt}, message); }
+  void fail(const llvm::Twine& message) {
+    if (reads()) failAt(*at_, message);
   }
-  void fail(const llvm::Twine& message) { errors_->add(*at_, message); }
-  void failAt(const JsonPath& at, const llvm::Twine& message) { errors_->add(at, message); }
+  void failAt(const JsonPath& at, const llvm::Twine& message) {
+    if (reads()) errors_->add(at, message);
+  }
 
   template <typename T, typename Describe>
   static llvm::json::Object written(const T& value, Describe describe) {

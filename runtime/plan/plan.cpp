@@ -7,6 +7,27 @@
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
+namespace {
+
+/// 0: there is no such parameter, or none that counts.
+unsigned countOf(const Point& point, llvm::StringRef name) {
+  const auto number = point.parameters.getInteger(name);
+  return number && *number > 0 && *number <= INT32_MAX ? static_cast<unsigned>(*number) : 0;
+}
+
+}  // namespace
+
+unsigned nodesOf(const Point& point) { return countOf(point, "nodes"); }
+
+unsigned nodesOf(const Point& point, unsigned each) {
+  const unsigned own = nodesOf(point);
+  return own > 0 ? own : std::max(1u, devicesOf(point) / std::max(1u, each));
+}
+
+unsigned devicesOf(const Point& point) {
+  const unsigned own = countOf(point, "gpus");
+  return own > 0 ? own : std::max(1u, nodesOf(point));
+}
 
 const Point* Plan::findPoint(std::string_view id) const {
   if (by_id_.size() == points.size()) {

@@ -58,6 +58,13 @@ struct Point {
   bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
 };
 
+/// How many nodes a point takes: its parameter `nodes`; 0: it says nothing of them.
+unsigned nodesOf(const Point& point);
+/// The same where each node has `each` devices: as few as have its devices, where it does not say how many.
+unsigned nodesOf(const Point& point, unsigned each);
+/// How many devices it takes, on all its nodes: its parameter `gpus`, else one on each of `nodes`, else 1.
+unsigned devicesOf(const Point& point);
+
 /// What runs at one place of a block: a point, or one of its controls, which is the same point once more.
 struct Place {
   std::string point;         // its id
@@ -178,7 +185,6 @@ struct Comparison {
 };
 
 /// The tree of quantifiers over cells.
-struct Claim;
 struct Claim {
   enum class Kind { ForAll, Exists, Cell } kind = Kind::ForAll;
   std::vector<Claim> children;  // ForAll, Exists

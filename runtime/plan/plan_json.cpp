@@ -26,7 +26,6 @@ void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
 /// Numbers by name, all of them above 0; left out where there are none.
 void describeNumbers(JsonRecord& io, JsonRecord::Key key, std::map<std::string, double>& numbers) {
   io.optional(key, numbers);
-  if (!io.reads()) return;
   for (const auto& [name, number] : numbers)
     if (number <= 0) io.fail(key.str() + "." + name, "is not above 0");
 }
@@ -65,8 +64,8 @@ struct PlanFields {
     const auto rates = [this](JsonRecord& inner, Rates& one) { describe(inner, one); };
     if (io.has("rates", !JsonRecord::written(plan.rates, rates).empty())) io.object("rates", plan.rates, rates);
     io.field("digest", plan.digest);
-    if (io.reads()) requireName(io, "study", plan.study);
-    if (io.reads() && plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
+    requireName(io, "study", plan.study);
+    if (plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
     list(io, "factors", plan.factors);
     list(io, "points", plan.points);
     list(io, "removed", plan.removed);
@@ -113,7 +112,7 @@ struct PlanFields {
     for (const auto& [key, rate] :
          {std::pair("memory", &rates.memory), {"link", &rates.link}, {"host_link", &rates.host_link}}) {
       io.optional(key, *rate);
-      if (io.reads() && *rate && **rate <= 0) io.fail(key, "is not above 0");
+      if (*rate && **rate <= 0) io.fail(key, "is not above 0");
     }
   }
 
@@ -122,15 +121,9 @@ struct PlanFields {
     io.field("name", workload.name);
     io.field("version", workload.version);
     io.optionalObject("command", workload.command, kDescribed);
-    if (!io.reads()) return;
     requireName(io, "name", workload.name);
     if (!workload.label.empty()) requireName(io, "label", workload.label);
     declare(io, "label", "workload", labels, workload.label);
-  }
-
-  void describe(JsonRecord& io, Level& level) {
-    io.field("label", level.label);
-    io.field("value", level.value);
   }
 
   void describe(JsonRecord& io, Factor& factor) {
@@ -138,12 +131,11 @@ struct PlanFields {
     llvm::StringSet<> known;
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
       describe(inner, level);
-      if (inner.reads() && !known.insert(level.label).second)
+      if (!known.insert(level.label).second)
         inner.fail("label", inQuotes(level.label) + " is a second level of that name");
     });
     io.optional("baseline", factor.baseline);
     io.field("declared", factor.declared);
-    if (!io.reads()) return;
     if (factor.levels.empty()) io.fail("levels", "a factor needs a level");
     if (factor.baseline && *factor.baseline >= factor.levels.size())
       io.fail("baseline", fmt::format("level {} of {}", *factor.baseline, factor.levels.size()));
@@ -183,7 +175,6 @@ struct PlanFields {
     describeNumbers(io, "estimates", point.estimates);
     io.optional("expected_infeasible", point.expected_infeasible);
     io.optional("unavailable", point.unavailable);
-    if (!io.reads()) return;
     if (point.workload >= plan.workloads.size())
       io.fail("workload", fmt::format("workload {} of {}", point.workload, plan.workloads.size()));
     requireName(io, "id", point.id);
@@ -216,7 +207,6 @@ struct PlanFields {
       describeTerm(io, "derived", metric.derived, Scope{metric.kind, true}, 0);
       io.field("text", metric.text);
     }
-    if (!io.reads()) return;
     if (derived && metric.series) io.fail("series", "a derived metric is one value");
     requireName(io, "name", metric.name);
     declare(io, "name", "metric", metrics, metric.name);
@@ -224,7 +214,6 @@ struct PlanFields {
 
   void describeFactorNames(JsonRecord& io, JsonRecord::Key key, std::vector<std::string>& names) {
     io.field(key, names);
-    if (!io.reads()) return;
     for (const std::string& name : names) require(io, key, "factor", factors, name);
   }
 
@@ -232,7 +221,6 @@ struct PlanFields {
     io.field("subject", until.subject);
     io.field("half_width", until.half_width);
     io.field("relative", until.relative);
-    if (!io.reads()) return;
     requireSubject(io, until.subject);
     if (until.half_width <= 0) io.fail("half_width", "is not positive");
   }
@@ -247,7 +235,6 @@ struct PlanFields {
     io.optional("looks", kind.looks);
     describeTimeout(io, kind.timeout_seconds);
     io.field("settings", kind.settings);
-    if (!io.reads()) return;
     if (kind.repeat_most > kind.repeat && kind.until.empty()) io.fail("repeat_most", "says nothing without 'until'");
     if (!kind.looks.empty() && !kind.until.empty()) io.fail("looks", "cannot be planned beside 'until'");
     unsigned last = 0;
@@ -261,7 +248,6 @@ struct PlanFields {
   void describe(JsonRecord& io, Control& control) {
     io.field("name", control.name);
     io.field("point", control.point);
-    if (!io.reads()) return;
     requireName(io, "name", control.name);
     declare(io, "name", "control", controls, control.name);
     require(io, "point", "point", known_points, control.point);
@@ -271,7 +257,6 @@ struct PlanFields {
     io.field("point", value.point);
     io.field("metric", value.metric);
     io.field("value", value.value);
-    if (!io.reads()) return;
     require(io, "point", "point", known_points, value.point);
     require(io, "metric", "metric", metrics, value.metric);
   }
@@ -289,8 +274,7 @@ struct PlanFields {
     if (io.has("share", design.share > 1)) io.field("share", design.share, 1, kMostShare);
     if (io.has("validity", design.validity != Validity{}))
       io.object("validity", design.validity, [this](JsonRecord& inner, Validity& one) { describe(inner, one); });
-    if (io.reads() && design.budget_seconds && *design.budget_seconds <= 0)
-      io.fail("budget_seconds", "is not positive");
+    if (design.budget_seconds && *design.budget_seconds <= 0) io.fail("budget_seconds", "is not positive");
   }
 
   void describe(JsonRecord& io, Validity& validity) {
@@ -314,7 +298,6 @@ struct PlanFields {
     describeFactorNames(io, "by", table.by);
     if (io.has("shows", table.shows != Table::Shows::Values)) io.word("shows", table.shows, words::kShows);
     if (table.shows == Table::Shows::Front) io.field("other", table.other);
-    if (!io.reads()) return;
     requireSubject(io, table.subject);
     for (const auto& [key, metric] : {std::pair("subject", table.subject), {"other", table.other}})
       if (table.shows != Table::Shows::Values && !metric.empty()) require(io, key, "metric", metrics, metric);
@@ -324,7 +307,6 @@ struct PlanFields {
     io.field("subject", plot.subject);
     io.field("over", plot.over);
     describeFactorNames(io, "by", plot.by);
-    if (!io.reads()) return;
     requireSubject(io, plot.subject);
     const bool factor = factors.contains(plot.over);
     const Metric* subject = findMetric(plot.subject);
@@ -361,7 +343,7 @@ struct PlanFields {
     const Op op = operation.op;
     const bool more = op == Op::Sum || op == Op::Product || op == Op::Max || op == Op::Min;
     const size_t count = operation.operands.size();
-    if (io.reads() && (count < 2 || (count > 2 && !more)))
+    if (count < 2 || (count > 2 && !more))
       io.fail(key, fmt::format("expected two terms{}, found {}", more ? " or more" : "", count));
   }
 
@@ -369,7 +351,6 @@ struct PlanFields {
     io.field("metric", metric.metric);
     // Inside a derived metric the point is the one in question.
     if (!scope.inside_point) io.field("point", metric.place.point);
-    if (!io.reads()) return;
     // What a derived metric reads comes before it.
     const Metric* known = findMetric(metric.metric);
     require(io, "metric", "metric", metrics, metric.metric);
@@ -437,12 +418,11 @@ struct PlanFields {
     io.field("over", comparison.over);
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
-    if (io.reads()) require(io, "over", "factor", factors, comparison.over);
+    require(io, "over", "factor", factors, comparison.over);
     io.list("cells", comparison.cells,
             [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
-    if (!io.reads()) return;
     requireName(io, "name", comparison.name);
     if (metrics.contains(comparison.name) || !comparisons.try_emplace(comparison.name, 0).second)
       io.fail("name", inQuotes(comparison.name) + " is taken by another comparison or metric");
@@ -456,7 +436,7 @@ struct PlanFields {
       return io.list("children", claim.children,
                      [&](JsonRecord& inner, Claim& child) { describe(inner, child, cells, depth + 1, reaches_cell); });
     io.field("cell", claim.cell);
-    if (io.reads() && claim.cell >= cells) io.fail("cell", fmt::format("cell {} of {}", claim.cell, cells));
+    if (claim.cell >= cells) io.fail("cell", fmt::format("cell {} of {}", claim.cell, cells));
     reaches_cell = true;
   }
 
@@ -468,7 +448,7 @@ struct PlanFields {
     describeFactorNames(io, "factors", criterion.factors);
     io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) {
       describe(inner, cell, criterion.factors.size());
-      if (inner.reads() && cell.points.empty()) inner.fail("a cell needs a point");
+      if (cell.points.empty()) inner.fail("a cell needs a point");
     });
     io.object("bound", criterion.bound, kDescribed);
     io.optional("infeasible", criterion.infeasible);
@@ -480,7 +460,6 @@ struct PlanFields {
     io.object("claim", criterion.claim, [&](JsonRecord& inner, Claim& claim) {
       describe(inner, claim, criterion.cells.size(), 0, reaches_cell);
     });
-    if (!io.reads()) return;
     if (criterion.confidence && (*criterion.confidence <= 0 || *criterion.confidence >= 1))
       io.fail("confidence", "is not between 0 and 1");
     // Such a criterion would pass whatever is measured.

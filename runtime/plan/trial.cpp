@@ -161,7 +161,7 @@ void describe(JsonRecord& io, TrialSpec& spec) {
     io.field("folder", spec.folder);
     io.optional("prepared", spec.prepared);
     io.optional("outputs", spec.outputs);
-    if (io.reads() && !spec.folder.starts_with('/')) io.fail("folder", "an absolute path is needed");
+    if (!spec.folder.starts_with('/')) io.fail("folder", "an absolute path is needed");
   }
   io.word("kind", spec.kind, words::kKind);
   io.field("settings", spec.settings);
@@ -182,7 +182,6 @@ void describe(JsonRecord& io, LaunchRequest& request) {
   io.field("rank", request.rank, 0, kMaxRanks - 1);
   io.field("environment", request.environment);
   io.object("spec", request.spec, kDescribed);
-  if (!io.reads()) return;
   for (const std::string& variable : request.environment)
     if (variable.find('=') == std::string::npos || variable.front() == '=')
       io.fail("environment", fmt::format("'{}' is not NAME=value", variable));
@@ -206,7 +205,7 @@ void describe(JsonRecord& io, LaunchReply& reply) {
 void describe(JsonRecord& io, Rehearsed& rehearsed) {
   io.field("steps", rehearsed.steps, 1);
   io.list("ranks", rehearsed.ranks, describeRank);
-  if (io.reads() && rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
+  if (rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
 }
 
 std::string toLine(const Event& event) { return canonicalJson(JsonRecord::written(event, describeEvent)); }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/plan/devices.h"
-
 namespace expc::rehearsal {
 namespace {
 

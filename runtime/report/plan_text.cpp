@@ -11,7 +11,6 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
-#include "runtime/plan/devices.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/document.h"

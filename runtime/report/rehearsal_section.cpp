@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/devices.h"
 #include "runtime/rehearsal/bound.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/plan/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -108,13 +109,20 @@ bool add(Contents& in, Reread&& entry) {
   return true;
 }
 
-bool add(Contents& in, Adopted&& entry) {
-  if (!in.origins.emplace(entry.store, entry.what, entry.theirs).second) return false;
-  in.adopted.push_back(std::move(entry));
-  return true;
-}
+bool add(Contents& in, Adopted&& entry) { return in.adopted.try_emplace(std::move(entry.from), entry.ours).second; }
 
 }  // namespace
+
+unsigned Trial::nodes() const {
+  if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
+  const auto slots = llvm::expectedToOptional(plan::parseJson(devices));
+  std::set<llvm::StringRef> names;
+  if (slots && slots->getAsArray())
+    for (const llvm::json::Value& slot : *slots->getAsArray())
+      if (const auto* device = slot.getAsObject())
+        if (const auto name = device->getString("node")) names.insert(*name);
+  return std::max<unsigned>(1, names.size());
+}
 
 bool Contents::take(Entry entry) {
   return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);

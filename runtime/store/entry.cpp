@@ -70,7 +70,6 @@ void describe(JsonRecord& io, Opened& entry) {
   io.field("store", entry.store);
   io.optional("replaced", entry.replaced);
   io.field("sealed", entry.sealed);
-  if (!io.reads()) return;
   if (version < 1 || version > kJournalVersion)
     io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
   // A file beside the folder may be called after it.
@@ -210,9 +209,9 @@ void describe(JsonRecord& io, Reread& entry) {
 }
 
 void describe(JsonRecord& io, Adopted& entry) {
-  io.field("store", entry.store);
-  io.field("what", entry.what);
-  io.field("theirs", entry.theirs);
+  io.field("store", entry.from.store);
+  io.field("what", entry.from.what);
+  io.field("theirs", entry.from.number);
   io.field("ours", entry.ours);
 }
 

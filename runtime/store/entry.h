@@ -68,11 +68,17 @@ struct Reread {
   int64_t key = 0;
 };
 
-/// A record of another store is ours under another number.
-struct Adopted {
+/// Where a record came into being.
+struct Origin {
   std::string store;  // its name
   std::string what;   // "session", "run", "block" or "trial"
-  int64_t theirs = 0, ours = 0;
+  int64_t number = 0;
+  auto operator<=>(const Origin&) const = default;
+};
+/// A record of another store is ours under another number.
+struct Adopted {
+  Origin from;
+  int64_t ours = 0;
 };
 
 using Entry = std::variant<Opened, Session, Seen, PlanText, RunBegan, RunEnded, BlockPlan, KeyAdded, TrialBegan,

@@ -9,13 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
-#include "runtime/store/files.h"
+#include "runtime/store/lease.h"
 
 namespace expc::store {
 namespace {
@@ -251,11 +250,6 @@ llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;
   return cannotWrite(folder_, error);
-}
-
-std::string newStoreName() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 }  // namespace expc::store

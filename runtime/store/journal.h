@@ -98,7 +98,4 @@ class JournalWriter {
   base::Descriptor fd_;
 };
 
-/// A random name for a new folder's store.
-std::string newStoreName();
-
 }  // namespace expc::store

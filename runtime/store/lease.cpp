@@ -18,13 +18,13 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 #include "runtime/plan/json.h"
-#include "runtime/store/files.h"
 
 namespace expc::store {
 namespace {
@@ -135,30 +135,24 @@ bool removeStale(const std::string& path, const std::string& judged) {
   return same;
 }
 
-/// What came of an attempt to make the file: its descriptor, or none where somebody has it, and what time it is where
-/// it lies.
-struct Made {
-  base::Descriptor fd;
-  double now = 0;
-};
-
-llvm::Expected<Made> create(const std::string& folder, const std::string& path, const std::string& text) {
-  Made made;
+/// An attempt to make the file: its descriptor, or none where somebody has it. `now` gets what time it is where it
+/// lies.
+llvm::Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
+                                        double& now) {
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
-  made.fd = base::Descriptor(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (made.fd < 0) return cannotWrite(folder, errno);
+  base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (fd < 0) return cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
-  if (::write(made.fd, text.data(), text.size()) != ssize_t(text.size()))
+  if (::write(fd, text.data(), text.size()) != ssize_t(text.size()))
     error = errno ? errno : ENOSPC;
-  else if (futimens(made.fd, nullptr) != 0 || fstat(made.fd, &state) != 0)
+  else if (futimens(fd, nullptr) != 0 || fstat(fd, &state) != 0)
     error = errno;
-  made.now = seconds(state.st_mtim);
+  now = seconds(state.st_mtim);
   if (!error && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
-  if (!error) return made;
-  made.fd.close();
-  if (error == EEXIST) return made;
+  if (!error) return fd;
+  if (error == EEXIST) return base::Descriptor();
   return cannotWrite(folder, error);
 }
 
@@ -170,6 +164,21 @@ llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
 }
 
 }  // namespace
+
+llvm::Error cannotWrite(const std::string& folder, int error) {
+  const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
+                            ? "free some space and run the same command again; what was measured before is kept"
+                            : "make it writable, or choose another folder with --results DIR";
+  return base::failure("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out);
+}
+
+llvm::Error makeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return cannotWrite(folder, error.value());
+  if (!std::filesystem::is_directory(folder, error)) return cannotWrite(folder, ENOTDIR);
+  return llvm::Error::success();
+}
 
 LeaseHolder LeaseHolder::self(std::string_view purpose) {
   LeaseHolder holder;
@@ -226,10 +235,9 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
     double now = 0;
     {
       const base::Descriptor lock = lockFolder(folder);
-      auto made = create(folder, path, text);
+      auto made = create(folder, path, text, now);
       if (!made) return made.takeError();
-      if (made->fd >= 0) return Lease(path, std::move(made->fd), text);
-      now = made->now;
+      if (*made >= 0) return Lease(path, std::move(*made), text);
       found = find(path);
       if (!found) continue;
       if (found == silent || signOf(found->holder, folder) == Sign::Gone) {
@@ -251,14 +259,6 @@ bool Lease::isLive(const std::string& folder) {
   const Sign sign = signOf(found->holder, folder);
   return sign == Sign::Lives ||
          (sign == Sign::Elsewhere && !isSilent(found->heartbeat, double(std::time(nullptr)), LeasePatience()));
-}
-
-Lease& Lease::operator=(Lease&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(text_, other.text_);
-  std::swap(fd_, other.fd_);
-  std::swap(beat_, other.beat_);
-  return *this;
 }
 
 bool Lease::ours() const {

@@ -1,7 +1,7 @@
 #pragma once
 
-// One writer for a results folder, without file locks (network file systems): a lease file made by link(2), which names
-// its holder.
+// A results folder and its one writer, without file locks (network file systems): a lease file made by link(2), which
+// names its holder.
 
 #include <llvm/Support/Error.h>
 
@@ -14,6 +14,11 @@
 #include "runtime/base/descriptor.h"
 
 namespace expc::store {
+
+/// Why `folder` cannot be written, because of `error` (an errno), in words that say what to do.
+llvm::Error cannotWrite(const std::string& folder, int error);
+/// Makes `folder` and its parents.
+llvm::Error makeFolder(const std::string& folder);
 
 /// Who holds a results folder, as the lease file says it.
 struct LeaseHolder {
@@ -51,7 +56,6 @@ struct LeasePatience {
 class Lease {
  public:
   Lease(Lease&&) = default;
-  Lease& operator=(Lease&& other) noexcept;
   ~Lease() { release(); }
 
   /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an

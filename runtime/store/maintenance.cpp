@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "runtime/base/failure.h"
-#include "runtime/store/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -21,13 +20,8 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  Verified found{journals->size(),
-                 contents->sessions.size(),
-                 contents->runs.size(),
-                 contents->blocks.size(),
-                 contents->trials.size(),
-                 {},
-                 {}};
+  Verified found{journals->size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
+                 contents->trials.size()};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
   for (const JournalFile& journal : *journals)
     if (journal.ignored > 0)
@@ -87,8 +81,9 @@ namespace {
 class Merger {
  public:
   Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
-    for (const Adopted& entry : into.contents().adopted) note(entry.what, {entry.store, entry.theirs}, entry.ours);
-    for (const Adopted& entry : from.adopted) origins_[{entry.what, entry.ours}] = {entry.store, entry.theirs};
+    for (const auto& [origin, ours] : from.adopted) origins_[{origin.what, ours}] = origin;
+    for (const auto& [origin, ours] : into.contents().adopted)
+      if (origin.what == "trial") adopted_.insert(ours);
   }
 
   llvm::Expected<Merged> run() {
@@ -104,39 +99,26 @@ class Merger {
   }
 
  private:
-  using Number = std::pair<std::string, int64_t>;  // what, and its number
-  struct Origin {
-    std::string store;
-    int64_t number = 0;
-    auto operator<=>(const Origin&) const = default;
-  };
-  using Origins = std::map<std::pair<std::string, Origin>, int64_t>;
-
-  void note(const std::string& what, const Origin& origin, int64_t ours) {
-    known_[{what, origin}] = ours;
-    noted_.insert({what, ours});
-  }
-
-  /// Where a record came into being: in the other store, or where that has it from.
+  /// In the other store, or where that has the record from.
   Origin originOf(const std::string& what, int64_t theirs) const {
     const auto found = origins_.find({what, theirs});
-    return found == origins_.end() ? Origin{from_.name, theirs} : found->second;
+    return found == origins_.end() ? Origin{from_.name, what, theirs} : found->second;
   }
 
   /// Our number of a record of theirs that is here already; 0: it is not.
   int64_t ours(const std::string& what, int64_t theirs) const {
     const Origin origin = originOf(what, theirs);
     if (origin.store == into_.name()) return origin.number;  // they have it from us
-    const auto found = known_.find({what, origin});
-    return found == known_.end() ? 0 : found->second;
+    const auto& known = into_.contents().adopted;
+    const auto found = known.find(origin);
+    return found == known.end() ? 0 : found->second;
   }
 
   llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
     if (!ours) return ours.takeError();
-    const Origin origin = originOf(what, theirs);
-    note(what, origin, *ours);
+    if (what == "trial") adopted_.insert(*ours);
     ++count;
-    return into_.adopt({origin.store, what, origin.number, *ours});
+    return into_.adopt({originOf(what, theirs), *ours});
   }
 
   llvm::Error add(const Session& session) {
@@ -178,7 +160,7 @@ class Merger {
     for (auto at = here.find({trial.block, trial.position, trial.attempt}); at != here.end();
          at = here.find({trial.block, trial.position, ++trial.attempt}))
       if (at->second->started == trial.started && at->second->status == trial.status &&
-          !noted_.contains({"trial", at->second->id}))
+          !adopted_.contains(at->second->id))
         return adopt("trial", theirs, at->second->id, done_.known);
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
@@ -190,10 +172,9 @@ class Merger {
 
   Store& into_;
   const Contents& from_;
-  const std::string other_;           // the folder that `from_` is of
-  Origins known_;                     // origin -> our number
-  std::set<Number> noted_;            // our numbers in `known_`
-  std::map<Number, Origin> origins_;  // their number -> origin
+  const std::string other_;                                    // the folder that `from_` is of
+  std::set<int64_t> adopted_;                                  // our trials that are another store's
+  std::map<std::pair<std::string, int64_t>, Origin> origins_;  // of what they have by that number from others
   Merged done_;
 };
 

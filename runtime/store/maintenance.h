@@ -13,8 +13,8 @@ namespace expc::store {
 /// What a look at every line of the journals found.
 struct Verified {
   uint64_t journals = 0, sessions = 0, runs = 0, blocks = 0, trials = 0;
-  std::vector<std::string> damage;  // a line each: what is lost, and where
-  std::vector<std::string> notes;   // what was left out and does not count: a line that a killed writer cut
+  std::vector<std::string> damage = {};  // a line each: what is lost, and where
+  std::vector<std::string> notes = {};   // what was left out and does not count: a line that a killed writer cut
 };
 
 /// Reads every line of the journals. Writes nothing. Error: there is no store, or it cannot be read.

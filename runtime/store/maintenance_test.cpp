@@ -8,7 +8,6 @@
 #include <ios>
 #include <iterator>
 
-#include "runtime/store/files.h"
 #include "tests/support/store/store.h"
 
 using namespace expc;

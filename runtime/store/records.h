@@ -2,6 +2,7 @@
 
 // What the store holds, as plain records; analysis and report read these and nothing else.
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -61,11 +62,11 @@ struct SessionPlace {
   std::vector<std::string> boots;  // that must agree for it to go on: of the nodes, behind that of an engine elsewhere
 
   /// "node7", "n1+n2": what people call it, whichever lane it is.
-  std::string machine() const;
+  std::string machine() const { return llvm::join(nodes, "+"); }
   /// With its lane: "node7, lane local:3".
   std::string text() const { return machine() + (lane.empty() ? "" : ", lane " + lane); }
   /// Whether it is on a node, or on a group that is called so.
-  bool isOn(std::string_view name) const;
+  bool isOn(std::string_view name) const { return std::ranges::count(nodes, name) > 0 || machine() == name; }
   bool operator==(const SessionPlace&) const = default;
 };
 
@@ -126,7 +127,9 @@ struct TrialValues {
   std::map<std::string, std::vector<double>> series;
 
   /// A value for a metric that the worker said its device cannot give; without one this stays so.
-  void supply(const std::string& metric, std::optional<double> value);
+  void supply(const std::string& metric, std::optional<double> value) {
+    if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
+  }
 };
 
 /// What came of it: the entry `end` holds it.
@@ -157,7 +160,12 @@ struct Match {
     return workload.command ? command : built_in;
   }
   /// Sorted, as in Session::workers.
-  std::vector<Worker> workers() const;
+  std::vector<Worker> workers() const {
+    std::multiset<Worker> all;
+    for (const std::optional<Worker>& worker : {built_in, command})
+      if (worker) all.insert(*worker);
+    return {all.begin(), all.end()};
+  }
   bool onNullCards() const { return std::ranges::any_of(workers(), &Worker::onNullCards); }
 };
 

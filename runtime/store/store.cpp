@@ -10,11 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <random>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/store/files.h"
+#include "runtime/files/files.h"
 
 namespace expc::store {
 namespace {
@@ -25,12 +28,10 @@ constexpr const char* kLastWithDatabases = "cff9634a";
 /// As older expc kept its results, or an index of its journals.
 std::string databaseIn(const std::string& folder) { return folder + "/expc.sqlite"; }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
 /// Of a folder without journals: nothing may be begun beside what may be all that is left of measurements.
 llvm::Error refuseDatabaseAlone(const std::string& folder) {
   const std::string path = databaseIn(folder);
-  if (!exists(path)) return llvm::Error::success();
+  if (!files::isThere(path)) return llvm::Error::success();
   return base::failure(
       "'{0}' lies in a results folder without journals: put '{1}/{2}' back if it was there. Of a folder that "
       "never had one, the expc of commit {3} makes it: `expc store compact --results {1}`. To begin anew, "
@@ -80,10 +81,30 @@ std::vector<Entry> spooled(const std::string& store) {
   return entries;
 }
 
+/// A random one, of a new folder's store.
+std::string newName() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
 /// The number of the next record.
 int64_t nextOf(const auto& records) { return records.empty() ? 1 : std::max<int64_t>(0, records.rbegin()->first) + 1; }
 
 }  // namespace
+
+std::string keptOutput(const std::string& results, int64_t trial) {
+  return fmt::format("{}/outputs/{}", results, trial);
+}
+
+void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+  constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
+  auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
+  if (!output) return llvm::consumeError(output.takeError());
+  std::error_code failed;
+  const std::string target = keptOutput(to, number);
+  std::filesystem::create_directories(std::filesystem::path(target).parent_path(), failed);
+  llvm::consumeError(files::write(target, (*output)->getBuffer(), files::Links::Refused));
+}
 
 llvm::Error noResults(const std::string& folder) {
   return base::failure("no results in '{}': run the study first, or name the folder that has them", folder);
@@ -96,7 +117,7 @@ llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<
   return noResults(folder);
 }
 
-bool isStore(const std::string& folder) { return !firstJournal(folder).empty() || exists(databaseIn(folder)); }
+bool isStore(const std::string& folder) { return !firstJournal(folder).empty() || files::isThere(databaseIn(folder)); }
 
 void Store::tellDamaged(const std::vector<DamagedLine>& damaged, std::vector<std::string>& messages) const {
   if (damaged.empty()) return;
@@ -146,7 +167,7 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   if (!contents) return contents.takeError();
   contents_ = std::move(*contents);
   tellDamaged(damaged, messages);
-  name_ = contents_.name.empty() ? newStoreName() : contents_.name;
+  name_ = contents_.name.empty() ? newName() : contents_.name;
   for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
   return llvm::Error::success();
 }

@@ -51,12 +51,17 @@ struct Contents {
   std::map<int64_t, Key> keys;
   std::map<int64_t, Trial> trials;  // their keys, blocks and sessions are there
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
-  std::vector<Adopted> adopted;
-  std::set<std::tuple<std::string, std::string, int64_t>> origins;  // of `adopted`
+  std::map<Origin, int64_t> adopted;                                         // our numbers
 };
 
 /// Whether anything was ever measured in this folder.
 bool isStore(const std::string& folder);
+
+/// Where the output of a command's trial is kept, below a results folder.
+std::string keptOutput(const std::string& results, int64_t trial);
+/// Takes what a trial's program wrote along to another folder, where the trial has another number. Where it cannot be
+/// had, the trial is only not to be read again.
+void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
 
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
@@ -76,7 +81,6 @@ class Store {
   static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
   Store(Store&&) noexcept = default;
-  Store& operator=(Store&&) noexcept = default;
 
   /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store; what ran on null
   /// cards only where nothing else did.
@@ -148,5 +152,40 @@ class Store {
   std::set<std::string> plans_;
   std::optional<Lease> lease_;
 };
+
+/// A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.
+struct Part {
+  std::optional<std::string> host;
+  std::optional<int64_t> run;
+  std::optional<std::string> build;     // how the worker's build begins
+  std::optional<std::string> program;   // how a digest of the program or its data begins
+  std::optional<double> since, before;  // Unix time of the start
+
+  /// Whether a trial is of that run and of that time.
+  bool has(const Trial& trial) const {
+    return (!run || trial.run == *run) && (!since || trial.started >= *since) && (!before || trial.started < *before);
+  }
+};
+
+struct PartResults {
+  Results results;
+  /// The plan of the run that they count for, where it is of the same study as the one asked about: what that machine
+  /// could run and what not. Absent: the study was another one then, or is not read any more.
+  std::optional<plan::Plan> plan;
+};
+
+/// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
+/// What ran on null cards only where nothing else did.
+std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
+
+/// Everything that a store holds of a plan's points, whether it counts or not: what an export writes.
+struct History {
+  std::vector<Trial> trials;  // those that ended, by whatever key; by id
+  std::map<int64_t, Block> blocks;
+  std::map<int64_t, Session> sessions;
+};
+
+/// Every trial of the plan's points that has ended, and is of the part, with its block and session.
+History history(const Store& store, const plan::Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

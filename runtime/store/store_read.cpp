@@ -7,7 +7,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -20,7 +19,6 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
-#include "runtime/store/part.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -50,29 +48,6 @@ std::vector<PastLook> looksIn(const Contents& contents) {
   return looks;
 }
 
-/// What the points of a plan are started with, worked out for those that are asked of: a plan may have very many.
-class Starts {
- public:
-  /// The plan must outlive it.
-  explicit Starts(const plan::Plan& plan) : plan_(plan) {
-    for (const plan::Point& point : plan.points) points_.emplace(point.id, &point);
-  }
-
-  /// Null of a point that the plan does not have.
-  const std::vector<std::string>* of(const std::string& point) {
-    const auto found = points_.find(point);
-    if (found == points_.end()) return nullptr;
-    const auto [texts, fresh] = texts_.try_emplace(found->first);
-    if (fresh) texts->second = startedWith(plan_, *found->second);
-    return &texts->second;
-  }
-
- private:
-  const plan::Plan& plan_;
-  std::unordered_map<std::string_view, const plan::Point*> points_;
-  std::unordered_map<std::string_view, std::vector<std::string>> texts_;
-};
-
 /// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
 class Runs {
  public:
@@ -81,9 +56,9 @@ class Runs {
   /// Why a trial is none of what the plan starts at its point; "" also where its run left no plan that can be read, so
   /// that nothing more is known than its key.
   std::string objection(const Trial& trial) {
-    Past* then = planThen(trial.run);
-    const auto* was = then ? then->starts.of(trial.place().point) : nullptr;
-    const auto* is = was ? now_.of(trial.place().point) : nullptr;
+    const plan::Plan* then = planThen(trial.run);
+    const auto* was = then ? startedAt(*then, trial.place().point) : nullptr;
+    const auto* is = was ? startedAt(now_, trial.place().point) : nullptr;
     if (!is || *was == *is) return "";
     const auto named = [](const std::vector<std::string>& texts) {
       std::map<std::string, std::string> names;
@@ -100,24 +75,28 @@ class Runs {
   }
 
  private:
-  struct Past {
-    explicit Past(plan::Plan of) : plan(std::move(of)), starts(plan) {}
-    const plan::Plan plan;
-    Starts starts;
-  };
   /// Null where it is not known, or not read any more.
-  Past* planThen(int64_t number) {
+  const plan::Plan* planThen(int64_t number) {
     const auto run = contents_.runs.find(number);
     if (run == contents_.runs.end()) return nullptr;
-    const auto [past, unread] = plans_.try_emplace(run->second.plan_json);
-    if (unread)
-      if (auto plan = planOf(run->second, contents_)) past->second = std::make_unique<Past>(std::move(*plan));
-    return past->second.get();
+    const auto [then, unread] = plans_.try_emplace(run->second.plan_json);
+    if (unread) then->second = planOf(run->second, contents_);
+    return then->second ? &*then->second : nullptr;
+  }
+  /// What a point is started with, worked out once it is asked for, since a plan may have very many; null of one that
+  /// the plan does not have.
+  const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
+    const plan::Point* point = plan.findPoint(id);
+    if (!point) return nullptr;
+    const auto [texts, fresh] = texts_.try_emplace(point);
+    if (fresh) texts->second = startedWith(plan, *point);
+    return &texts->second;
   }
 
-  Starts now_;
+  const plan::Plan& now_;
   const Contents& contents_;
-  std::unordered_map<std::string_view, std::unique_ptr<Past>> plans_;  // by their hash
+  std::unordered_map<std::string_view, std::optional<plan::Plan>> plans_;  // by their hash
+  std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
 };
 
 /// Finds what counts for one plan; without a match all that ended.

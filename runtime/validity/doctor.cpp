@@ -17,6 +17,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/base/process.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::validity {
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Weight = Finding::Weight;
 using Findings = std::vector<Finding>;
+using base::readText;
 using llvm::StringRef;
 
 constexpr double kWatch = 0.5;   // seconds

@@ -10,9 +10,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <ios>
-#include <sstream>
 
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
@@ -21,6 +18,7 @@ namespace expc::validity {
 namespace {
 
 namespace fs = std::filesystem;
+using base::readText;
 using llvm::StringRef;
 
 constexpr size_t kNamedOthers = 3;
@@ -93,14 +91,6 @@ constexpr unsigned long long kIdle = 1;
 constexpr size_t kMostProcesses = 256;
 
 }  // namespace
-
-std::optional<std::string> readText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  return StringRef(text.str()).rtrim().str();
-}
 
 /// By "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds.
 /// Interrupts belong to nobody and are left out.

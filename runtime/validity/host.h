@@ -47,9 +47,6 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
 /// "1234 (cc1plus)"; "1234" of a process that cannot be seen.
 std::string processText(int pid, const std::string& root = "");
 
-/// The text of a file without the white space at its end; nothing where it cannot be read.
-std::optional<std::string> readText(const std::string& path);
-
 struct CardState {
   uint64_t reasons = 0;  // for which its clocks are held down, as NVML's bits
   bool working = false;  // it does not idle

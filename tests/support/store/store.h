@@ -134,7 +134,7 @@ inline std::string contentText(const Store& store) {
     add(KeyAdded{0, *trial.key});
     add(TrialEnded{trial, {}});
   }
-  for (const Adopted& adopted : contents.adopted) add(adopted);
+  for (const auto& [origin, ours] : contents.adopted) add(Adopted{origin, ours});
   return text;
 }
 
