@@ -10,11 +10,11 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/heat_up.h"
-#include "runtime/engine/interrupts.h"
+#include "runtime/engine/launch/heat_up.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
@@ -69,7 +69,8 @@ std::string budgetText(const analysis::Index& index) {
       durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()));
 }
 
-Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index)
+Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
+                   analysis::Index& index)
     : env_(env),
       setup_(env.setup),
       plan_(env.setup.plan),
@@ -92,7 +93,7 @@ llvm::Error Campaign::run() {
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
-    if (!Interrupts::requested()) return error;
+    if (!launch::Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
     return failed;
@@ -124,7 +125,7 @@ llvm::Error Campaign::end(int64_t run) {
     outcome_.ending = ending;
     return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
-  if (Interrupts::requested()) {
+  if (launch::Interrupts::requested()) {
     env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
                       outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are");
     return done(Ending::Interrupted, "interrupted");
@@ -159,7 +160,7 @@ llvm::Error Campaign::end(int64_t run) {
 }
 
 llvm::Error Campaign::openSession(unsigned lane) {
-  const LauncherDescription launcher = launcher_.describe();
+  const launch::LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   lanes_[lane].last_active = env_.clock.boot();
@@ -223,14 +224,14 @@ llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
   if (setup_.nodes) return heatNodes();
-  std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return Interrupts::requested(); }); });
+  std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
   llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
   cores.join();
   return error;
 }
 
 llvm::Error Campaign::heatNodes() {
-  const auto question = [&](const Node&) {
+  const auto question = [&](const nodes::Node&) {
     return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}};
   };
   auto heated = setup_.nodes->ask(
@@ -247,7 +248,7 @@ llvm::Error Campaign::heatNodes() {
 /// By a process of the worker for each of them, all at the same time (the start of CUDA comes on top).
 llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
-  TrialRequest request;
+  launch::TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
   request.spec.workload = plan::kHeatUp;
@@ -259,7 +260,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
   auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status != store::TrialStatus::Valid && !Interrupts::requested())
+  if (end->status != store::TrialStatus::Valid && !launch::Interrupts::requested())
     env_.listener.say("the GPUs are not heated up: {}", end->reason);
   return llvm::Error::success();
 }
@@ -321,7 +322,7 @@ std::string Campaign::newestReason(plan::TrialKind kind) const {
 }
 
 bool Campaign::stopping() const {
-  return Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
+  return launch::Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
 }
 
 /// At the end of a block beyond the least number: how far the intervals are from what is asked.

@@ -10,11 +10,11 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/data.h"
-#include "runtime/engine/interrupts.h"
-#include "runtime/engine/local_launcher.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/local_launcher.h"
+#include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
@@ -56,7 +56,7 @@ llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
 void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& listener) {
   if (setup.built_in || !setup.slots.front().gpu || options.heat_up_seconds <= 0) return;
   const std::string& path = options.cuda_worker.empty() ? options.worker : options.cuda_worker;
-  auto description = describeWorker(path, setup.environment);
+  auto description = launch::describeWorker(path, setup.environment);
   if (description)
     setup.heater = path;
   else
@@ -116,16 +116,16 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, listener);
   if (auto error = spreadOverNodes(setup, options, listener)) return error;
-  if (auto error = checkDataExists(plan)) return error;
-  auto files = findCommandFiles(setup.plan, options.results);
+  if (auto error = inputs::checkDataExists(plan)) return error;
+  auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
   setup.command_files = std::move(*files);
   return setup;
 }
 
-llvm::Error digestAll(Setup& setup, const EngineOptions& options, const Tick& tick) {
-  setup.files = FileWatch(setup.plan, setup.command_files);
-  auto digests = digestData(setup.plan, tick);
+llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& tick) {
+  setup.files = inputs::FileWatch(setup.plan, setup.command_files);
+  auto digests = inputs::digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
@@ -133,12 +133,12 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const Tick& ti
           "{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
           "`expc plan --lock`",
           path, digest, locked->second);
-  if (!options.scratch.empty()) setup.copies = scratchCopies(setup.plan, *digests, options.scratch);
+  if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   if (setup.match.command)
     for (const auto& [name, value] : setup.command_environment.recorded)
       setup.match.data_digests[store::partKey(store::kVariable, name.str())] = value.getAsString().value_or("").str();
-  return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
+  return inputs::digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
 /// A run that starts no trial has no session of its own: the newest there is on its nodes, whatever the lane, stands
@@ -197,7 +197,7 @@ class Execution {
 
   /// By an error, or by the user.
   llvm::Error stopped(llvm::Error error) {
-    if (!Interrupts::requested()) return error;
+    if (!launch::Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
     env_.outcome.ending = Ending::Interrupted;
     return recordRun(env_, "interrupted");
@@ -206,7 +206,8 @@ class Execution {
   llvm::Error copyData() {
     if (setup_.copies.empty()) return llvm::Error::success();
     const auto tick = [&]() -> llvm::Error {
-      return Interrupts::requested() ? base::failure("interrupted while data were copied") : env_.store.heartbeat();
+      return launch::Interrupts::requested() ? base::failure("interrupted while data were copied")
+                                             : env_.store.heartbeat();
     };
     if (auto error = makeCopies(setup_, tick, tell_)) return error;
     const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
@@ -217,16 +218,16 @@ class Execution {
 
   llvm::Error campaign() {
     machine::DeviceLeases leases;
-    const auto on = [&](Launcher& launcher) { return Campaign(env_, launcher, leases, index_).run(); };
+    const auto on = [&](launch::Launcher& launcher) { return Campaign(env_, launcher, leases, index_).run(); };
     if (options_.launcher) return on(*options_.launcher);
     if (setup_.nodes) {
-      const auto begin = [&](const Node& node) {
-        const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
-                             options_.device_locks, owner()};
+      const auto begin = [&](const nodes::Node& node) {
+        const nodes::AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
+                                    options_.device_locks, owner()};
         return llvm::json::Object{{"begin", plan::written(task)}};
       };
       auto begun = setup_.nodes->ask("begun", begin, tell_);
-      return begun ? on(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock))
+      return begun ? on(*nodes::launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock))
                    : stopped(begun.takeError());
     }
     if (!setup_.null_machine) {  // null cards measure nothing that others could disturb
@@ -236,12 +237,12 @@ class Execution {
       if (!taken) return taken.takeError();
       leases = std::move(*taken);
     }
-    LocalLauncher launcher(localWorkers("worker-server"), tell_, env_.clock, setup_.lanes.size());
+    launch::LocalLauncher launcher(localWorkers("worker-server"), tell_, env_.clock, setup_.lanes.size());
     if (auto error = launcher.ready()) return stopped(std::move(error));
     return on(launcher);
   }
 
-  LocalWorkers localWorkers(const std::string& log) const {
+  launch::LocalWorkers localWorkers(const std::string& log) const {
     return {setup_.builtInPath(), setup_.command ? setup_.command->path : "", setup_.environment,
             fmt::format("{}/{}.log", options_.results, log),
             setup_.slots.front().gpu ? setup_.machine.nvml_library : ""};
@@ -256,14 +257,14 @@ class Execution {
   const Env& env_;
   const Setup& setup_;
   const EngineOptions& options_;
-  const Say tell_ = [this](const std::string& text) { env_.listener.message(text); };
+  const launch::Say tell_ = [this](const std::string& text) { env_.listener.message(text); };
   analysis::Index index_;
 };
 
 }  // namespace
 
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
-  const Interrupts interrupts;
+  const launch::Interrupts interrupts;
   RunOutcome outcome;
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
@@ -273,7 +274,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
-    if (!Interrupts::requested()) return error;
+    if (!launch::Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
     outcome.ending = Ending::Interrupted;
     return outcome;
@@ -285,7 +286,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
   auto error = digestAll(*setup, options, [&]() -> llvm::Error {
-    return Interrupts::requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
+    return launch::Interrupts::requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
   });
   if (error) return stopped(std::move(error));
   error = Execution(Env{*setup, absolute, *store, listener, traces, outcome}).run();
@@ -302,17 +303,17 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
 
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
                                                          double seconds) {
-  if (auto error = checkDataExists(plan)) return error;
-  auto files = findCommandFiles(plan, options.results);
+  if (auto error = inputs::checkDataExists(plan)) return error;
+  auto files = inputs::findCommandFiles(plan, options.results);
   if (!files) return files.takeError();
   if (!store::isStore(options.results)) return store::Results{};
-  const Interrupts interrupts;
+  const launch::Interrupts interrupts;
   ProgressListener nobody;
   auto setup = prepare(plan, options, nobody);
   if (!setup) return setup.takeError();
   bool over = false;
   auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
-    over = Interrupts::requested() || options.clock->boot() > end;
+    over = launch::Interrupts::requested() || options.clock->boot() > end;
     return over ? base::failure("not read to its end") : llvm::Error::success();
   });
   if (error && !over) return error;
