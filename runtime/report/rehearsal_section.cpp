@@ -6,7 +6,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/devices.h"
-#include "runtime/rehearsal/bound.h"
+#include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"

@@ -1,6 +1,6 @@
-#include "runtime/rehearsal/bound.h"
-
 #include <doctest/doctest.h>
+
+#include "runtime/rehearsal/rehearsal.h"
 
 using namespace expc;
 using rehearsal::leastDeviceSeconds;
