@@ -223,19 +223,16 @@ void Campaign::resumeBlock(unsigned lane) {
 llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
-  if (setup_.nodes) return heatNodes();
-  std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
-  llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
-  cores.join();
-  return error;
-}
-
-llvm::Error Campaign::heatNodes() {
+  if (!setup_.nodes) {
+    std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
+    llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
+    cores.join();
+    return error;
+  }
   const auto question = [&](const nodes::Node&) {
-    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}};
+    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", seconds}}}};
   };
-  auto heated = setup_.nodes->ask(
-      "heated", question, [this](const std::string& text) { env_.listener.message(text); }, [this] { return tick(); });
+  auto heated = setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); });
   if (!heated) return heated.takeError();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;
@@ -303,6 +300,9 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
+  const analysis::PlaceOutcomes* newest = nullptr;  // says why they were lost
+  for (unsigned number = 0; number < index_.places(); ++number)
+    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
   // The next block would cost as much and end alike.
   scheduler_.close(kind);
   all_failed_ = true;
@@ -310,15 +310,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   env_.listener.say(
       "every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
       "command continues; the reason: {}",
-      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newestReason(kind));
-}
-
-/// Why the trials of a kind were lost of which none ended well: what the newest of them said.
-std::string Campaign::newestReason(plan::TrialKind kind) const {
-  const analysis::PlaceOutcomes* newest = nullptr;
-  for (unsigned number = 0; number < index_.places(); ++number)
-    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
-  return newest ? newest->last_reason : "";
+      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newest ? newest->last_reason : "");
 }
 
 bool Campaign::stopping() const {

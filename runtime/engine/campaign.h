@@ -32,6 +32,9 @@ struct Env {
   RunOutcome& outcome;
   const launch::Clock& clock = *options.clock;
 
+  launch::Say tell() const {
+    return [&told = listener](const std::string& text) { told.message(text); };
+  }
   store::Moment now() const { return {clock.wall(), clock.boot()}; }
   /// What the store keeps of the run, of that session.
   store::Run record(int64_t session) const;
@@ -76,7 +79,6 @@ class Campaign {
   void resumeBlock(unsigned lane);
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
-  llvm::Error heatNodes();
   llvm::Error heatGpusOf(const LaneDevices& lane);
   llvm::Error prepareCommands();
   llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
@@ -91,7 +93,6 @@ class Campaign {
   bool endsInTime(const Step& step) const;
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
-  std::string newestReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
   /// Starts what is next of it: all of it, a start that does not count, what runs before one.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);
@@ -107,7 +108,7 @@ class Campaign {
   /// Of a trial that something disturbed nothing counts.
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
-  void tidy(const Flight& flight);
+  llvm::Error tidy(const Flight& flight);
   void count(const store::Trial& trial);
 
   bool stopping() const;

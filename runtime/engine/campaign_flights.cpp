@@ -133,9 +133,11 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   plan::TrialSpec& spec = start.spec;
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
-      const inputs::FileWatch::Linking linking(files_);
-      if (flight->begin != 0) folders_.drop(spec.folder);
-      if (auto error = folders_.make(spec.folder, setup_.command_files[flight->point->workload])) return error;
+      auto error = files_.whileLinking([&] {
+        if (flight->begin != 0) folders_.drop(spec.folder);
+        return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
+      });
+      if (error) return error;
     }
     flight->before = !flight->before && !command->before.empty();
     flight->counts = !flight->before && flight->uncounted == 0;
@@ -205,7 +207,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
   if (command)
-    tidy(flight);
+    llvm::cantFail(files_.whileLinking([&] { return tidy(flight); }));
   else
     launch::removeEmptyLogs(flight.request);
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
@@ -292,8 +294,7 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
 }
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
-void Campaign::tidy(const Flight& flight) {
-  const inputs::FileWatch::Linking linking(files_);
+llvm::Error Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
@@ -304,6 +305,7 @@ void Campaign::tidy(const Flight& flight) {
   } else {
     folders_.drop(flight.request.spec.folder);
   }
+  return llvm::Error::success();
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

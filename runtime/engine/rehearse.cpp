@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
@@ -39,10 +40,11 @@ class Rehearser {
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
         listener_(listener),
-        launcher_(
+        launcher_(llvm::cantFail(launch::launcherHere(
             {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
-            [&listener](const std::string& text) { listener.message(text); }),
-        runner_(launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
+            [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
+            /*ready=*/false))),
+        runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -70,7 +72,7 @@ class Rehearser {
         if (auto error = rehearse(point)) return error;
       }
     }
-    launcher_.stop();
+    launcher_.reset();
     listener_.finished();
     outcome_.interrupted = launch::Interrupts::requested();
     return std::move(outcome_);
@@ -177,7 +179,7 @@ class Rehearser {
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // as in the file
   RehearsalOutcome outcome_;
-  launch::LocalLauncher launcher_;
+  std::unique_ptr<launch::Launcher> launcher_;
   launch::TrialRunner runner_;
   unsigned expected_ = 0;  // points to launch
   double spent_seconds_ = 0;

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/inputs/data.h"
@@ -71,15 +72,15 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
   return llvm::Error::success();
 }
 
-FileWatch::Linking::Linking(FileWatch& watch) {
-  for (auto& [key, stamps] : watch.watched_)
+llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+  std::vector<std::pair<std::string, FileStamp*>> unchanged;
+  for (auto& [key, stamps] : watched_)
     for (auto& [path, stamp] : stamps)
-      if (stamp && stamp == stampOf(path)) unchanged_.emplace_back(path, &*stamp);
-}
-
-FileWatch::Linking::~Linking() {
-  for (const auto& [path, stamp] : unchanged_)
+      if (stamp && stamp == stampOf(path)) unchanged.emplace_back(path, &*stamp);
+  llvm::Error error = change();
+  for (const auto& [path, stamp] : unchanged)
     if (const auto now = stampOf(path)) stamp->changed_ns = now->changed_ns;
+  return error;
 }
 
 }  // namespace expc::engine::inputs

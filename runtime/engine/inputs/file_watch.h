@@ -3,13 +3,13 @@
 // Files that trials read, looked at again while a run goes on: all that it measures must be of the same files. Private
 // to this directory.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/engine/inputs/command_files.h"
@@ -40,17 +40,8 @@ class FileWatch {
   llvm::Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
                     const std::map<std::string, std::string>& digests, const Tick& tick);
 
-  /// While it lives we give files links, or take such away: of those that were as noted this is no change.
-  class Linking {
-   public:
-    explicit Linking(FileWatch& watch);
-    ~Linking();
-    Linking(const Linking&) = delete;
-    Linking& operator=(const Linking&) = delete;
-
-   private:
-    std::vector<std::pair<std::string, FileStamp*>> unchanged_;
-  };
+  /// Calls what gives files links, or takes such away: of those that were as noted this is no change.
+  llvm::Error whileLinking(llvm::function_ref<llvm::Error()> change);
 
  private:
   using Stamps = std::map<std::string, std::optional<FileStamp>>;

@@ -23,42 +23,25 @@ std::string excerpt(std::string_view line) {
 
 }  // namespace
 
-void EventLines::refuse(std::string why, std::vector<RankReport>& reports) {
-  reports.push_back({.what = RankReport::What::Nonsense, .text = std::move(why)});
-  over_ = true;
-  rest_.clear();
-}
-
-void EventLines::take(std::string_view line, std::vector<RankReport>& reports) {
-  auto event = plan::eventFromLine(line);
-  if (!event) {
-    const std::string why = llvm::toString(event.takeError());
-    return refuse(fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), why), reports);
-  }
-  reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
-}
-
 std::vector<RankReport> EventLines::add(std::string_view bytes) {
   std::vector<RankReport> reports;
+  const auto refuse = [&](std::string why) {
+    reports.push_back({.what = RankReport::What::Nonsense, .text = std::move(why)});
+    over_ = true;
+    rest_.clear();
+  };
   while (!over_ && !bytes.empty()) {
     const size_t end = bytes.find('\n');
     rest_.append(bytes.substr(0, end));
-    if (rest_.size() > kMaxLine) {
-      refuse("wrote an event line without an end", reports);
-      break;
-    }
-    if (end == std::string_view::npos) break;
+    if (rest_.size() > kMaxLine) refuse("wrote an event line without an end");
+    if (over_ || end == std::string_view::npos) break;
     bytes.remove_prefix(end + 1);
-    const std::string line = std::move(rest_);
-    rest_.clear();
-    take(line, reports);
+    const std::string line = std::exchange(rest_, {});
+    if (auto event = plan::eventFromLine(line))
+      reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
+    else
+      refuse(fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), llvm::toString(event.takeError())));
   }
-  return reports;
-}
-
-std::vector<RankReport> EventLines::end() {
-  std::vector<RankReport> reports;
-  if (!rest_.empty()) take(std::exchange(rest_, {}), reports);
   return reports;
 }
 

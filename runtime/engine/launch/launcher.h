@@ -107,12 +107,9 @@ class EventLines {
   /// nothing is read any more.
   std::vector<RankReport> add(std::string_view bytes);
   /// The same of a last line that was cut, once nothing more can come.
-  std::vector<RankReport> end();
+  std::vector<RankReport> end() { return rest_.empty() ? std::vector<RankReport>() : add("\n"); }
 
  private:
-  void take(std::string_view line, std::vector<RankReport>& reports);
-  void refuse(std::string why, std::vector<RankReport>& reports);
-
   std::string rest_;
   bool over_ = false;  // nonsense was seen: who writes on is not worth reading
 };

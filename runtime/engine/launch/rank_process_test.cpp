@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
 
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/files/files.h"
@@ -28,7 +29,7 @@ RankProcess processOf(uint64_t launch, uint64_t memory_limit) {
 /// Trials of commands by a launcher of this machine.
 class Commands {
  public:
-  Commands() : launcher_(workers(), [](const std::string&) {}) {}
+  Commands() : launcher_(llvm::cantFail(launcherHere(workers(), [](const std::string&) {}))) {}
 
   uint64_t start(const std::string& script, uint64_t memory_limit = 0) {
     TrialRequest request;
@@ -42,12 +43,12 @@ class Commands {
     request.spec.slots.push_back(llvm::json::Object{{"device", "cpu"}});
     request.environment = {{"PATH=/usr/bin:/bin"}};
     request.log_prefix = folder_.path() + "/log";
-    return llvm::cantFail(launcher_.start(request));
+    return llvm::cantFail(launcher_->start(request));
   }
   /// Waits for its end.
   RankReport end(uint64_t trial) {
     while (true)
-      for (RankReport& report : llvm::cantFail(launcher_.events(Clock::real().boot() + 10, -1)))
+      for (RankReport& report : llvm::cantFail(launcher_->events(Clock::real().boot() + 10, -1)))
         if (report.trial == trial && report.what == RankReport::What::Exited) return std::move(report);
   }
   /// Of a trial that ends well.
@@ -56,13 +57,13 @@ class Commands {
     CHECK(report.status == 0);
     return report.pid;
   }
-  void kill(uint64_t trial) { launcher_.kill(trial); }
+  void kill(uint64_t trial) { launcher_->kill(trial); }
 
  private:
   LocalWorkers workers() const { return {"", EXPC_COMMAND_WORKER, {}, folder_.path() + "/workers.log"}; }
 
   files::TemporaryFolder folder_{"expc-commands-XXXXXX"};
-  LocalLauncher launcher_;
+  std::unique_ptr<Launcher> launcher_;
 };
 
 bool isGone(int pid) {

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -18,13 +19,20 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/launch/heat_up.h"
+#include "runtime/files/files.h"
 #include "runtime/machine/leases.h"
+#include "runtime/plan/json.h"
 
 namespace expc::engine::nodes {
 namespace {
 
+using launch::RankReport;
+using launch::TrialRequest;
 using llvm::json::Object;
 using llvm::json::Value;
+
+/// Stands before each message.
+constexpr llvm::StringLiteral kMark = "@expc ";
 
 volatile std::sig_atomic_t told_to_end = 0;
 
@@ -108,7 +116,7 @@ class Agent {
     if (!reports) return reports.takeError();
     if (reports->empty()) return llvm::Error::success();
     llvm::json::Array all;
-    for (launch::RankReport& one : *reports) {
+    for (RankReport& one : *reports) {
       const auto known = engines_number_.find(one.trial);
       if (known == engines_number_.end()) continue;
       keepStuck(one);
@@ -175,8 +183,9 @@ class Agent {
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    launcher_ = std::make_unique<launch::LocalLauncher>(std::move(task->workers), say, clock_, task->lanes);
-    if (auto error = launcher_->ready()) return error;
+    auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
+    if (!launcher) return launcher.takeError();
+    launcher_ = std::move(*launcher);
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
   }
@@ -189,7 +198,7 @@ class Agent {
   }
 
   llvm::Error start(const Value& value, int64_t number) {
-    auto request = plan::readRecord<launch::TrialRequest>(value, "a trial for this node");
+    auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
     if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
     auto own = launcher_->start(*request);
@@ -199,7 +208,7 @@ class Agent {
   }
 
   /// Whoever comes after this run must not measure beside what does not die.
-  void keepStuck(const launch::RankReport& report) const {
+  void keepStuck(const RankReport& report) const {
     for (const int pid : report.stuck)
       for (const machine::Slot& slot : slots_) leases_.block(slot, pid);
   }
@@ -209,7 +218,7 @@ class Agent {
   const launch::Clock& clock_ = launch::Clock::real();
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
-  std::unique_ptr<launch::LocalLauncher> launcher_;
+  std::unique_ptr<launch::Launcher> launcher_;
   std::map<uint64_t, uint64_t> engines_number_;  // by the launcher's
 };
 
@@ -228,6 +237,80 @@ void leaveSignalsToTheEngine() {
 }
 
 }  // namespace
+
+bool Lines::hasPeer() const {
+  pollfd ended{in_, POLLRDHUP, 0};
+  return isOpen() && out_ >= 0 && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+}
+
+bool Lines::send(const Object& message) {
+  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) finish();
+  return out_ >= 0;
+}
+
+void Lines::keep(llvm::StringRef text) const {
+  const base::Descriptor file(text.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
+  if (file >= 0) (void)files::writeAll(file, text.str() + "\n");
+}
+
+void Lines::take(llvm::StringRef line, std::vector<Object>& messages) const {
+  const auto [before, text] = line.split(kMark);
+  keep(before);
+  if (!line.contains(kMark)) return;
+  auto value = plan::parseJson(text);
+  if (Object* message = value ? value->getAsObject() : nullptr)
+    messages.push_back(std::move(*message));
+  else
+    messages.push_back(Object{{"error", value ? "a message is no object" : llvm::toString(value.takeError())}});
+}
+
+std::vector<Object> Lines::receive(size_t longest) {
+  std::vector<Object> messages;
+  char piece[65536];
+  pollfd more{in_, POLLIN, 0};
+  // One that speaks without end is heard again later.
+  for (size_t heard = 0; isOpen() && heard <= longest && poll(&more, 1, 0) == 1;) {
+    const ssize_t size = read(in_, piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size > 0) rest_.append(piece, size);
+    heard += size > 0 ? size : 0;
+    size_t begin = 0;
+    for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
+      take(llvm::StringRef(rest_).slice(begin, end), messages);
+    rest_.erase(0, begin);
+    if (size > 0 && rest_.size() <= longest) continue;
+    keep(rest_);
+    in_.close();
+  }
+  return messages;
+}
+
+void describe(plan::JsonRecord& io, Introduction& node) {
+  io.field("name", node.name);
+  io.field("address", node.address);
+  io.field("interface", node.interface);
+  io.object("machine", node.machine, plan::kDescribed);
+}
+
+void describe(plan::JsonRecord& io, CopyTask& task) {
+  io.list("copies", task.copies, [](plan::JsonRecord& one, inputs::ScratchCopy& copy) {
+    one.field("from", copy.from);
+    one.field("to", copy.to);
+    one.field("digest", copy.digest);
+  });
+}
+
+void describe(plan::JsonRecord& io, AgentTask& task) {
+  io.field("built_in", task.workers.built_in);
+  io.field("command", task.workers.command);
+  io.field("environment", task.workers.environment);
+  io.field("log", task.workers.log);
+  io.field("nvml", task.workers.nvml);
+  io.field("lanes", task.lanes, 1, launch::kMostRanks);
+  io.field("devices", task.devices);
+  io.field("locks", task.locks);
+  io.field("owner", task.owner);
+}
 
 void runAgent() {
   // Nothing that is started here has the engine's words, or says anything between its own.
