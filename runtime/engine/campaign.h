@@ -108,8 +108,7 @@ class Campaign {
   /// Of a trial that something disturbed nothing counts.
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
-  llvm::Error tidy(const Flight& flight);
-  void count(const store::Trial& trial);
+  void tidy(const Flight& flight);
 
   bool stopping() const;
   llvm::Error end(int64_t run);

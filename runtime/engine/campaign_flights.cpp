@@ -206,10 +206,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // A lane that waits for this one is not away either.
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
-  if (command)
-    llvm::cantFail(files_.whileLinking([&] { return tidy(flight); }));
-  else
-    launch::removeEmptyLogs(flight.request);
+  if (!command) launch::removeEmptyLogs(flight.request);
+  if (command) llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
@@ -221,7 +219,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
   if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
-  count(trial);
+  outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
     env_.listener.say("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
@@ -294,7 +292,7 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
 }
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
-llvm::Error Campaign::tidy(const Flight& flight) {
+void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
@@ -305,7 +303,6 @@ llvm::Error Campaign::tidy(const Flight& flight) {
   } else {
     folders_.drop(flight.request.spec.folder);
   }
-  return llvm::Error::success();
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {
@@ -317,15 +314,6 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   const bool over = trial.status != TrialStatus::Running;
   forecast_.fill(note, outcome_.trials - over, over);
   return note;
-}
-
-void Campaign::count(const store::Trial& trial) {
-  ++outcome_.trials;
-  outcome_.valid += trial.status == TrialStatus::Valid;
-  outcome_.failed += trial.status == TrialStatus::Failed;
-  outcome_.timeouts += trial.status == TrialStatus::Timeout;
-  outcome_.infeasible += trial.status == TrialStatus::Infeasible;
-  outcome_.invalid += trial.status == TrialStatus::Invalid;
 }
 
 llvm::Error Campaign::tick() {

@@ -156,6 +156,13 @@ llvm::Error recordRun(const Env& env, std::string_view outcome) {
   return env.store.endRun(*id, env.now(), outcome, store::judgedOf(env.setup.plan));
 }
 
+/// For what takes long before the first trial.
+inputs::Tick tickOf(store::Store& store) {
+  return [&store]() -> llvm::Error {
+    return launch::Interrupts::requested() ? base::failure("interrupted before the first trial") : store.heartbeat();
+  };
+}
+
 /// Whether the user has ended what gave the error, which is forgotten then.
 bool isStop(llvm::Error& error) {
   if (!launch::Interrupts::requested()) return false;
@@ -183,11 +190,7 @@ void load(const Env& env, analysis::Index& index) {
 
 llvm::Error copyData(const Env& env) {
   if (env.setup.copies.empty()) return llvm::Error::success();
-  const auto tick = [&]() -> llvm::Error {
-    return launch::Interrupts::requested() ? base::failure("interrupted while data were copied")
-                                           : env.store.heartbeat();
-  };
-  if (auto error = makeCopies(env.setup, tick, env.tell())) return error;
+  if (auto error = makeCopies(env.setup, tickOf(env.store), env.tell())) return error;
   const size_t nodes = env.setup.nodes ? env.setup.nodes->all().size() : 1;
   env.listener.say("trials read their data from {}{}", env.options.scratch,
                    nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes));
@@ -275,9 +278,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
-  auto error = digestAll(*setup, options, [&]() -> llvm::Error {
-    return launch::Interrupts::requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
-  });
+  auto error = digestAll(*setup, options, tickOf(*store));
   if (error) return stopped(std::move(error));
   error = execute({*setup, absolute, *store, listener, traces, outcome});
   listener.finished();

@@ -62,9 +62,9 @@ enum class Ending {
   Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
 };
 
-struct RunOutcome {
+/// Of the trials of this run.
+struct RunOutcome : analysis::Tally {
   Ending ending = Ending::Complete;
-  unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;  // of this run
   unsigned reused = 0;      // valid trials that were there before
   bool null_cards = false;  // the slots compute nothing
 };
