@@ -1,7 +1,6 @@
 #pragma once
 
-// Files that trials read, looked at again while a run goes on: all that it measures must be of the same files. Private
-// to this directory.
+// Files that trials read, looked at again while a run goes on: all that it measures must be of the same files.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
