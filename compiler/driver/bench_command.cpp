@@ -17,7 +17,7 @@
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"
-#include "runtime/engine/glob.h"
+#include "runtime/engine/inputs/glob.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
@@ -173,8 +173,8 @@ class Bench {
       const std::string path = std::filesystem::path(word).lexically_normal();
       const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
       if (outside || (linked && std::regex_match(path, script))) continue;
-      const auto files =
-          llvm::expectedToOptional(engine::filesMatching(std::filesystem::current_path(), path, options_.results));
+      const auto files = llvm::expectedToOptional(
+          engine::inputs::filesMatching(std::filesystem::current_path(), path, options_.results));
       if (files && !files->empty()) inputs.insert(literal(path));
     }
   }

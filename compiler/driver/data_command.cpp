@@ -17,8 +17,8 @@
 #include "runtime/dataset/inspect.h"
 #include "runtime/dataset/pack.h"
 #include "runtime/dataset/shapes.h"
-#include "runtime/engine/data.h"
-#include "runtime/engine/interrupts.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/launch/interrupts.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/printable.h"
@@ -80,7 +80,7 @@ class Work {
 
   const char* verb_;
   bool draws_;
-  engine::Interrupts interrupts_;
+  engine::launch::Interrupts interrupts_;
   std::chrono::steady_clock::time_point drawn_;
 };
 
@@ -240,7 +240,7 @@ int dataInfo(const DataOptions& options, const Console& console) {
   auto info = dataset::inspect(*place, base::allCores(), work.tick());
   if (!info) return work.failed(info.takeError(), console);
   const int64_t images = info->train + info->test;
-  auto digest = engine::digestPath(options.path, [&] { return work.step(images, images); });
+  auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
   if (!digest) return work.failed(digest.takeError(), console);
   return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
                                                        : infoText(options.path, *info, *digest));

@@ -19,8 +19,8 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/engine/command_files.h"
-#include "runtime/engine/data.h"
+#include "runtime/engine/inputs/command_files.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/printable.h"
 
@@ -57,9 +57,9 @@ bool canStart(const RunOptions& options, const cluster::Site& site, const Consol
   for (const auto& prepared :
        points::Prepared::all(*compilation.program, options.study, nullptr, compilation.emitter)) {
     const auto plan = lower::planOf(*prepared, compilation.emitter);
-    llvm::Error missing = plan ? engine::checkDataExists(*plan) : llvm::Error::success();
+    llvm::Error missing = plan ? engine::inputs::checkDataExists(*plan) : llvm::Error::success();
     if (plan && !missing && site.modules.empty())
-      missing = engine::findCommandFiles(*plan, options.results).takeError();
+      missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
     if (missing) return console.error(std::move(missing)) == kSuccess;
   }
   return true;

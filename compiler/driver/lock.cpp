@@ -7,8 +7,8 @@
 #include <map>
 
 #include "compiler/lower/lower.h"
-#include "runtime/engine/command_files.h"
-#include "runtime/engine/data.h"
+#include "runtime/engine/inputs/command_files.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/printable.h"
@@ -103,7 +103,7 @@ llvm::json::Object inputsOf(const plan::Plan& head) {
   for (unsigned i = 0; i < head.workloads.size(); ++i) {
     const plan::Workload& workload = head.workloads[i];
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
-    const auto digest = llvm::expectedToOptional(engine::digestInputs(head, i, noTick));
+    const auto digest = llvm::expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
     inputs[workload.name] = digest ? llvm::json::Value(*digest) : llvm::json::Value(nullptr);
   }
   return inputs;
@@ -116,11 +116,11 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
     plan::Plan one;
     one.root = head.root;
     one.data_paths = {path};
-    if (llvm::errorToBool(engine::checkDataExists(one))) {
+    if (llvm::errorToBool(engine::inputs::checkDataExists(one))) {
       data[path] = nullptr;
       continue;
     }
-    auto digests = engine::digestData(one, noTick);
+    auto digests = engine::inputs::digestData(one, noTick);
     if (!digests) return digests.takeError();
     data[path] = digests->begin()->second;
   }

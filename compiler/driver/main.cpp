@@ -21,7 +21,7 @@
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
 #include "runtime/base/process.h"
-#include "runtime/engine/agent.h"
+#include "runtime/engine/nodes/agent.h"
 #include "runtime/report/layout.h"
 
 namespace {
@@ -509,7 +509,7 @@ int main(int argc, char** argv) {
 
   // What is started on the nodes of a run is no command of the user's either.
   if (argc == 2 && std::string_view(argv[1]) == "agent") {
-    expc::engine::runAgent();
+    expc::engine::nodes::runAgent();
     return kSuccess;
   }
 

@@ -19,7 +19,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/data.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/export/formats.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
@@ -111,7 +111,7 @@ class Downloads {
 };
 
 llvm::Expected<std::string> digestOf(const std::string& path) {
-  return engine::digestPath(path, [] { return llvm::Error::success(); });
+  return engine::inputs::digestPath(path, [] { return llvm::Error::success(); });
 }
 
 /// More than any file that is copied holds, also unpacked.

@@ -40,9 +40,9 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
 }
 
 /// The nodes that the command line or an allocation names; nothing where trials run on this machine.
-llvm::Expected<std::optional<engine::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
+llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
   const MachineOptions& machine = options.machine;
-  engine::NodesAsked asked;
+  engine::nodes::NodesAsked asked;
   asked.program = std::filesystem::read_symlink("/proc/self/exe").string();
   auto allocation = allocationOf(machine);
   if (!allocation) return allocation.takeError();

@@ -119,6 +119,8 @@ struct Failure {
 /// How the trials ended, all attempts counted.
 struct Tally {
   uint64_t trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
+
+  void add(store::TrialStatus status);
 };
 
 /// Places that are read together, by a cell or by a control: their blocks are counted together.

@@ -31,15 +31,6 @@ bool decides(const Trial& trial, const Outcome& over) {
          std::tuple(weight(over.status), over.attempt, over.trial);
 }
 
-void count(Tally& tally, TrialStatus status) {
-  ++tally.trials;
-  tally.valid += status == TrialStatus::Valid;
-  tally.failed += status == TrialStatus::Failed;
-  tally.timeouts += status == TrialStatus::Timeout;
-  tally.infeasible += status == TrialStatus::Infeasible;
-  tally.invalid += status == TrialStatus::Invalid;
-}
-
 /// Adds an outcome to the counts of its place, or takes it away.
 void count(PlaceOutcomes& place, const Outcome& outcome, int times) {
   place.valid += times * outcome.valid();
@@ -65,6 +56,15 @@ std::optional<double> overall(const std::vector<stats::RunningMedian>& seconds) 
 
 }  // namespace
 
+void Tally::add(TrialStatus status) {
+  ++trials;
+  valid += status == TrialStatus::Valid;
+  failed += status == TrialStatus::Failed;
+  timeouts += status == TrialStatus::Timeout;
+  infeasible += status == TrialStatus::Infeasible;
+  invalid += status == TrialStatus::Invalid;
+}
+
 bool Index::add(const Trial& trial) {
   if (weight(trial.status) == 0) return false;
   const std::optional<unsigned> known = number(trial.place());
@@ -74,7 +74,7 @@ bool Index::add(const Trial& trial) {
   widths_ = {};
   decided_ = {};
   const std::string* reason = &*reasons_.insert(trial.status == TrialStatus::Valid ? "" : trial.reason).first;
-  count(tally_, trial.status);
+  tally_.add(trial.status);
   spent_seconds_ += std::max(0.0, trial.seconds);
   null_cards_ = null_cards_ || trial.onNullCards();
   const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;

@@ -10,11 +10,11 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/heat_up.h"
-#include "runtime/engine/interrupts.h"
+#include "runtime/engine/launch/heat_up.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
@@ -69,7 +69,8 @@ std::string budgetText(const analysis::Index& index) {
       durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()));
 }
 
-Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index)
+Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
+                   analysis::Index& index)
     : env_(env),
       setup_(env.setup),
       plan_(env.setup.plan),
@@ -92,7 +93,7 @@ llvm::Error Campaign::run() {
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
-    if (!Interrupts::requested()) return error;
+    if (!launch::Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
     return failed;
@@ -124,7 +125,7 @@ llvm::Error Campaign::end(int64_t run) {
     outcome_.ending = ending;
     return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
-  if (Interrupts::requested()) {
+  if (launch::Interrupts::requested()) {
     env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
                       outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are");
     return done(Ending::Interrupted, "interrupted");
@@ -159,7 +160,7 @@ llvm::Error Campaign::end(int64_t run) {
 }
 
 llvm::Error Campaign::openSession(unsigned lane) {
-  const LauncherDescription launcher = launcher_.describe();
+  const launch::LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   lanes_[lane].last_active = env_.clock.boot();
@@ -222,19 +223,16 @@ void Campaign::resumeBlock(unsigned lane) {
 llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
-  if (setup_.nodes) return heatNodes();
-  std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return Interrupts::requested(); }); });
-  llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
-  cores.join();
-  return error;
-}
-
-llvm::Error Campaign::heatNodes() {
-  const auto question = [&](const Node&) {
-    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}};
+  if (!setup_.nodes) {
+    std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
+    llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
+    cores.join();
+    return error;
+  }
+  const auto question = [&](const nodes::Node&) {
+    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", seconds}}}};
   };
-  auto heated = setup_.nodes->ask(
-      "heated", question, [this](const std::string& text) { env_.listener.message(text); }, [this] { return tick(); });
+  auto heated = setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); });
   if (!heated) return heated.takeError();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;
@@ -247,7 +245,7 @@ llvm::Error Campaign::heatNodes() {
 /// By a process of the worker for each of them, all at the same time (the start of CUDA comes on top).
 llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
-  TrialRequest request;
+  launch::TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
   request.spec.workload = plan::kHeatUp;
@@ -259,7 +257,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
   auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status != store::TrialStatus::Valid && !Interrupts::requested())
+  if (end->status != store::TrialStatus::Valid && !launch::Interrupts::requested())
     env_.listener.say("the GPUs are not heated up: {}", end->reason);
   return llvm::Error::success();
 }
@@ -302,6 +300,9 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
+  const analysis::PlaceOutcomes* newest = nullptr;  // says why they were lost
+  for (unsigned number = 0; number < index_.places(); ++number)
+    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
   // The next block would cost as much and end alike.
   scheduler_.close(kind);
   all_failed_ = true;
@@ -309,19 +310,11 @@ void Campaign::blockOver(plan::TrialKind kind) {
   env_.listener.say(
       "every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
       "command continues; the reason: {}",
-      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newestReason(kind));
-}
-
-/// Why the trials of a kind were lost of which none ended well: what the newest of them said.
-std::string Campaign::newestReason(plan::TrialKind kind) const {
-  const analysis::PlaceOutcomes* newest = nullptr;
-  for (unsigned number = 0; number < index_.places(); ++number)
-    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
-  return newest ? newest->last_reason : "";
+      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newest ? newest->last_reason : "");
 }
 
 bool Campaign::stopping() const {
-  return Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
+  return launch::Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
 }
 
 /// At the end of a block beyond the least number: how far the intervals are from what is asked.

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "runtime/analysis/index.h"
-#include "runtime/engine/clock.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/launcher.h"
+#include "runtime/engine/inputs/trial_folders.h"
+#include "runtime/engine/launch/clock.h"
+#include "runtime/engine/launch/launcher.h"
+#include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
-#include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/machine/leases.h"
 #include "runtime/store/store.h"
 
@@ -30,8 +30,11 @@ struct Env {
   ProgressListener& listener;
   Traces& traces;
   RunOutcome& outcome;
-  const Clock& clock = *options.clock;
+  const launch::Clock& clock = *options.clock;
 
+  launch::Say tell() const {
+    return [&told = listener](const std::string& text) { told.message(text); };
+  }
   store::Moment now() const { return {clock.wall(), clock.boot()}; }
   /// What the store keeps of the run, of that session.
   store::Run record(int64_t session) const;
@@ -41,7 +44,7 @@ struct Env {
 class Campaign {
  public:
   /// `index` holds what counts already, and gets what is measured. `leases` are of the devices of this machine.
-  Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index);
+  Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index);
   llvm::Error run();
 
  private:
@@ -62,7 +65,7 @@ class Campaign {
     const plan::Point* point = nullptr;
     store::Block block;
     std::vector<NodePart> parts;
-    TrialRequest request;
+    launch::TrialRequest request;
     int64_t uncounted = 0;      // starts before the one that counts, still to come
     bool before = false;        // what runs now, or ran last, is what runs before a start
     bool counts = true;         // what runs now is the trial itself
@@ -76,7 +79,6 @@ class Campaign {
   void resumeBlock(unsigned lane);
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
-  llvm::Error heatNodes();
   llvm::Error heatGpusOf(const LaneDevices& lane);
   llvm::Error prepareCommands();
   llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
@@ -91,24 +93,22 @@ class Campaign {
   bool endsInTime(const Step& step) const;
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
-  std::string newestReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
   /// Starts what is next of it: all of it, a start that does not count, what runs before one.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);
   /// What was started of it is over.
-  llvm::Error landed(const std::shared_ptr<Flight>& flight, TrialEnd end);
+  llvm::Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
-  llvm::Error finish(Flight& flight, TrialEnd end);
+  llvm::Error finish(Flight& flight, launch::TrialEnd end);
   /// Nothing is measured any more on devices that processes keep; the error where no lane is left.
   llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
   /// The same on nodes that are gone.
   llvm::Error closeLostLanes();
   /// Of a trial that something disturbed nothing counts.
-  void judgeReadings(const validity::Readings& readings, TrialEnd& end);
+  void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);
-  void count(const store::Trial& trial);
 
   bool stopping() const;
   llvm::Error end(int64_t run);
@@ -120,17 +120,17 @@ class Campaign {
   const Setup& setup_;
   const plan::Plan& plan_;
   const EngineOptions& options_;
-  Launcher& launcher_;
+  launch::Launcher& launcher_;
   const machine::DeviceLeases& leases_;
   analysis::Index& index_;
   RunOutcome& outcome_;
 
-  FileWatch files_;
-  TrialFolders folders_;
+  inputs::FileWatch files_;
+  inputs::TrialFolders folders_;
   std::vector<Lane> lanes_;
   Scheduler scheduler_;
   Forecast forecast_;
-  TrialRunner runner_;
+  launch::TrialRunner runner_;
   std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
   int64_t run_ = 0;
   unsigned known_ = 0;       // trials of which it is known what others took

@@ -10,8 +10,8 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/interrupts.h"
-#include "runtime/engine/rank_process.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/rank_process.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"
@@ -129,13 +129,15 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
 }
 
 llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
-  TrialRequest start = flight->request;
+  launch::TrialRequest start = flight->request;
   plan::TrialSpec& spec = start.spec;
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
-      const FileWatch::Linking linking(files_);
-      if (flight->begin != 0) folders_.drop(spec.folder);
-      if (auto error = folders_.make(spec.folder, setup_.command_files[flight->point->workload])) return error;
+      auto error = files_.whileLinking([&] {
+        if (flight->begin != 0) folders_.drop(spec.folder);
+        return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
+      });
+      if (error) return error;
     }
     flight->before = !flight->before && !command->before.empty();
     flight->counts = !flight->before && flight->uncounted == 0;
@@ -149,14 +151,14 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
-  const auto ended = [this, flight](TrialEnd end) { return landed(flight, std::move(end)); };
+  const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
   return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
                                             env_.listener.trialProgress(flight->note, event.phase, event.done,
                                                                         event.total);
                                           }});
 }
 
-llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, TrialEnd end) {
+llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
   lanes_[flight->lane].busy = false;
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
     flight->seconds_before += end.seconds;
@@ -172,7 +174,7 @@ llvm::Error Campaign::checkFiles(const plan::Point& point) {
   return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
 }
 
-llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
+llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
@@ -185,7 +187,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   const std::string changed =
       end.status == TrialStatus::Valid ? llvm::toString(checkFiles(*flight.point)) : std::string();
   if (!changed.empty()) {
-    TrialEnd failed;
+    launch::TrialEnd failed;
     failed.reason = changed;
     unlink(flight.request.spec.outputs.c_str());  // of what was run, nobody knows
     failed.seconds = end.seconds;
@@ -204,10 +206,8 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   // A lane that waits for this one is not away either.
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
-  if (command)
-    tidy(flight);
-  else
-    removeEmptyLogs(flight.request);
+  if (!command) launch::removeEmptyLogs(flight.request);
+  if (command) llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
@@ -219,7 +219,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
   if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
-  count(trial);
+  outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
     env_.listener.say("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
@@ -246,20 +246,21 @@ llvm::Error Campaign::closeLostLanes() {
   }
   if (any_open) return llvm::Error::success();
   // Who ends all nodes of a job tells this process, too, though not at the same moment.
-  pollfd told_here{Interrupts::fd(), POLLIN, 0};
+  pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
-  if (Interrupts::requested()) return llvm::Error::success();
+  if (launch::Interrupts::requested()) return llvm::Error::success();
   return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
-  const std::string who = stuckText(stuck.front());
+  const std::string who = launch::stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
   for (const unsigned slot : flight.parts.front().own)
     for (const int pid : stuck) leases_.block(flight.parts.front().all[slot], pid);
-  if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); })) return besideStuck(who);
+  if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); }))
+    return launch::besideStuck(who);
   env_.listener.say(
       "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
       "as it is; the others go on",
@@ -267,7 +268,7 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
   return llvm::Error::success();
 }
 
-void Campaign::judgeReadings(const validity::Readings& readings, TrialEnd& end) {
+void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
   end.environment["readings"] = plan::written(readings);
   known_ += readings.other_cpu.has_value();
   // A failure and an out of memory say something of the program, whatever went on beside it.
@@ -292,14 +293,13 @@ void Campaign::judgeReadings(const validity::Readings& readings, TrialEnd& end) 
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
 void Campaign::tidy(const Flight& flight) {
-  const FileWatch::Linking linking(files_);
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
   if (wanted) {
-    removeEmptyLogs(flight.request);
-    leaveInputs(flight.request.spec.folder, setup_.command_files[flight.point->workload]);
-    TrialFolders::keep(flight.request.spec.folder);
+    launch::removeEmptyLogs(flight.request);
+    inputs::leaveInputs(flight.request.spec.folder, setup_.command_files[flight.point->workload]);
+    inputs::TrialFolders::keep(flight.request.spec.folder);
   } else {
     folders_.drop(flight.request.spec.folder);
   }
@@ -314,15 +314,6 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   const bool over = trial.status != TrialStatus::Running;
   forecast_.fill(note, outcome_.trials - over, over);
   return note;
-}
-
-void Campaign::count(const store::Trial& trial) {
-  ++outcome_.trials;
-  outcome_.valid += trial.status == TrialStatus::Valid;
-  outcome_.failed += trial.status == TrialStatus::Failed;
-  outcome_.timeouts += trial.status == TrialStatus::Timeout;
-  outcome_.infeasible += trial.status == TrialStatus::Infeasible;
-  outcome_.invalid += trial.status == TrialStatus::Invalid;
 }
 
 llvm::Error Campaign::tick() {

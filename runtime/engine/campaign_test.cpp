@@ -17,7 +17,7 @@ using namespace expc::engine;
 namespace {
 
 /// Stands still until it is moved.
-class MovedClock final : public Clock {
+class MovedClock final : public launch::Clock {
  public:
   double boot() const override { return boot_seconds; }
   double wall() const override { return wall_seconds; }
@@ -27,13 +27,13 @@ class MovedClock final : public Clock {
 
 /// Every trial takes a second of its clock and ends as `judge` says; trials of several lanes end in the order of their
 /// start.
-class PretendedLauncher final : public Launcher {
+class PretendedLauncher final : public launch::Launcher {
  public:
   explicit PretendedLauncher(unsigned lanes = 1) : lanes_(lanes) {}
 
-  LauncherDescription describe() const override { return {"pretended", lanes_}; }
+  launch::LauncherDescription describe() const override { return {"pretended", lanes_}; }
 
-  llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+  llvm::Expected<uint64_t> start(const launch::TrialRequest& request) override {
     started.push_back(request.spec);
     under_way_.push_back({++last_, request.spec});
     most_at_once = std::max(most_at_once, under_way_.size());
@@ -44,22 +44,22 @@ class PretendedLauncher final : public Launcher {
     return last_;
   }
 
-  llvm::Expected<std::vector<RankReport>> events(double seconds, int) override {
+  llvm::Expected<std::vector<launch::RankReport>> events(double seconds, int) override {
     if (under_way_.empty()) {  // a trial that failed is looked at a little later
       clock.boot_seconds += seconds;
       clock.wall_seconds += seconds;
-      return std::vector<RankReport>();
+      return std::vector<launch::RankReport>();
     }
     if (before_events) before_events();
     const auto [number, spec] = under_way_.front();
     under_way_.pop_front();
     clock.boot_seconds += 1;
     clock.wall_seconds += 1;
-    RankReport said, exited;
-    said.what = RankReport::What::Said;
+    launch::RankReport said, exited;
+    said.what = launch::RankReport::What::Said;
     said.trial = exited.trial = number;
     said.at = exited.at = clock.boot_seconds;
-    exited.what = RankReport::What::Exited;
+    exited.what = launch::RankReport::What::Exited;
     const std::string why = judge ? judge(spec) : "";
     if (why.empty()) {
       said.event.type = plan::Event::Type::Result;
@@ -70,11 +70,11 @@ class PretendedLauncher final : public Launcher {
       exited.status = 1 << 8;
     }
     if (after_exit) after_exit();
-    RankReport seen;
-    seen.what = RankReport::What::Readings;
+    launch::RankReport seen;
+    seen.what = launch::RankReport::What::Readings;
     seen.trial = number;
     if (read) seen.readings = read(spec);
-    return std::vector<RankReport>{said, seen, exited};
+    return std::vector<launch::RankReport>{said, seen, exited};
   }
 
   void kill(uint64_t) override {}

@@ -10,11 +10,11 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/engine/agent.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/data.h"
-#include "runtime/engine/interrupts.h"
-#include "runtime/engine/local_launcher.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/local_launcher.h"
+#include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
@@ -55,7 +55,7 @@ llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
 void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& listener) {
   if (setup.built_in || !setup.slots.front().gpu || options.heat_up_seconds <= 0) return;
   const std::string& path = options.cuda_worker.empty() ? options.worker : options.cuda_worker;
-  auto description = describeWorker(path, setup.environment);
+  auto description = launch::describeWorker(path, setup.environment);
   if (description)
     setup.heater = path;
   else
@@ -115,16 +115,16 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, listener);
   if (auto error = spreadOverNodes(setup, options, listener)) return error;
-  if (auto error = checkDataExists(plan)) return error;
-  auto files = findCommandFiles(setup.plan, options.results);
+  if (auto error = inputs::checkDataExists(plan)) return error;
+  auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
   setup.command_files = std::move(*files);
   return setup;
 }
 
-llvm::Error digestAll(Setup& setup, const EngineOptions& options, const Tick& tick) {
-  setup.files = FileWatch(setup.plan, setup.command_files);
-  auto digests = digestData(setup.plan, tick);
+llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& tick) {
+  setup.files = inputs::FileWatch(setup.plan, setup.command_files);
+  auto digests = inputs::digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
@@ -132,12 +132,12 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const Tick& ti
           "{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
           "`expc plan --lock`",
           path, digest, locked->second);
-  if (!options.scratch.empty()) setup.copies = scratchCopies(setup.plan, *digests, options.scratch);
+  if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   if (setup.match.command)
     for (const auto& [name, value] : setup.command_environment.recorded)
       setup.match.data_digests[store::partKey(store::kVariable, name.str())] = value.getAsString().value_or("").str();
-  return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
+  return inputs::digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
 /// A run that starts no trial has no session of its own: the newest there is on its nodes, whatever the lane, stands
@@ -155,114 +155,109 @@ llvm::Error recordRun(const Env& env, std::string_view outcome) {
   return env.store.endRun(*id, env.now(), outcome, store::judgedOf(env.setup.plan));
 }
 
-/// One call of run(), once the results folder is ours.
-class Execution {
- public:
-  explicit Execution(const Env& env)
-      : env_(env), setup_(env.setup), options_(env.options), index_(setup_.plan, analysis::Index::Keep::ForRun) {}
+/// For what takes long before the first trial.
+inputs::Tick tickOf(store::Store& store) {
+  return [&store]() -> llvm::Error {
+    return launch::Interrupts::requested() ? base::failure("interrupted before the first trial") : store.heartbeat();
+  };
+}
 
-  llvm::Error run() {
-    load();
-    if (!needsTrials(index_)) {
-      const std::string lacking = shortfallText(index_);
-      env_.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-      const std::string early = endedAtLookText(index_);
-      env_.listener.say("nothing to run: {}", !early.empty() ? early
-                                              : lacking.empty()
-                                                  ? fmt::format("all {} trials are there", env_.outcome.reused)
-                                                  : lacking + "; --retry-failed tries them again");
-      return recordRun(env_, store::Run::kNothingToDo);
-    }
-    if (budgetSpent(index_)) {
-      env_.outcome.ending = Ending::BudgetSpent;
-      env_.listener.message(budgetText(index_));
-      return recordRun(env_, "budget spent");
-    }
-    if (auto error = copyData()) return stopped(std::move(error));
-    return campaign();
-  }
+/// Whether the user has ended what gave the error, which is forgotten then.
+bool isStop(llvm::Error& error) {
+  if (!launch::Interrupts::requested()) return false;
+  llvm::consumeError(std::move(error));
+  return true;
+}
 
- private:
-  void load() {
-    store::Results results = env_.store.load(setup_.plan, setup_.match);
-    for (const store::Session& session : results.sessions) index_.add(session);
-    for (const store::Trial& trial : results.trials) index_.add(trial);
-    for (store::PastLook& look : results.looks) index_.add(std::move(look));
-    env_.outcome.null_cards = setup_.null_machine != nullptr;
-    for (const std::string& why : results.not_counted_reasons) env_.listener.say("kept, not counted: {}", why);
-    index_.startRun(options_);
-    env_.outcome.reused = options_.fresh ? 0 : index_.tally().valid;
-  }
+/// By an error, or by the user.
+llvm::Error stopped(const Env& env, llvm::Error error) {
+  if (!isStop(error)) return error;
+  env.outcome.ending = Ending::Interrupted;
+  return recordRun(env, "interrupted");
+}
 
-  /// By an error, or by the user.
-  llvm::Error stopped(llvm::Error error) {
-    if (!Interrupts::requested()) return error;
-    llvm::consumeError(std::move(error));
-    env_.outcome.ending = Ending::Interrupted;
-    return recordRun(env_, "interrupted");
-  }
+void load(const Env& env, analysis::Index& index) {
+  store::Results results = env.store.load(env.setup.plan, env.setup.match);
+  for (const store::Session& session : results.sessions) index.add(session);
+  for (const store::Trial& trial : results.trials) index.add(trial);
+  for (store::PastLook& look : results.looks) index.add(std::move(look));
+  env.outcome.null_cards = env.setup.null_machine != nullptr;
+  for (const std::string& why : results.not_counted_reasons) env.listener.say("kept, not counted: {}", why);
+  index.startRun(env.options);
+  env.outcome.reused = env.options.fresh ? 0 : index.tally().valid;
+}
 
-  llvm::Error copyData() {
-    if (setup_.copies.empty()) return llvm::Error::success();
-    const auto tick = [&]() -> llvm::Error {
-      return Interrupts::requested() ? base::failure("interrupted while data were copied") : env_.store.heartbeat();
+llvm::Error copyData(const Env& env) {
+  if (env.setup.copies.empty()) return llvm::Error::success();
+  if (auto error = makeCopies(env.setup, tickOf(env.store), env.tell())) return error;
+  const size_t nodes = env.setup.nodes ? env.setup.nodes->all().size() : 1;
+  env.listener.say("trials read their data from {}{}", env.options.scratch,
+                   nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes));
+  return llvm::Error::success();
+}
+
+/// On what the run has: a launcher that was given, nodes, or this machine.
+llvm::Error campaign(const Env& env, analysis::Index& index) {
+  const Setup& setup = env.setup;
+  const EngineOptions& options = env.options;
+  // What others are told who want the same devices.
+  const std::string owner = fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(),
+                                        setup.plan.study, getuid(), options.results);
+  const auto workers = [&](const std::string& log) {
+    return launch::LocalWorkers{setup.builtInPath(), setup.command ? setup.command->path : "", setup.environment,
+                                fmt::format("{}/{}.log", options.results, log),
+                                setup.slots.front().gpu ? setup.machine.nvml_library : ""};
+  };
+  machine::DeviceLeases leases;
+  const auto on = [&](launch::Launcher& launcher) { return Campaign(env, launcher, leases, index).run(); };
+  if (options.launcher) return on(*options.launcher);
+  if (setup.nodes) {
+    const auto begin = [&](const nodes::Node& node) {
+      const nodes::AgentTask task{workers("worker-server." + node.name), setup.lanes_per_node, options.devices,
+                                  options.device_locks, owner};
+      return llvm::json::Object{{"begin", plan::written(task)}};
     };
-    if (auto error = makeCopies(setup_, tick, tell_)) return error;
-    const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
-    env_.listener.say("trials read their data from {}{}", options_.scratch,
-                      nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes));
-    return llvm::Error::success();
+    auto begun = setup.nodes->ask("begun", begin, env.tell());
+    return begun ? on(*nodes::launcherOn(*setup.nodes, setup.lanes.size(), env.tell(), env.clock))
+                 : stopped(env, begun.takeError());
   }
-
-  llvm::Error campaign() {
-    machine::DeviceLeases leases;
-    const auto on = [&](Launcher& launcher) { return Campaign(env_, launcher, leases, index_).run(); };
-    if (options_.launcher) return on(*options_.launcher);
-    if (setup_.nodes) {
-      const auto begin = [&](const Node& node) {
-        const AgentTask task{localWorkers("worker-server." + node.name), setup_.lanes_per_node, options_.devices,
-                             options_.device_locks, owner()};
-        return llvm::json::Object{{"begin", plan::written(task)}};
-      };
-      auto begun = setup_.nodes->ask("begun", begin, tell_);
-      return begun ? on(*launcherOn(*setup_.nodes, setup_.lanes.size(), tell_, env_.clock))
-                   : stopped(begun.takeError());
-    }
-    if (!setup_.null_machine) {  // null cards measure nothing that others could disturb
-      std::vector<std::string> notes;
-      auto taken = machine::DeviceLeases::take(setup_.slots, options_.device_locks, owner(), notes);
-      for (const std::string& note : notes) env_.listener.message(note);
-      if (!taken) return taken.takeError();
-      leases = std::move(*taken);
-    }
-    LocalLauncher launcher(localWorkers("worker-server"), tell_, env_.clock, setup_.lanes.size());
-    if (auto error = launcher.ready()) return stopped(std::move(error));
-    return on(launcher);
+  if (!setup.null_machine) {  // null cards measure nothing that others could disturb
+    std::vector<std::string> notes;
+    auto taken = machine::DeviceLeases::take(setup.slots, options.device_locks, owner, notes);
+    for (const std::string& note : notes) env.listener.message(note);
+    if (!taken) return taken.takeError();
+    leases = std::move(*taken);
   }
+  auto launcher = launch::launcherHere(workers("worker-server"), env.tell(), env.clock, setup.lanes.size());
+  return launcher ? on(**launcher) : stopped(env, launcher.takeError());
+}
 
-  LocalWorkers localWorkers(const std::string& log) const {
-    return {setup_.builtInPath(), setup_.command ? setup_.command->path : "", setup_.environment,
-            fmt::format("{}/{}.log", options_.results, log),
-            setup_.slots.front().gpu ? setup_.machine.nvml_library : ""};
+/// One call of run(), once the results folder is ours.
+llvm::Error execute(const Env& env) {
+  analysis::Index index(env.setup.plan, analysis::Index::Keep::ForRun);
+  load(env, index);
+  if (!needsTrials(index)) {
+    const std::string lacking = shortfallText(index), early = endedAtLookText(index);
+    env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
+    env.listener.say("nothing to run: {}", !early.empty() ? early
+                                           : lacking.empty()
+                                               ? fmt::format("all {} trials are there", env.outcome.reused)
+                                               : lacking + "; --retry-failed tries them again");
+    return recordRun(env, store::Run::kNothingToDo);
   }
-
-  /// What others are told who want the same devices.
-  std::string owner() const {
-    return fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(), setup_.plan.study, getuid(),
-                       options_.results);
+  if (budgetSpent(index)) {
+    env.outcome.ending = Ending::BudgetSpent;
+    env.listener.message(budgetText(index));
+    return recordRun(env, "budget spent");
   }
-
-  const Env& env_;
-  const Setup& setup_;
-  const EngineOptions& options_;
-  const Say tell_ = [this](const std::string& text) { env_.listener.message(text); };
-  analysis::Index index_;
-};
+  if (auto error = copyData(env)) return stopped(env, std::move(error));
+  return campaign(env, index);
+}
 
 }  // namespace
 
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
-  const Interrupts interrupts;
+  const launch::Interrupts interrupts;
   RunOutcome outcome;
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
@@ -272,8 +267,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
-    if (!Interrupts::requested()) return error;
-    llvm::consumeError(std::move(error));
+    if (!isStop(error)) return error;
     outcome.ending = Ending::Interrupted;
     return outcome;
   };
@@ -283,11 +277,9 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
-  auto error = digestAll(*setup, options, [&]() -> llvm::Error {
-    return Interrupts::requested() ? base::failure("interrupted while the data was read") : store->heartbeat();
-  });
+  auto error = digestAll(*setup, options, tickOf(*store));
   if (error) return stopped(std::move(error));
-  error = Execution(Env{*setup, absolute, *store, listener, traces, outcome}).run();
+  error = execute({*setup, absolute, *store, listener, traces, outcome});
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
   llvm::Error closing = store->close();
@@ -301,17 +293,17 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
 
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
                                                          double seconds) {
-  if (auto error = checkDataExists(plan)) return error;
-  auto files = findCommandFiles(plan, options.results);
+  if (auto error = inputs::checkDataExists(plan)) return error;
+  auto files = inputs::findCommandFiles(plan, options.results);
   if (!files) return files.takeError();
   if (!store::isStore(options.results)) return store::Results{};
-  const Interrupts interrupts;
+  const launch::Interrupts interrupts;
   ProgressListener nobody;
   auto setup = prepare(plan, options, nobody);
   if (!setup) return setup.takeError();
   bool over = false;
   auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
-    over = Interrupts::requested() || options.clock->boot() > end;
+    over = launch::Interrupts::requested() || options.clock->boot() > end;
     return over ? base::failure("not read to its end") : llvm::Error::success();
   });
   if (error && !over) return error;

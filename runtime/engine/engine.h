@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "runtime/analysis/index.h"
-#include "runtime/engine/clock.h"
-#include "runtime/engine/nodes.h"
+#include "runtime/engine/launch/clock.h"
+#include "runtime/engine/launch/launcher.h"
+#include "runtime/engine/nodes/nodes.h"
 #include "runtime/engine/progress.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
@@ -20,8 +21,6 @@
 #include "runtime/store/records.h"
 
 namespace expc::engine {
-
-class Launcher;
 
 /// What trials run on, and by which programs.
 struct Resources {
@@ -33,7 +32,7 @@ struct Resources {
   uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
   std::string scratch;                         // folder on a disk of each machine, for copies of data; "": none
   std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
-  std::optional<NodesAsked> nodes;             // trials run on these; absent: on this machine
+  std::optional<nodes::NodesAsked> nodes;      // trials run on these; absent: on this machine
 };
 
 struct EngineOptions : Resources, analysis::RunPolicy {
@@ -48,8 +47,8 @@ struct EngineOptions : Resources, analysis::RunPolicy {
   std::vector<std::string> pass_env;               // variables that commands get besides; see CommandEnvironment
   std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
-  Launcher* launcher = nullptr;                    // where trials run; null: on this machine
-  const Clock* clock = &Clock::real();
+  launch::Launcher* launcher = nullptr;            // where trials run; null: on this machine
+  const launch::Clock* clock = &launch::Clock::real();
 };
 
 /// Seconds before the end of an allocation by which a block that is begun must be expected to be over.
@@ -63,9 +62,9 @@ enum class Ending {
   Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
 };
 
-struct RunOutcome {
+/// Of the trials of this run.
+struct RunOutcome : analysis::Tally {
   Ending ending = Ending::Complete;
-  unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;  // of this run
   unsigned reused = 0;      // valid trials that were there before
   bool null_cards = false;  // the slots compute nothing
 };

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/worker_client.h"
+#include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
@@ -116,11 +116,11 @@ class Extraction {
         outputs.push_back(
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
       auto lines =
-          askForMetrics(worker_, store_.folder(),
-                        llvm::json::Object{{"command", plan::written(*plan_.workloads[batch.workload].command)},
-                                           {"metrics", plan::jsonTexts(batch.metrics)},
-                                           {"root", plan::jsonText(plan_.root)},
-                                           {"outputs", plan::jsonTexts(outputs)}});
+          launch::askForMetrics(worker_, store_.folder(),
+                                llvm::json::Object{{"command", plan::written(*plan_.workloads[batch.workload].command)},
+                                                   {"metrics", plan::jsonTexts(batch.metrics)},
+                                                   {"root", plan::jsonText(plan_.root)},
+                                                   {"outputs", plan::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
         return base::failure("the worker '{}' did not answer for each output", worker_);

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/engine/launch/worker_client.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/worker_client.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;
@@ -166,8 +166,8 @@ TEST_CASE("a worker gets variables of its own in the place of this process's") {
   TestFolder folder;
   const std::string worker = describingWorker(folder, 0);
   const Variable own("EXPC_TEST_VARIABLE", "ours");
-  const auto variableOf = [&](const Environment& environment) {
-    const WorkerDescription description = llvm::cantFail(describeWorker(worker, environment));
+  const auto variableOf = [&](const launch::Environment& environment) {
+    const launch::WorkerDescription description = llvm::cantFail(launch::describeWorker(worker, environment));
     return description.libraries.getAsObject()->getString("variable").value_or("none").str();
   };
   CHECK(variableOf({}) == "ours");

@@ -6,7 +6,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/interrupts.h"
+#include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/progress.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
@@ -47,7 +47,7 @@ std::string preparedFolder(const Setup& setup, const plan::Point& point, const s
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
   for (const plan::Point& point : plan_.points) {
-    if (Interrupts::requested()) break;
+    if (launch::Interrupts::requested()) break;
     const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
     std::error_code failed;
     if (folder.empty() ||
@@ -62,7 +62,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   const plan::Workload& workload = setup_.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = std::filesystem::path(folder).filename().string();
-  TrialRequest request = requestFor(setup_, point, name, plan_.design.kinds.front().kind, plan_.design.seed);
+  launch::TrialRequest request = requestFor(setup_, point, name, plan_.design.kinds.front().kind, plan_.design.seed);
   plan::TrialSpec& spec = request.spec;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
@@ -72,11 +72,11 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(options_.results), name);
   request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
-  if (auto error = makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
+  if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
   const double begin = env_.clock.boot();
   auto end = runner_.run(request);
   if (!end) return end.takeError();
-  if (end->status == store::TrialStatus::Interrupted && Interrupts::requested()) return llvm::Error::success();
+  if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
                          workload.name, plan_.label(point), end->reason, plan::outputsOf(folder));

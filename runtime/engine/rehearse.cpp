@@ -6,15 +6,16 @@
 #include <cassert>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/data.h"
-#include "runtime/engine/interrupts.h"
-#include "runtime/engine/local_launcher.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/local_launcher.h"
+#include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/engine/trial_runner.h"
 #include "runtime/store/lease.h"
 
 namespace expc::engine {
@@ -37,10 +38,11 @@ class Rehearser {
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
         listener_(listener),
-        launcher_(
+        launcher_(llvm::cantFail(launch::launcherHere(
             {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
-            [&listener](const std::string& text) { listener.message(text); }),
-        runner_(launcher_, Clock::real(), [&lease] { return lease.heartbeat(); }) {
+            [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
+            /*ready=*/false))),
+        runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -64,13 +66,13 @@ class Rehearser {
         if (auto error = leaveOut(point, why)) return error;
       } else if (isKept(point)) {
         outcome_.study.put(*known_.find(point.id));
-      } else if (!Interrupts::requested()) {
+      } else if (!launch::Interrupts::requested()) {
         if (auto error = rehearse(point)) return error;
       }
     }
-    launcher_.stop();
+    launcher_.reset();
     listener_.finished();
-    outcome_.interrupted = Interrupts::requested();
+    outcome_.interrupted = launch::Interrupts::requested();
     return std::move(outcome_);
   }
 
@@ -134,13 +136,13 @@ class Rehearser {
   /// seen.
   std::string missingData(const plan::Point& point) const {
     for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
-      if (auto missing = checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
+      if (auto missing = inputs::checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
     return "";
   }
 
-  TrialRequest request(const plan::Point& point) const {
+  launch::TrialRequest request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
-    TrialRequest request =
+    launch::TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     plan::TrialSpec& spec = request.spec;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
@@ -159,7 +161,7 @@ class Rehearser {
     if (seen.label.empty()) seen.label = "the only point";
     seen.estimates = point.estimates;
     seen.cards = cards_;
-    seen.at = Clock::real().wall();
+    seen.at = launch::Clock::real().wall();
     return seen;
   }
 
@@ -175,8 +177,8 @@ class Rehearser {
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // as in the file
   RehearsalOutcome outcome_;
-  LocalLauncher launcher_;
-  TrialRunner runner_;
+  std::unique_ptr<launch::Launcher> launcher_;
+  launch::TrialRunner runner_;
   unsigned expected_ = 0;  // points to launch
   double spent_seconds_ = 0;
 };
@@ -201,7 +203,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
 
 llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
                                           ProgressListener& listener) {
-  const Interrupts interrupts;
+  const launch::Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   auto setup = prepare(plan, absolute, listener);

@@ -23,7 +23,8 @@ namespace {
 
 using llvm::StringRef;
 
-llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescription& worker, const std::string& path) {
+llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker,
+                          const std::string& path) {
   auto found = worker.workloads.find(workload.name);
   if (found != worker.workloads.end() && found->second == workload.version) return llvm::Error::success();
   std::string offered;
@@ -59,7 +60,7 @@ bool isTooFar(const Setup& setup, const plan::Point& point) {
 llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
   WorkerProgram program;
   program.path = path;
-  auto description = describeWorker(path, setup.environment);
+  auto description = launch::describeWorker(path, setup.environment);
   if (!description) return description.takeError();
   program.description = std::move(*description);
   const bool null_cards = setup.null_machine != nullptr;
@@ -240,7 +241,7 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     worker = std::move(*found);
   }
   // What a command is, is in the plan; a built-in workload must be in the worker.
-  return workload.command ? checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
+  return workload.command ? launch::checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
                           : checkWorkload(workload, worker->description, worker->path);
 }
 

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/command_files.h"
-#include "runtime/engine/data.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/file_watch.h"
-#include "runtime/engine/launcher.h"
-#include "runtime/engine/nodes.h"
-#include "runtime/engine/worker_client.h"
+#include "runtime/engine/inputs/command_files.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/inputs/file_watch.h"
+#include "runtime/engine/launch/launcher.h"
+#include "runtime/engine/launch/worker_client.h"
+#include "runtime/engine/nodes/nodes.h"
 #include "runtime/files/files.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
@@ -38,7 +38,7 @@ struct CommandEnvironment {
 /// A worker program, described.
 struct WorkerProgram {
   std::string path;
-  WorkerDescription description;
+  launch::WorkerDescription description;
   std::string environment_class;  // of its trials
 };
 
@@ -59,19 +59,19 @@ struct Setup {
   plan::Plan plan;           // points that need more devices than there are marked unavailable
   machine::Machine machine;  // that of the engine, or the first node
   std::vector<machine::Slot> slots;
-  std::vector<LaneDevices> lanes;                  // disjoint and alike; one of all slots where nothing is shared
-  std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
-  std::string heater;                              // a worker where there is no `built_in`, to heat up GPUs; "": none
-  std::vector<CommandFiles> command_files;         // of each workload
+  std::vector<LaneDevices> lanes;                   // disjoint and alike; one of all slots where nothing is shared
+  std::optional<WorkerProgram> built_in, command;   // those that some workload of the plan needs
+  std::string heater;                               // a worker where there is no `built_in`, to heat up GPUs; "": none
+  std::vector<inputs::CommandFiles> command_files;  // of each workload
   CommandEnvironment command_environment;
-  FileWatch files;  // as they were before their digests were taken
+  inputs::FileWatch files;  // as they were before their digests were taken
   store::Match match;
-  std::map<std::string, ScratchCopy> copies;  // of data that trials read instead, by path as in the plan
-  Environment environment;                    // of the workers, beside this process's
+  std::map<std::string, inputs::ScratchCopy> copies;  // of data that trials read instead, by path as in the plan
+  launch::Environment environment;                    // of the workers, beside this process's
   /// Where the processes of a run on null cards keep what the cards do, so that each sees the others' work; null else.
   std::unique_ptr<const files::TemporaryFolder> null_machine;
-  std::unique_ptr<Nodes> nodes;  // null: there is this machine alone
-  unsigned lanes_per_node = 1;   // once they are spread over nodes
+  std::unique_ptr<nodes::Nodes> nodes;  // null: there is this machine alone
+  unsigned lanes_per_node = 1;          // once they are spread over nodes
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
@@ -115,10 +115,10 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
 llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener);
 
 /// Makes the copies on each machine of the run; `tick` is called meanwhile, and its error ends it.
-llvm::Error makeCopies(const Setup& setup, const Tick& tick, const Say& say);
+llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say);
 
 /// Of the session in which a lane's trials are.
-store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);
+store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const launch::LauncherDescription& launcher);
 
 /// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);

@@ -7,7 +7,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
-#include "runtime/engine/agent.h"
+#include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/plan/json.h"
 
@@ -34,7 +34,7 @@ std::string difference(const machine::Machine& one, const machine::Machine& othe
   return "";
 }
 
-llvm::Error unlike(const Node& one, const Node& other, const std::string& how) {
+llvm::Error unlike(const nodes::Node& one, const nodes::Node& other, const std::string& how) {
   return base::failure(
       "the nodes {} and {} are not alike ({}): what is compared is measured on nodes of one kind; ask for "
       "such nodes, by a constraint or a partition",
@@ -43,7 +43,7 @@ llvm::Error unlike(const Node& one, const Node& other, const std::string& how) {
 
 /// What each node says of a worker must be what this machine says.
 llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<Value>& answers) {
-  const std::vector<Node>& nodes = setup.nodes->all();
+  const std::vector<nodes::Node>& nodes = setup.nodes->all();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Object* all = answers[i].getAsObject();
     const Object* own = all ? all->getObject(worker.path) : nullptr;
@@ -73,7 +73,7 @@ llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
     paths.push_back(plan::jsonText((*worker)->path));
   }
   auto answers = setup.nodes->ask(
-      "described", [&](const Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
+      "described", [&](const nodes::Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
       [&](const std::string& text) { listener.message(text); });
   if (!answers) return answers.takeError();
   for (WorkerProgram* worker : workers)
@@ -84,7 +84,7 @@ llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
 /// The lanes of the first node, with the devices of another.
 llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
                                                  const std::vector<LaneDevices>& first) {
-  const std::vector<Node>& nodes = setup.nodes->all();
+  const std::vector<nodes::Node>& nodes = setup.nodes->all();
   const machine::Machine& machine = nodes[node].machine;
   auto slots = machine::slots(machine, devices);
   if (!slots) return slots.takeError();
@@ -115,7 +115,7 @@ bool isOneProcess(const Setup& setup, const plan::Point& point) {
 
 std::string spreadText(const Setup& setup, unsigned each) {
   std::string names;
-  for (const Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
+  for (const nodes::Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
   const unsigned used = setup.lanes.size() / setup.lanes_per_node * each, all = setup.nodes->all().size();
   const std::string left =
       used < all ? fmt::format("; the last {} of them {} left over", all - used, all - used == 1 ? "is" : "are") : "";
@@ -131,7 +131,7 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
   if (!resources.nodes) return llvm::Error::success();
   if (resources.null_gpus)
     return base::failure("null cards are of one machine: run on one node, or without --null-gpus");
-  auto nodes = Nodes::start(*resources.nodes, results);
+  auto nodes = nodes::Nodes::start(*resources.nodes, results);
   if (!nodes) return nodes.takeError();
   setup.nodes = std::move(*nodes);
   return llvm::Error::success();
@@ -175,19 +175,19 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
   return llvm::Error::success();
 }
 
-llvm::Error makeCopies(const Setup& setup, const Tick& tick, const Say& say) {
+llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say) {
   if (!setup.nodes) {
     for (const auto& [path, copy] : setup.copies)
-      if (auto error = makeCopy(copy, tick)) return error;
+      if (auto error = inputs::makeCopy(copy, tick)) return error;
     return llvm::Error::success();
   }
-  CopyTask task;
+  nodes::CopyTask task;
   for (const auto& [path, copy] : setup.copies) task.copies.push_back(copy);
-  const auto question = [&](const Node&) { return Object{{"copy", plan::written(task)}}; };
+  const auto question = [&](const nodes::Node&) { return Object{{"copy", plan::written(task)}}; };
   return setup.nodes->ask("copied", question, say, tick).takeError();
 }
 
-store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
+store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const launch::LauncherDescription& launcher) {
   const LaneDevices& own = setup.lane(lane);
   store::SessionPlace place;
   if ((setup.nodes ? setup.lanes_per_node : launcher.lanes) > 1) place.lane = fmt::format("{}:{}", launcher.name, lane);

@@ -12,7 +12,7 @@ using namespace expc::engine;
 TEST_CASE("a launcher of shells runs a study of a built-in workload") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);
-  ShellLauncher launcher({"sh -c", "env -u SHELL sh -c"}, EXPC_NULL_WORKER, EXPC_COMMAND_WORKER);
+  launch::ShellLauncher launcher({"sh -c", "env -u SHELL sh -c"}, EXPC_NULL_WORKER, EXPC_COMMAND_WORKER);
   options.launcher = &launcher;
   const plan::Plan plan = nullPlan(2, 3, /*quality=*/true);
   const Ran outcome = runPlan(plan, options);
@@ -26,7 +26,7 @@ TEST_CASE("a launcher of shells runs a command with its own variables, and tells
   EngineOptions options = optionsFor(folder);
   options.command_worker = EXPC_COMMAND_WORKER;
   options.attempts = 1;
-  ShellLauncher launcher({"sh -c"}, EXPC_NULL_WORKER, EXPC_COMMAND_WORKER);
+  launch::ShellLauncher launcher({"sh -c"}, EXPC_NULL_WORKER, EXPC_COMMAND_WORKER);
   options.launcher = &launcher;
   plan::Plan plan = nullPlan(1, 1);
   plan.root = folder.path;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "runtime/channel/port.h"
-#include "runtime/engine/data.h"
-#include "runtime/engine/trial_folders.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/find.h"
 
@@ -43,7 +43,7 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
 }
 
 /// Adds the process of one node.
-void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
+void addProcess(launch::TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
   const std::vector<machine::Slot>& all = part.all;
   std::set<int> cores;
   std::string devices;
@@ -96,7 +96,7 @@ std::string placeNote(const machine::Machine& machine, const llvm::json::Object&
          "cores";
 }
 
-void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
   plan::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
@@ -123,14 +123,14 @@ void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool 
   if (one_process) add({0, 1, 0, 1, address, port, ""}, devices);
 }
 
-void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables) {
   plan::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = parts.size();
-  spec.parameters = absoluteParameters(plan, std::move(spec.parameters));
+  spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
   const bool meet = plan::nodesOf(point) != 0;
   const int port = meet ? channel::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
@@ -141,10 +141,10 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
   }
 }
 
-TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
-                        uint64_t seed) {
+launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
+                                uint64_t seed) {
   const plan::Workload& workload = setup.workloadOf(point);
-  TrialRequest request;
+  launch::TrialRequest request;
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::move(trial);
   spec.point = point.id;
@@ -157,25 +157,25 @@ TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::strin
   return request;
 }
 
-TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
-                          const store::Trial& trial) {
+launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
+                                  const std::vector<NodePart>& parts, const store::Block& block,
+                                  const plan::Point& point, const store::Trial& trial) {
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::TrialKind kind = block.kind;
   const std::string address = parts.size() > 1 ? setup.nodes->all()[parts.front().node].address : "127.0.0.1";
-  TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
+  launch::TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
   plan::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
-  spec.parameters = withCopies(point.parameters, setup.copies);
+  spec.parameters = inputs::withCopies(point.parameters, setup.copies);
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
   request.timeout_seconds = trial.limit;
   spec.log_limit = options.log_limit;
   if (workload.command) {
-    const std::string folder = trialFolder(options.results, trial.id);
+    const std::string folder = inputs::trialFolder(options.results, trial.id);
     completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
     request.log_prefix = plan::outputsOf(folder) + "/expc";
     spec.prepared = preparedFolder(setup, point, options.results);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/engine/engine.h"
-#include "runtime/engine/launcher.h"
+#include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/machine/machine.h"
@@ -38,7 +38,7 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
 /// Fills world_size, slots and the ranks' environments of `request`. There is a rank for each slot, or one process
 /// holds all of one node. Of several nodes each has as many ranks, which are numbered from node to node; they meet at
 /// `address`, the first node's. Its parameters say where cores and memory are.
-void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address = "127.0.0.1");
 
 /// Completes `request`, whose specification has the point's parameters: command, folder, a slot of all the devices for
@@ -46,18 +46,18 @@ void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool 
 /// A point without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads
 /// it takes is the program's business. Only where it has a parameter `nodes` there are variables that tell the
 /// processes of each other, who meet at `address`.
-void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables);
 
 /// With what runs at the point, under that name.
-TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
-                        uint64_t seed);
+launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
+                                uint64_t seed);
 
 /// `trial` has its number, key and limit.
-TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const std::vector<NodePart>& parts, const store::Block& block, const plan::Point& point,
-                          const store::Trial& trial);
+launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
+                                  const std::vector<NodePart>& parts, const store::Block& block,
+                                  const plan::Point& point, const store::Trial& trial);
 
 /// The folder that the preparation of a point's command fills, below `results`; "" where the command has none. Points
 /// that tell the preparation the same have the same folder, as long as the program, the inputs and the data that it is

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/engine/worker_client.h"
+#include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/described.h"
 
 using namespace expc;
@@ -38,7 +38,7 @@ machine::Machine twoSockets() {
 }  // namespace
 
 TEST_CASE("each rank has its slot and sees its device") {
-  TrialRequest request;
+  launch::TrialRequest request;
   placeRanks(request, {{twoSockets(), gpuSlots(3), {0, 2}, ""}}, /*one_process=*/false);
   CHECK(request.spec.world_size == 2);
   REQUIRE(request.spec.slots.size() == 2);
@@ -51,7 +51,7 @@ TEST_CASE("each rank has its slot and sees its device") {
 }
 
 TEST_CASE("one process has all the slots and sees their devices in their order") {
-  TrialRequest request;
+  launch::TrialRequest request;
   placeRanks(request, {{twoSockets(), gpuSlots(3), {0, 2}, ""}}, /*one_process=*/true);
   CHECK(request.spec.world_size == 1);
   CHECK(request.spec.slots.size() == 2);
@@ -67,7 +67,7 @@ TEST_CASE("one process has all the slots and sees their devices in their order")
 
 TEST_CASE("the parameter numa says where cores and memory are") {
   const auto slotWith = [](const char* numa) {
-    TrialRequest request;
+    launch::TrialRequest request;
     if (numa) request.spec.parameters["numa"] = numa;
     placeRanks(request, {{twoSockets(), gpuSlots(1), {0}, ""}}, false);
     return llvm::json::Object(*request.spec.slots[0].getAsObject());
@@ -86,7 +86,7 @@ TEST_CASE("the parameter numa says where cores and memory are") {
 }
 
 TEST_CASE("a worker says with which levels one process drives all devices") {
-  WorkerDescription description;
+  launch::WorkerDescription description;
   description.one_process.insert({"image.mobilenet_v2", "strategy", "dp"});
   CHECK(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "dp"}}));
   CHECK_FALSE(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "ddp"}}));

@@ -276,4 +276,24 @@ TEST_CASE("a temporary folder goes with its object, and what is in it") {
 }
 
 }  // namespace
+
+TEST_CASE("a log's tail is its last lines, fit to print") {
+  char name[] = "/tmp/expc-tail-XXXXXX";
+  close(mkstemp(name));
+  CHECK(lastWords(name).empty());
+  {
+    std::ofstream out(name);
+    for (int i = 0; i < 100; ++i) out << "line " << i << "\n";
+    out << "\x1b[31mred\n";
+  }
+  std::string tail = lastWords(name);
+  CHECK(std::count(tail.begin(), tail.end(), '\n') == 19);
+  CHECK(tail.substr(0, 7) == "line 81");
+  CHECK(tail.substr(tail.size() - 8) == "?[31mred");
+  std::ofstream(name) << std::string(100000, 'x');
+  CHECK(lastWords(name).size() == 4096);
+  unlink(name);
+  CHECK(lastWords(name).empty());
+}
+
 }  // namespace expc::files

@@ -112,47 +112,18 @@ void JsonRecord::field(Key key, double& number) {
   number = 0;
 }
 
-void JsonRecord::field(Key key, uint64_t& number, uint64_t low, uint64_t high) {
-  if (!reads()) {
-    out_[key] = number;
-    return;
-  }
+uint64_t JsonRecord::whole(Key key, uint64_t low, uint64_t high) {
   const Value* value = in(key);
   const auto read = value ? value->getAsUINT64() : std::nullopt;
-  number = read && *read >= low && *read <= high ? *read : low;
+  if (read && *read >= low && *read <= high) return *read;
   if (!value)
     fail(key, "missing, expected a whole number");
   else if (!read)
     fail(key, "expected a whole number from 0 up, found " +
                   (value->getAsNumber() ? llvm::StringRef("another number") : kindName(*value)));
-  else if (number != *read)
+  else
     fail(key, fmt::format("{} is outside {}..{}", *read, low, high));
-}
-
-void JsonRecord::field(Key key, unsigned& number, unsigned low, unsigned high) {
-  uint64_t wide = number;
-  field(key, wide, low, high);
-  number = static_cast<unsigned>(wide);
-}
-
-void JsonRecord::field(Key key, int& number, int low) {
-  if (!reads()) {
-    out_[key] = number;
-    return;
-  }
-  uint64_t read = 0;
-  field(key, read, static_cast<unsigned>(low), INT32_MAX);
-  number = static_cast<int>(read);
-}
-
-void JsonRecord::field(Key key, int64_t& number) {
-  if (!reads()) {
-    out_[key] = number;
-    return;
-  }
-  uint64_t read = 0;
-  field(key, read, 0, kMostJsonId);
-  number = static_cast<int64_t>(read);
+  return low;
 }
 
 void JsonRecord::field(Key key, Object& object) {

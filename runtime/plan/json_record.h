@@ -8,7 +8,9 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,10 +50,15 @@ class JsonRecord {
   void field(Key key, std::string& text);
   void field(Key key, bool& truth);
   void field(Key key, double& number);
-  void field(Key key, uint64_t& number, uint64_t low = 0, uint64_t high = UINT64_MAX);
-  void field(Key key, unsigned& number, unsigned low = 0, unsigned high = UINT32_MAX);
-  void field(Key key, int& number, int low = 0);
-  void field(Key key, int64_t& number);  // up to kMostJsonId
+  /// A whole number that is not negative; of signed ones of 64 bits up to kMostJsonId.
+  template <std::integral T>
+  void field(Key key, T& number, std::type_identity_t<T> low = 0,
+             std::type_identity_t<T> high = std::same_as<T, int64_t> ? T(kMostJsonId) : std::numeric_limits<T>::max()) {
+    if (reads())
+      number = static_cast<T>(whole(key, static_cast<uint64_t>(low), static_cast<uint64_t>(high)));
+    else
+      out_[key] = number;
+  }
   void field(Key key, llvm::json::Object& object);
   void field(Key key, llvm::json::Value& value);
   void field(Key key, std::vector<std::string>& texts);
@@ -174,6 +181,7 @@ class JsonRecord {
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
     return result;
   }
+  uint64_t whole(Key key, uint64_t low, uint64_t high);
   std::vector<llvm::StringRef> names() const;
   unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
 

@@ -8,7 +8,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/devices.h"
 
 namespace expc::rehearsal {
 namespace {
@@ -59,6 +59,35 @@ llvm::Error unreadable(const std::string& path, std::string why) {
   // Names in the file may hold anything, a terminal's escapes too.
   std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
+}
+
+constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};
+
+/// Seconds of the operations whose type has a rate; nothing if none has.
+std::optional<double> productSeconds(const plan::RehearsedRank& rank, double devices, const plan::Rates& rates) {
+  std::optional<double> seconds;
+  for (const auto& [type, operations] : rank.operations)
+    if (const auto rate = rates.products.find(type); rate != rates.products.end())
+      seconds = seconds.value_or(0) + operations / (rate->second * devices);
+  return seconds;
+}
+
+/// Bytes that cross a rank's link in one direction at least.
+double linkBytes(const plan::RehearsedRank& rank, double ranks) {
+  double bytes = 0;
+  for (const auto& [name, traffic] : rank.collectives) {
+    const bool divided = name == "all_gather" || name == "reduce_scatter" || name == "all_to_all";
+    bytes += static_cast<double>(traffic.bytes) * (divided ? (ranks - 1) / ranks : 1);
+  }
+  return bytes;
+}
+
+LeastTime larger(LeastTime best, std::optional<double> seconds, Limit limit) {
+  return seconds && *seconds > best.seconds ? LeastTime{*seconds, limit} : best;
+}
+
+std::optional<double> over(double amount, const std::optional<double>& rate) {
+  return rate ? std::optional(amount / *rate) : std::nullopt;
 }
 
 }  // namespace
@@ -114,6 +143,42 @@ llvm::Error write(const std::string& results, const Study& study) {
   if (!error) return error;
   return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
                                              llvm::toString(std::move(error))));
+}
+
+std::string_view toString(Limit limit) { return kLimits[static_cast<size_t>(limit)]; }
+
+std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
+  const auto ranks = static_cast<double>(rehearsed.ranks.size());
+  const double own = std::max(1.0, devices / ranks);  // devices of a rank: dp drives all of them from one
+  LeastTime least;
+  for (const plan::RehearsedRank& rank : rehearsed.ranks) {
+    least = larger(least, productSeconds(rank, own, rates), Limit::Products);
+    least = larger(least, over(rank.memory_bytes / own, rates.memory), Limit::Memory);
+    if (ranks > 1) least = larger(least, over(linkBytes(rank, ranks), rates.link), Limit::Link);
+    const auto crossing = static_cast<double>(std::max(rank.to_device.bytes, rank.from_device.bytes));
+    least = larger(least, over(crossing / own, rates.host_link), Limit::HostLink);
+  }
+  if (least.seconds == 0) return std::nullopt;
+  least.seconds /= rehearsed.steps;
+  return least;
+}
+
+std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& study) {
+  std::optional<double> total;
+  for (const plan::Point& point : plan.points) {
+    const Point* seen = study.find(point.id);
+    if (!seen || !seen->rehearsed || !point.startable()) continue;
+    const unsigned devices = plan::devicesOf(point);
+    const auto least = leastStep(*seen->rehearsed, devices, plan.rates);
+    if (!least) continue;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      const auto steps = kind.settings.getNumber("steps");
+      if (!steps) continue;  // epochs: how many steps they have is the data's affair
+      const double each = *steps + kind.settings.getNumber("warmup").value_or(0);
+      total = total.value_or(0) + least->seconds * each * kind.repeat * devices;
+    }
+  }
+  return total;
 }
 
 }  // namespace expc::rehearsal

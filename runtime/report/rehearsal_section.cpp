@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "runtime/analysis/format.h"
-#include "runtime/rehearsal/bound.h"
+#include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"

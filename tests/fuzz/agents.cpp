@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/engine/agent.h"
+#include "runtime/engine/nodes/agent.h"
 #include "runtime/plan/json.h"
 #include "tests/fuzz/twice.h"
 
@@ -19,7 +19,7 @@ void receive(llvm::StringRef bytes) {
   const auto sent = static_cast<size_t>(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) > 0 ? 1 << 20 : 1 << 12);
   (void)::write(ends[1], bytes.data(), std::min(bytes.size(), sent));
   close(ends[1]);
-  engine::Lines lines(base::Descriptor(ends[0]), {});
+  engine::nodes::Lines lines(base::Descriptor(ends[0]), {});
   for (int call = 0; lines.isOpen(); ++call) {
     lines.receive(1000);
     hold(call <= 2000, "what has ended is closed");
@@ -34,11 +34,11 @@ void readAgentWords(const std::string& bytes) {
     receive(("@expc " + line + "\n").str());
     auto value = plan::parseJson(line);
     if (!worked(value)) continue;
-    readTwice(*value, readRecord<engine::Introduction>);
-    readTwice(*value, readRecord<engine::CopyTask>);
-    readTwice(*value, readRecord<engine::AgentTask>);
-    readTwice(*value, readRecord<engine::TrialRequest>);
-    readTwice(*value, readRecord<engine::RankReport>);
+    readTwice(*value, readRecord<engine::nodes::Introduction>);
+    readTwice(*value, readRecord<engine::nodes::CopyTask>);
+    readTwice(*value, readRecord<engine::nodes::AgentTask>);
+    readTwice(*value, readRecord<engine::launch::TrialRequest>);
+    readTwice(*value, readRecord<engine::launch::RankReport>);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/site.h"
-#include "runtime/engine/worker_client.h"
+#include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -73,7 +73,7 @@ void readJob(const std::string& bytes) {
 }
 
 void readDescription(const std::string& bytes) {
-  auto description = engine::parseDescription("worker", bytes);
+  auto description = engine::launch::parseDescription("worker", bytes);
   if (!worked(description)) return;
   hold(!description->build.empty(), "a worker has a build");
   for (const auto& [workload, parameter, level] : description->one_process)

@@ -8,12 +8,12 @@
 #include <csignal>
 #include <fstream>
 
-#include "runtime/engine/clock.h"
-#include "runtime/engine/launcher.h"
+#include "runtime/engine/launch/clock.h"
+#include "runtime/engine/launch/launcher.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 
-namespace expc::engine {
+namespace expc::engine::launch {
 /// Runs trials in a list of shells, one at a time in each: {"sh -c", "ssh node7 sh -c"}. A shell is a program and its
 /// first arguments; the last one is the command line. The results folder is the same for all of them.
 class ShellLauncher final : public Launcher {
@@ -96,4 +96,4 @@ class ShellLauncher final : public Launcher {
   std::vector<Rank> ranks_;
   uint64_t next_ = 1;
 };
-}  // namespace expc::engine
+}  // namespace expc::engine::launch

@@ -48,8 +48,11 @@ ARROWS = {
     "runtime/bundle": {"runtime/plan", "runtime/store"},
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
     "runtime/simulate": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
+    "runtime/engine/inputs": {"runtime/plan", "runtime/store"},
+    "runtime/engine/launch": {"runtime/plan", "runtime/channel", "runtime/store", "runtime/machine", "runtime/validity", "runtime/engine/inputs"},
+    "runtime/engine/nodes": {"runtime/plan", "runtime/machine", "runtime/engine/inputs", "runtime/engine/launch"},
     "runtime/engine": {"runtime/plan", "runtime/channel", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
-                       "runtime/stats", "runtime/validity"},
+                       "runtime/stats", "runtime/validity", "runtime/engine/inputs", "runtime/engine/launch", "runtime/engine/nodes"},
     "runtime/report": {"runtime/plan", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
     "runtime/live": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/report"},
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
@@ -71,6 +74,7 @@ for above in ARROWS:
         ARROWS[above].add("runtime/base")
 # The driver is the only part that sees both sides; it does not reach into the worker.
 for above in ("compiler/check", "compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
+              "runtime/engine/inputs", "runtime/engine/launch", "runtime/engine/nodes",
               "runtime/report", "runtime/live", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data",
               "runtime/worker/io", "runtime/worker/llama/config", "runtime/dataset"):
     ARROWS[above].add("runtime/files")
@@ -173,10 +177,14 @@ def foreign_namespaces(files):
     """A file below compiler/ or runtime/ that opens namespaces of the house opens that of a folder it lies in."""
     words = {"export": "exports"}  # a word of C++
     for path, text in files:
-        opened = set(re.findall(r"^namespace expc::(\w+)", text, re.M))
+        whole = set(re.findall(r"^namespace expc::([\w:]+)", text, re.M))
+        opened = {name.split("::")[0] for name in whole}
         rooms = {words.get(folder, folder) for folder in path.split("/")[1:-1]}
         if path.startswith(("compiler/", "runtime/")) and opened and not opened & rooms:
             yield f"{path}: its namespace is expc::{min(opened)}, and it lies in none of that name"
+        # Rooms of the engine are apart from each other by their names, too.
+        if path.startswith("runtime/engine/") and whole - {"::".join(path.split("/")[1:-1])}:
+            yield f"{path}: its namespace is expc::{min(whole)}, and not that of its room"
 
 
 def project_files():
@@ -207,6 +215,7 @@ def self_test():
     error = ("runtime/analysis/x.cpp", 'if (!x) return llvm::createStringError(fmt::format("there is no \'{}\' here", x));')
     assert len(list(prose_below_report([reason, error, ("runtime/report/x.cpp", reason[1])]))) == 1
     named = ("runtime/a/x.h", "namespace expc::a {\n")
+    assert len(list(foreign_namespaces([("runtime/engine/launch/x.h", "namespace expc::engine {\n")]))) == 1
     assert not list(foreign_namespaces([named])) and len(list(foreign_namespaces([("runtime/b/x.h", named[1])]))) == 1
 
 

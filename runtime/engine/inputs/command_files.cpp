@@ -1,0 +1,298 @@
+#include "runtime/engine/inputs/command_files.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Program.h>
+#include <llvm/Support/Regex.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "runtime/base/failure.h"
+#include "runtime/engine/inputs/glob.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/command.h"
+#include "runtime/plan/json.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine::inputs {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool begins(const std::string& path, llvm::StringRef mark) {
+  auto content = files::map(path);
+  if (content) return (*content)->getBuffer().starts_with(mark);
+  llvm::consumeError(content.takeError());
+  return false;
+}
+
+/// What expc itself reads or wrote, which no program can mean by a pattern: studies, locks and bundles, results folders
+/// (each by its journal), and what was exported or reported, which says so near its beginning or its end.
+bool isOurs(const std::string& root, const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
+  for (fs::path at = file.parent_path(); at.string().size() > root.size(); at = at.parent_path())
+    if (const std::string journal = store::firstJournal(at.string());
+        !journal.empty() && begins(journal, store::kJournalMark))
+      return true;
+  constexpr uint64_t kLooked = 4096;
+  auto content = files::map(file.string());
+  if (!content) {
+    llvm::consumeError(content.takeError());
+    return false;
+  }
+  const llvm::StringRef whole = (*content)->getBuffer();
+  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // the application's number
+  if (whole.starts_with("PAR1")) return whole.take_back(16 * kLooked).contains("expc.export/");
+  const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
+  for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
+                           "expc report</title>", "study,point,label,control,kind,trial,counts,"})
+    if (text.find(mark) != std::string::npos) return true;
+  return false;
+}
+
+/// Looks for everything that one command needs.
+class Finder {
+ public:
+  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
+      : plan_(plan),
+        index_(workload),
+        workload_(plan.workloads[workload]),
+        command_(*workload_.command),
+        started_{&command_.arguments, &command_.before},
+        results_(results) {
+    if (command_.preparation) started_.insert(started_.begin() + 1, &command_.preparation->arguments);
+  }
+
+  llvm::Expected<CommandFiles> find() {
+    if (command_.arguments.empty()) return fail("the command is empty");
+    for (const auto* arguments : started_)
+      if (auto error = programs(*arguments)) return error;
+    std::ranges::sort(files_.programs);
+    if (auto error = inputs()) return error;
+    if (auto error = metrics()) return error;
+    return std::move(files_);
+  }
+
+  llvm::Expected<CommandFiles> findInputs() {
+    if (auto error = inputs()) return error;
+    return std::move(files_);
+  }
+
+ private:
+  template <typename... Args>
+  llvm::Error fail(fmt::format_string<Args...> why, Args&&... args) const {
+    return base::failure("the workload {}: {}", workload_.name, fmt::format(why, std::forward<Args>(args)...));
+  }
+  llvm::Error program(const std::string& name) {
+    const std::string path = plan::programPath(name, plan_.root);
+    std::string file = path;
+    std::error_code failed;
+    if (path.find('/') == std::string::npos) {
+      const auto found = llvm::sys::findProgramByName(path);
+      if (!found) {
+        const char* search = std::getenv("PATH");
+        const bool here = fs::exists(fs::path(plan_.root) / name, failed);
+        return fail(
+            "the program '{}' is not in PATH: {} (PATH is {})", name,
+            here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
+            search ? search : "not set");
+      }
+      file = *found;
+    }
+    if (!fs::exists(file, failed)) return fail("the program '{}' does not exist (looked for {})", name, file);
+    if (fs::is_directory(file, failed)) return fail("the program '{}' is a folder ({})", name, file);
+    if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
+    // A carriage return is a part of the interpreter's name for Linux and for env.
+    auto content = files::map(file);
+    const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
+    if (!content) llvm::consumeError(content.takeError());  // who reads all of it says so
+    llvm::SmallVector<llvm::StringRef> words;
+    if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
+      if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
+        return fail(
+            "the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "
+            "interpreter is not found: sed -i 's/\\r$//' {0} takes them away",
+            file);
+      if (!fs::exists(words[1].str(), failed))
+        return fail("the interpreter of '{}' does not exist ({})", file, words[1].str());
+    }
+    const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
+      return (fs::path(plan_.root) / one).lexically_normal() == file;
+    });
+    if (!data && std::ranges::find(files_.programs, file) == files_.programs.end()) files_.programs.push_back(file);
+    return llvm::Error::success();
+  }
+
+  /// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has
+  /// refused): its argument is left out, as at a single point.
+  llvm::Error programs(const std::vector<std::string>& templates) {
+    if (templates.empty()) return llvm::Error::success();
+    const bool fixed = templates.front().find('$') == std::string::npos;
+    if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
+    std::set<std::string> seen;
+    for (const plan::Point& point : plan_.points) {
+      if (point.workload != index_ || !point.unavailable.empty()) continue;
+      plan::TrialSpec spec;
+      spec.parameters = absoluteParameters(plan_, point.parameters);
+      spec.folder = plan_.root;
+      auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
+      if (!arguments) return fail("{}", llvm::toString(arguments.takeError()));
+      if (arguments->empty() || arguments->front().empty())
+        return fail("at {} no program is left to run: its name stands for an inactive parameter", plan_.label(point));
+      if (seen.insert(arguments->front()).second)
+        if (auto error = program(arguments->front())) return error;
+      if (fixed) break;
+    }
+    return llvm::Error::success();
+  }
+
+  void add(const std::string& path, bool said, bool copy = false) {
+    const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
+    const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
+    files_.inputs.push_back({outside ? "" : name, path, said, copy});
+  }
+
+  llvm::Error inputsMatching(const std::string& pattern, bool copy) {
+    auto found = filesMatching(plan_.root, pattern, results_);
+    if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
+    if (pattern.find_first_of("*?[") != std::string::npos)
+      std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
+    if (found->empty())
+      return fail(
+          "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
+          pattern, plan_.root);
+    for (const std::string& path : *found) add(path, true, copy);
+    return llvm::Error::success();
+  }
+
+  /// `python train.py` with train.py beside the study: it need not be said twice.
+  llvm::Error inputsAmong(const std::vector<std::string>& arguments) {
+    for (size_t i = 1; i < arguments.size(); ++i) {
+      const std::string& argument = arguments[i];
+      std::error_code failed;
+      if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
+      const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
+      if (!fs::is_regular_file(path, failed)) continue;
+      add(path.string(), false);
+      if (files_.inputs.back().name.empty())
+        return fail(
+            "the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
+            "its own: write the absolute path, or make it a parameter of type path",
+            argument);
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error inputs() {
+    for (const std::string& pattern : command_.copied)
+      if (auto error = inputsMatching(pattern, true)) return error;
+    for (const std::string& pattern : command_.inputs)
+      if (auto error = inputsMatching(pattern, false)) return error;
+    for (const auto* arguments : started_)
+      if (auto error = inputsAmong(*arguments)) return error;
+    const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
+    const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
+    std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
+    files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+    return llvm::Error::success();
+  }
+
+  /// A trial would read what stood there before, or write over the user's file through its link.
+  llvm::Error metrics() const {
+    const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
+      const std::string file = fs::path(read).lexically_normal().string();
+      for (const InputFile& input : files_.inputs)
+        if (!file.empty() && input.name == file && !input.copy)
+          return fail(
+              "{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
+              "`inputs copy \"{}\"` where the program changes it",
+              what, read, read);
+      return llvm::Error::success();
+    };
+    for (const plan::CommandMetric& metric : command_.metrics)
+      if (auto error = check("the metric " + metric.name, metric.file)) return error;
+    for (const plan::Expectation& expectation : command_.expectations)
+      if (auto error = check("what is expected", expectation.read.file)) return error;
+    return llvm::Error::success();
+  }
+
+  const plan::Plan& plan_;
+  const unsigned index_;
+  const plan::Workload& workload_;
+  const plan::Command& command_;
+  std::vector<const std::vector<std::string>*> started_;  // the arguments of all that it starts
+  const std::string results_;
+  CommandFiles files_;
+};
+
+}  // namespace
+
+/// Whether the workload is a command that some point is of: a preset may have left none.
+static bool runs(const plan::Plan& plan, unsigned workload) {
+  return plan.workloads[workload].command &&
+         std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
+}
+
+llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
+  std::vector<CommandFiles> all(plan.workloads.size());
+  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
+    if (!runs(plan, i)) continue;
+    auto files = Finder(plan, i, results).find();
+    if (!files) return files.takeError();
+    all[i] = std::move(*files);
+  }
+  return all;
+}
+
+llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
+                                          const Tick& tick, std::map<std::string, std::string>* parts) {
+  llvm::BLAKE3 hasher;
+  const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> llvm::Error {
+    llvm::BLAKE3 alone;
+    if (auto error = addToDigest(hasher, name, path, tick, parts ? &alone : nullptr)) return error;
+    if (parts) (*parts)[part] = llvm::toHex(alone.final<16>(), /*LowerCase=*/true);
+    return llvm::Error::success();
+  };
+  for (const std::string& program : files.programs)
+    if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
+  // A copy is a file of the trial's own, and a program may do with it what it refuses to do with a link.
+  for (const InputFile& input : files.inputs)
+    if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
+                         input.name.empty() ? input.path : input.name))
+      return error;
+  if (const auto& preparation = plan.workloads[workload].command->preparation)
+    hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
+llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+                           std::map<std::string, std::string>& digests, const Tick& tick) {
+  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
+    if (!runs(plan, i)) continue;
+    std::map<std::string, std::string> parts;
+    auto digest = digestCommand(plan, i, files[i], tick, &parts);
+    if (!digest) return digest.takeError();
+    const std::string key = store::commandKey(plan.workloads[i]);
+    digests[key] = std::move(*digest);
+    for (auto& [name, one] : parts) digests[store::partKey(key, name)] = std::move(one);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
+  auto files = Finder(plan, workload, "").findInputs();
+  if (!files) return files.takeError();
+  llvm::BLAKE3 hasher;
+  for (const InputFile& input : files->inputs)
+    if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
+}  // namespace expc::engine::inputs

@@ -1,0 +1,213 @@
+#include "runtime/engine/inputs/data.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
+#include <llvm/ADT/StringExtras.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/failure.h"
+#include "runtime/files/files.h"
+
+namespace expc::engine::inputs {
+namespace {
+
+namespace fs = std::filesystem;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+llvm::Error unreadable(const fs::path& path, const std::string& why) {
+  return base::failure("data '{}' cannot be read: {}", path.string(), why);
+}
+
+llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
+  return base::failure(
+      "'{}' cannot be copied to '{}': {}; another folder is --scratch DIR, or `scratch` in a site file", copy.from,
+      copy.to, why);
+}
+
+/// Files that belong to nobody else, whatever `scratch` is: what is in them decides what is measured.
+std::error_code makeOwnFolder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) fs::permissions(folder, fs::perms::owner_all, failed);
+  return failed;
+}
+
+/// In pieces, since a file may take minutes.
+llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to, const Tick& tick) {
+  bool stopped = false;
+  const int out = files::openLog(to.string());
+  int code = out < 0 ? errno : 0;
+  llvm::Error error = code ? llvm::Error::success() : files::readPieces(from.string(), [&](llvm::StringRef piece) {
+    code = files::writeAll(out, piece);
+    if (code) return files::systemError(to.string(), code);
+    llvm::Error end = tick();
+    stopped = static_cast<bool>(end);
+    return end;
+  });
+  if (out >= 0 && ::close(out) != 0 && code == 0) code = errno;
+  if (stopped) return error;
+  if (error) return cannotCopy(copy, llvm::toString(std::move(error)));
+  if (code) return cannotCopy(copy, std::strerror(code));
+  std::error_code ignored;
+  fs::permissions(to, fs::status(from, ignored).permissions(), ignored);
+  return llvm::Error::success();
+}
+
+/// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
+llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
+  return files::eachFile(copy.from, [&](const std::string& path) -> llvm::Error {
+    std::error_code failed;
+    const fs::path target = path == copy.from ? to : to / fs::path(path).lexically_relative(copy.from);
+    fs::create_directories(target.parent_path(), failed);
+    return failed ? cannotCopy(copy, failed.message()) : copyFile(copy, path, target, tick);
+  });
+}
+
+/// What a path of data in a value is replaced by, wherever it stands.
+void replacePaths(Value& value, const std::function<std::string(const std::string&)>& replacement) {
+  if (const auto text = value.getAsString()) {
+    if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
+  } else if (Array* array = value.getAsArray()) {
+    for (Value& element : *array) replacePaths(element, replacement);
+  } else if (Object* object = value.getAsObject()) {
+    for (auto& member : *object) replacePaths(member.second, replacement);
+  }
+}
+
+}  // namespace
+
+llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
+  const fs::path full = fs::path(plan.root) / path;
+  std::error_code error;
+  if (fs::exists(full, error)) return llvm::Error::success();
+  return base::failure(
+      "'{}' does not exist (looked for {}), and trials read it: put it there, or name another in the study "
+      "or with -D",
+      path, full.string());
+}
+
+llvm::Error checkDataExists(const plan::Plan& plan) {
+  for (const std::string& path : plan.data_paths)
+    if (auto error = checkDataExists(plan, path)) return error;
+  return llvm::Error::success();
+}
+
+llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
+                        llvm::BLAKE3* alone) {
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  if (error) return unreadable(path, error.message());
+  hasher.update(fmt::format("{}\n{}\n", name, size));
+  if (alone) alone->update(fmt::format("\n{}\n", size));
+  return files::readPieces(path, [&](llvm::StringRef piece) {
+    hasher.update(piece);
+    if (alone) alone->update(piece);
+    return tick();
+  });
+}
+
+llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
+  std::vector<fs::path> found;  // by name; the path itself if it is a file
+  auto error = files::eachFile(path, [&](const std::string& file) {
+    found.emplace_back(file);
+    return llvm::Error::success();
+  });
+  if (error) return unreadable(path, llvm::toString(std::move(error)));
+  std::ranges::sort(found);
+  llvm::BLAKE3 hasher;
+  for (const fs::path& file : found) {
+    std::error_code ignored;
+    // The name within the folder, so that the same data elsewhere has the same digest.
+    const std::string name = file == path ? "" : fs::relative(file, path, ignored).string();
+    if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
+  }
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
+llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
+  std::map<std::string, std::string> digests;
+  for (const std::string& path : plan.data_paths) {
+    auto digest = digestPath((fs::path(plan.root) / path).string(), tick);
+    if (!digest) return digest.takeError();
+    digests[path] = std::move(*digest);
+  }
+  return digests;
+}
+
+std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
+                                                 const std::map<std::string, std::string>& digests,
+                                                 const std::string& scratch) {
+  std::map<std::string, ScratchCopy> copies;
+  for (const std::string& path : plan.data_paths) {
+    const fs::path from = (fs::path(plan.root) / path).lexically_normal();
+    std::error_code none;
+    if (!fs::is_directory(from, none) && access(from.c_str(), X_OK) == 0) continue;
+    const std::string& digest = digests.at(path);
+    // The name stays, since some programs ask it what is inside.
+    const std::string name = from.has_filename() ? from.filename().string() : "data";
+    const fs::path to = fs::path(scratch) / fmt::format("expc-data-{}", getuid()) / digest / name;
+    copies[path] = {from.string(), to.string(), digest};
+  }
+  return copies;
+}
+
+Object absoluteParameters(const plan::Plan& plan, Object parameters) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const bool data = std::ranges::find(plan.data_paths, path) != plan.data_paths.end();
+      return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
+    });
+  return parameters;
+}
+
+Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const auto found = copies.find(path);
+      return found == copies.end() ? "" : found->second.to;
+    });
+  return parameters;
+}
+
+llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
+  const fs::path to(copy.to), folder = to.parent_path(), part = files::temporaryBeside(folder.string());
+  const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
+    std::error_code none;
+    if (!fs::exists(where, none)) return false;
+    auto digest = digestPath(where.string(), tick);
+    return digest ? llvm::Expected<bool>(*digest == copy.digest) : digest.takeError();
+  };
+  auto there = holds(to);
+  if (!there) return there.takeError();
+  if (*there) return llvm::Error::success();
+  std::error_code failed = makeOwnFolder(folder.parent_path());
+  if (failed) return cannotCopy(copy, failed.message());
+  const auto removed = llvm::make_scope_exit([&] { files::removeTree(part.string()); });
+  fs::create_directory(part, failed);
+  if (failed) return cannotCopy(copy, failed.message());
+  if (auto error = copyAll(copy, part / to.filename(), tick)) return error;
+  auto whole = holds(part / to.filename());
+  if (!whole) return whole.takeError();
+  if (!*whole) return cannotCopy(copy, "it has changed since its digest was taken");
+  fs::rename(part, folder, failed);
+  if (!failed) return llvm::Error::success();
+  // Somebody else was first, or what is there is not what it was.
+  auto others = holds(to);
+  if (!others) return others.takeError();
+  if (*others) return llvm::Error::success();
+  fs::remove_all(folder, failed);
+  if (!failed) fs::rename(part, folder, failed);
+  return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
+}
+
+}  // namespace expc::engine::inputs

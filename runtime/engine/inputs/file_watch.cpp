@@ -1,0 +1,86 @@
+#include "runtime/engine/inputs/file_watch.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "runtime/base/failure.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/store/match.h"
+
+namespace expc::engine::inputs {
+namespace {
+
+std::string pathOf(const plan::Plan& plan, const std::string& data) {
+  return (std::filesystem::path(plan.root) / data).string();
+}
+
+llvm::Error changed(const std::string& path, bool gone) {
+  return base::failure(
+      "'{}' {} since this run began, so what comes is not comparable with what was measured. All of that is "
+      "kept, and the same command measures anew with the file as it is then",
+      path, gone ? "has vanished" : "has changed");
+}
+
+}  // namespace
+
+std::optional<FileStamp> stampOf(const std::string& path) {
+  struct stat state{};
+  if (stat(path.c_str(), &state) != 0) return std::nullopt;
+  const auto ns = [](const timespec& moment) { return moment.tv_sec * 1'000'000'000 + moment.tv_nsec; };
+  return FileStamp{state.st_dev, state.st_ino, static_cast<uint64_t>(state.st_size), ns(state.st_mtim),
+                   ns(state.st_ctim)};
+}
+
+FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files) {
+  for (const std::string& data : plan.data_paths) {
+    const std::string path = pathOf(plan, data);
+    watched_[data][path] = stampOf(path);
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    Stamps& stamps = watched_[store::commandKey(plan.workloads[i])];
+    for (const std::string& program : files[i].programs) stamps[program] = stampOf(program);
+    for (const InputFile& input : files[i].inputs) stamps[input.path] = stampOf(input.path);
+  }
+}
+
+llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
+                             const std::map<std::string, std::string>& digests, const Tick& tick) {
+  const std::string command = store::commandKey(plan.workloads[point.workload]);
+  const std::set<std::string> data = store::dataPathsOf(point, plan.data_paths);
+  std::vector<std::string> keys(data.begin(), data.end());
+  keys.push_back(command);
+  for (const std::string& key : keys) {
+    Stamps now = watched_[key];
+    for (auto& [path, stamp] : now) stamp = stampOf(path);
+    const auto differs =
+        std::ranges::find_if(now, [&](const auto& one) { return watched_[key].at(one.first) != one.second; });
+    if (differs == now.end()) continue;
+    if (!differs->second) return changed(differs->first, /*gone=*/true);
+    auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
+                                 : digestPath(pathOf(plan, key), tick);
+    if (!digest) return digest.takeError();
+    const auto before = digests.find(key);
+    if (before == digests.end() || before->second != *digest) return changed(differs->first, /*gone=*/false);
+    watched_[key] = std::move(now);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+  std::vector<std::pair<std::string, FileStamp*>> unchanged;
+  for (auto& [key, stamps] : watched_)
+    for (auto& [path, stamp] : stamps)
+      if (stamp && stamp == stampOf(path)) unchanged.emplace_back(path, &*stamp);
+  llvm::Error error = change();
+  for (const auto& [path, stamp] : unchanged)
+    if (const auto now = stampOf(path)) stamp->changed_ns = now->changed_ns;
+  return error;
+}
+
+}  // namespace expc::engine::inputs

@@ -1,0 +1,137 @@
+#include "runtime/engine/inputs/trial_folders.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/base/failure.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/command.h"
+
+namespace expc::engine::inputs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Its program may have changed that.
+bool isOpenToUs(int folder) {
+  struct stat state{};
+  return fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) == S_IRWXU;
+}
+
+/// Removes all that is in a folder; false where something stays.
+bool clear(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fdopendir(fd), closedir);
+  if (!folder || !isOpenToUs(fd)) return false;
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (!files::removeTree(path + "/" + entry->d_name)) return false;
+  }
+  return true;
+}
+
+/// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
+/// refuse symbolic links. A script that `inputs` does not name keeps a symbolic one, so that it finds what lies beside
+/// it.
+void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
+  const fs::path target = fs::canonical(input.path, failed);
+  if (failed) return;
+  if (input.copy) {
+    if (fs::copy_file(target, link, failed)) fs::last_write_time(link, fs::last_write_time(target, failed), failed);
+    return;
+  }
+  if (input.said) {
+    fs::create_hard_link(target, link, failed);
+    if (!failed) return;
+    failed.clear();
+  }
+  fs::create_symlink(target, link, failed);
+}
+
+llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {
+  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder,
+                       failed.message());
+}
+
+/// A folder that is there and has none of the inputs gets them.
+llvm::Error fill(const std::string& folder, const CommandFiles& files) {
+  std::error_code failed;
+  std::string last;
+  for (const InputFile& input : files.inputs) {
+    if (failed || input.name.empty()) continue;
+    const fs::path link = fs::path(folder) / input.name;
+    if (link.parent_path() != last) {
+      last = link.parent_path();
+      fs::create_directories(last, failed);
+    }
+    if (!failed) addLink(input, link, failed);
+  }
+  return failed ? failedToMake(folder, failed) : llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  fs::create_directories(folder, failed);
+  return failed ? failedToMake(folder, failed) : fill(folder, files);
+}
+
+void leaveInputs(const std::string& folder, const CommandFiles& files) {
+  for (const InputFile& input : files.inputs) {
+    const fs::path link = fs::path(folder) / input.name;
+    std::error_code failed;
+    if (input.name.empty() || input.copy || fs::is_symlink(link, failed) || failed) continue;
+    if (!fs::equivalent(link, input.path, failed) || failed) continue;  // the program put something else there
+    const fs::path target = fs::canonical(input.path, failed);
+    if (failed || !fs::remove(link, failed) || failed) continue;
+    fs::create_symlink(target, link, failed);
+  }
+}
+
+llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
+  const std::string outputs = plan::outputsOf(folder);
+  if (has_spare_ && access(folder.c_str(), F_OK) != 0 && std::rename(spare_.c_str(), folder.c_str()) == 0) {
+    has_spare_ = false;
+    if (std::rename(plan::outputsOf(spare_).c_str(), outputs.c_str()) == 0) return fill(folder, files);
+  }
+  if (auto error = makeTrialFolder(outputs, {})) return error;
+  return makeTrialFolder(folder, files);
+}
+
+void TrialFolders::drop(const std::string& folder) {
+  if (!has_spare_ && clear(folder) && std::rename(folder.c_str(), spare_.c_str()) == 0) {
+    has_spare_ = std::rename(plan::outputsOf(folder).c_str(), plan::outputsOf(spare_).c_str()) == 0;
+    if (has_spare_) return;
+    remove(spare_);
+  }
+  remove(folder);
+}
+
+void TrialFolders::keep(const std::string& folder) {
+  const std::string outputs = plan::outputsOf(folder);
+  std::error_code failed;
+  for (fs::directory_iterator at(outputs, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = folder + "/" + at->path().filename().string();
+    if (link(at->path().c_str(), name.c_str()) == 0) unlink(at->path().c_str());
+  }
+  rmdir(outputs.c_str());  // where all have gone
+}
+
+void TrialFolders::remove(const std::string& folder) {
+  files::removeTree(folder);
+  files::removeTree(plan::outputsOf(folder));
+}
+
+}  // namespace expc::engine::inputs

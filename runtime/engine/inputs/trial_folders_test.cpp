@@ -1,0 +1,115 @@
+#include "runtime/engine/inputs/trial_folders.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace expc::engine::inputs;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Results {
+ public:
+  Results() {
+    char name[] = "/tmp/expc-folders-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Results() { fs::remove_all(path); }
+  std::string of(int64_t trial) const { return trialFolder(path, trial); }
+  static void write(const std::string& file, const std::string& text) { std::ofstream(file) << text; }
+  static std::string read(const std::string& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+  static ino_t inode(const std::string& file) {
+    struct stat state{};
+    CHECK(stat(file.c_str(), &state) == 0);
+    return state.st_ino;
+  }
+
+  std::string path;
+};
+
+std::vector<std::string> namesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the folder of a trial that nobody wants becomes the next one's, without what its program wrote") {
+  Results results;
+  {
+    TrialFolders folders(results.path);
+    llvm::cantFail(folders.make(results.of(1), {}));
+    const std::string outputs = results.path + "/trials/.1";
+    Results::write(outputs + "/stdout.txt", "said");
+    Results::write(results.of(1) + "/stdout.txt", "a file of its own");
+    Results::write(results.of(1) + "/result.json", "{}");
+    fs::create_directories(results.of(1) + "/deep/er");
+    const ino_t folder = Results::inode(results.of(1)), output = Results::inode(outputs + "/stdout.txt");
+    folders.drop(results.of(1));
+    CHECK(!fs::exists(results.of(1)));
+    llvm::cantFail(folders.make(results.of(2), {}));
+    CHECK(Results::inode(results.of(2)) == folder);
+    CHECK(namesIn(results.of(2)).empty());
+    CHECK(Results::inode(results.path + "/trials/.2/stdout.txt") == output);
+    // Of two that are dropped one is kept, and at the end none.
+    llvm::cantFail(folders.make(results.of(3), {}));
+    folders.drop(results.of(2));
+    folders.drop(results.of(3));
+    CHECK(namesIn(results.path + "/trials").size() == 2);
+  }
+  CHECK(namesIn(results.path + "/trials").empty());
+}
+
+TEST_CASE("a folder that is kept has the outputs, where the program has no files of their names") {
+  Results results;
+  TrialFolders folders(results.path);
+  for (const int64_t trial : {1, 2}) {
+    llvm::cantFail(folders.make(results.of(trial), {}));
+    Results::write(fmt::format("{}/trials/.{}/stdout.txt", results.path, trial), "said");
+  }
+  Results::write(results.of(2) + "/stdout.txt", "its own");
+  TrialFolders::keep(results.of(1));
+  TrialFolders::keep(results.of(2));
+  CHECK(Results::read(results.of(1) + "/stdout.txt") == "said");
+  CHECK(!fs::exists(results.path + "/trials/.1"));
+  CHECK(Results::read(results.of(2) + "/stdout.txt") == "its own");
+  CHECK(Results::read(results.path + "/trials/.2/stdout.txt") == "said");
+}
+
+TEST_CASE("what a program put into its folder goes with it, and leads nobody elsewhere") {
+  Results results;
+  TrialFolders folders(results.path);
+  const std::string mine = results.path + "/mine.txt";
+  Results::write(mine, "mine");
+  llvm::cantFail(folders.make(results.of(1), {}));
+  fs::create_hard_link(mine, results.of(1) + "/stdout.txt");
+  fs::create_symlink(mine, results.of(1) + "/stderr.txt");
+  folders.drop(results.of(1));
+  llvm::cantFail(folders.make(results.of(2), {}));
+  CHECK(namesIn(results.of(2)).empty());
+  CHECK(Results::read(mine) == "mine");
+  // A folder that its program has closed is nobody's.
+  chmod(results.of(2).c_str(), 0500);
+  folders.drop(results.of(2));
+  llvm::cantFail(folders.make(results.of(3), {}));
+  struct stat state{};
+  REQUIRE(stat(results.of(3).c_str(), &state) == 0);
+  CHECK((state.st_mode & S_IRWXU) == S_IRWXU);
+  // One that is there already is made anew.
+  folders.drop(results.of(3));
+  fs::create_directories(results.of(4) + "/old");
+  llvm::cantFail(folders.make(results.of(4), {}));
+  CHECK(namesIn(results.of(4)).empty());
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+// Time as the engine sees it. Durations are differences of boot time, which no one sets and which goes on while the
+// machine sleeps; wall time is a label for people and for what another machine reads.
+
+#include <ctime>
+
+namespace expc::engine::launch {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Seconds since this machine was started (CLOCK_BOOTTIME).
+  virtual double boot() const { return secondsOf(CLOCK_BOOTTIME); }
+  /// Seconds since 1970 (CLOCK_REALTIME). It may jump both ways.
+  virtual double wall() const { return secondsOf(CLOCK_REALTIME); }
+
+  /// The machine's own.
+  static const Clock& real() {
+    static const Clock clock;
+    return clock;
+  }
+
+ private:
+  static double secondsOf(clockid_t id) {
+    timespec time{};
+    clock_gettime(id, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+};
+
+}  // namespace expc::engine::launch

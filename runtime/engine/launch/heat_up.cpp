@@ -1,0 +1,48 @@
+#include "runtime/engine/launch/heat_up.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+namespace expc::engine::launch {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// Between two questions whether a heat-up ends.
+constexpr std::chrono::milliseconds kBetweenAsks{100};
+
+void spin(int core, const std::atomic<bool>& ended) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // without it the core is still warmed, more or less
+  volatile double sink = 1;
+  while (!ended) {
+    double x = sink;
+    for (int i = 0; i < 20000; ++i) x = x * 1.0000001 + 1e-9;
+    sink = x;
+  }
+}
+
+}  // namespace
+
+void heatUp(const std::vector<machine::Slot>& slots, double seconds, const std::function<bool()>& ends) {
+  if (seconds <= 0) return;
+  std::set<int> cores;
+  for (const machine::Slot& slot : slots) cores.insert(slot.cores.begin(), slot.cores.end());
+  const auto end = Steady::now() + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds));
+  std::atomic<bool> ended = false;
+  std::vector<std::thread> threads;
+  for (int core : cores) threads.emplace_back(spin, core, std::cref(ended));
+  while (Steady::now() < end && !ends()) std::this_thread::sleep_until(std::min(end, Steady::now() + kBetweenAsks));
+  ended = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace expc::engine::launch

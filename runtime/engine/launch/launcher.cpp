@@ -1,0 +1,85 @@
+#include "runtime/engine/launch/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/plan/described.h"
+
+namespace expc::engine::launch {
+namespace {
+
+constexpr size_t kMaxLine = 64 << 20;
+constexpr size_t kExcerpt = 120;
+constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
+
+/// The beginning of a line, fit to print.
+std::string excerpt(std::string_view line) {
+  std::string text(line.substr(0, kExcerpt));
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return line.size() > kExcerpt ? text + "..." : text;
+}
+
+}  // namespace
+
+std::vector<RankReport> EventLines::add(std::string_view bytes) {
+  std::vector<RankReport> reports;
+  const auto refuse = [&](std::string why) {
+    reports.push_back({.what = RankReport::What::Nonsense, .text = std::move(why)});
+    over_ = true;
+    rest_.clear();
+  };
+  while (!over_ && !bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    rest_.append(bytes.substr(0, end));
+    if (rest_.size() > kMaxLine) refuse("wrote an event line without an end");
+    if (over_ || end == std::string_view::npos) break;
+    bytes.remove_prefix(end + 1);
+    const std::string line = std::exchange(rest_, {});
+    if (auto event = plan::eventFromLine(line))
+      reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
+    else
+      refuse(fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), llvm::toString(event.takeError())));
+  }
+  return reports;
+}
+
+void describe(plan::JsonRecord& io, TrialRequest& request) {
+  io.object("spec", request.spec, plan::kDescribed);
+  io.field("environment", request.environment);
+  io.field("log_prefix", request.log_prefix);
+  io.field("first_rank", request.first_rank, 0, kMostRanks);
+  io.field("ranks", request.ranks, 0, kMostRanks);
+  if (io.reads() && !io.failed() &&
+      (request.environment.size() != request.spec.world_size || request.first_rank > request.spec.world_size ||
+       request.endRank() > request.spec.world_size))
+    io.fail("its ranks do not agree with each other");
+}
+
+void describe(plan::JsonRecord& io, RankReport& report) {
+  io.word("what", report.what, kWhats);
+  io.field("trial", report.trial);
+  io.field("rank", report.rank, 0, kMostRanks);
+  io.field("pid", report.pid);
+  io.field("at", report.at);
+  io.optional("text", report.text);
+  io.optional("status", report.status);
+  io.optional("out_of_memory", report.out_of_memory);
+  io.optional("stuck", report.stuck);
+  if (report.what == RankReport::What::Said) {
+    std::string line = io.reads() ? "" : plan::toLine(report.event);
+    io.field("event", line);
+    if (!io.reads() || io.failed()) return;
+    if (auto event = plan::eventFromLine(line))
+      report.event = std::move(*event);
+    else
+      io.fail("event", llvm::toString(event.takeError()));
+    return;
+  }
+  if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))
+    return io.fail("readings", "are missing");
+  io.optionalObject("readings", report.readings, plan::kDescribed);
+}
+
+}  // namespace expc::engine::launch

@@ -1,0 +1,140 @@
+#include "runtime/engine/launch/trial_runner.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/base/failure.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/rank_process.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/command.h"
+
+namespace expc::engine::launch {
+namespace {
+
+using store::TrialStatus;
+
+constexpr double kLook = 1;  // seconds between two looks at logs
+
+uint64_t sizeOf(const std::string& path) {
+  struct stat state{};
+  return stat(path.c_str(), &state) == 0 ? state.st_size : UINT64_MAX;
+}
+
+/// The end of a rank's log. A command that was killed has written none: then of what its program wrote.
+std::string lastWords(const TrialRequest& request, unsigned rank) {
+  std::string tail = files::lastWords(request.log(rank));
+  if (!request.spec.command) return tail;
+  for (const char* output : {plan::kErrors, plan::kOutput})
+    if (tail.empty()) tail = files::lastWords(plan::outputOf(request.spec.folder, output, rank));
+  return tail;
+}
+
+/// Tells `watch` of a rank whose log has grown too large.
+void watchLogs(const TrialRequest& request, TrialWatch& watch) {
+  for (unsigned rank = 0; rank < request.spec.world_size; ++rank) {
+    const uint64_t size = sizeOf(request.log(rank));
+    if (size != UINT64_MAX && size > request.spec.log_limit) watch.flooded(rank);
+  }
+}
+
+}  // namespace
+
+llvm::Error besideStuck(const std::string& who) {
+  return base::failure(
+      "{}, was killed and does not die: no trial is measured beside it. Once it is gone (a restart of the "
+      "machine ends it for sure) the same command continues; what was measured is kept",
+      who);
+}
+
+void removeEmptyLogs(const TrialRequest& request) {
+  for (unsigned rank = 0; rank < request.spec.world_size; ++rank)
+    if (sizeOf(request.log(rank)) == 0) unlink(request.log(rank).c_str());
+}
+
+llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
+  const double begin = clock_.boot();
+  auto id = launcher_.start(request);
+  if (id) {
+    trials_.try_emplace(*id, std::move(request), begin, std::move(hooks));
+    return llvm::Error::success();
+  }
+  if (!Interrupts::requested()) return id.takeError();
+  llvm::consumeError(id.takeError());
+  TrialEnd none;
+  none.status = TrialStatus::Interrupted;
+  none.reason = "interrupted by the user";
+  return hooks.ended(std::move(none));
+}
+
+llvm::Error TrialRunner::attend() {
+  llvm::Error error = listen();
+  // Nothing may outlive the run that would have recorded it.
+  if (error)
+    for (const auto& [id, trial] : trials_) launcher_.kill(id);
+  return error;
+}
+
+llvm::Error TrialRunner::listen() {
+  const double now = clock_.boot();
+  if (now >= next_look_) {
+    next_look_ = now + kLook;
+    for (auto& [id, trial] : trials_) watchLogs(trial.request, trial.watch);
+    if (auto error = tick_()) return error;
+  }
+  double until = next_look_;
+  bool all_stop = true;
+  for (const auto& [id, trial] : trials_) {
+    until = std::min(until, trial.watch.wakeAt());
+    all_stop &= trial.watch.isStopping();
+  }
+  auto reports = launcher_.events(until, all_stop ? -1 : Interrupts::fd());
+  if (!reports) return reports.takeError();
+  for (RankReport& report : *reports) {
+    const auto found = trials_.find(report.trial);
+    if (found == trials_.end()) continue;
+    const bool told = report.what == RankReport::What::Said && report.rank == 0;
+    const auto& progress = found->second.hooks.progress;
+    if (told && report.event.type == plan::Event::Type::Progress && progress) progress(report.event);
+    found->second.watch.take(std::move(report));
+  }
+  std::vector<std::map<uint64_t, Trial>::node_type> over;
+  for (auto next = trials_.begin(); next != trials_.end();) {
+    const auto at = next++;
+    TrialWatch& watch = at->second.watch;
+    if (Interrupts::requested()) watch.interrupt();
+    const TrialWatch::Next what = watch.judge(now);
+    if (what == TrialWatch::Next::Kill) launcher_.kill(at->first);
+    if (what == TrialWatch::Next::Ended) over.push_back(trials_.extract(at));
+  }
+  for (auto& node : over) {
+    auto& [request, watch, hooks] = node.mapped();
+    TrialEnd end = watch.end();
+    if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
+        end.status == TrialStatus::Infeasible)
+      end.log_tail = lastWords(request, watch.blamed());
+    if (auto error = hooks.ended(std::move(end))) return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
+                                          std::function<void(const plan::Event&)> progress) {
+  std::optional<TrialEnd> over;
+  const auto ended = [&](TrialEnd end) {
+    over = std::move(end);
+    return llvm::Error::success();
+  };
+  if (auto error = start(request, {ended, std::move(progress)})) return error;
+  while (!over)
+    if (auto error = attend()) return error;
+  if (!over->stuck.empty()) return besideStuck(stuckText(over->stuck.front()));
+  removeEmptyLogs(request);
+  return std::move(*over);
+}
+
+}  // namespace expc::engine::launch

@@ -1,0 +1,240 @@
+#include "runtime/engine/launch/trial_watch.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "runtime/engine/launch/worker_client.h"
+
+namespace expc::engine::launch {
+namespace {
+
+using store::TrialStatus;
+
+// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found.
+constexpr double kSettle = 0.3;
+// A signal for the whole job ends a trial's ranks and reaches the engine at about the same time, in either order.
+constexpr double kToldAsWell = 0.1;
+// After rank 0's result the ranks have as long to end as the trial was given, within these bounds.
+constexpr double kLeastTeardown = 1, kMostTeardown = 30;
+// Who did not look for so long was away itself (stopped, or in a call that hung). What happened meanwhile may still be
+// on its way, through a launch server that was away too, so no limit is held against the trial for the next moment.
+constexpr double kAway = 2, kAfterAway = 1;
+constexpr unsigned kMostAway = 10;  // or one who is always slow would never see a limit
+
+}  // namespace
+
+TrialWatch::TrialWatch(const TrialRequest& request, double now)
+    : request_(request),
+      started_(now),
+      ranks_(request.spec.world_size),
+      deadline_(now + request.timeout_seconds),
+      last_look_(now) {}
+
+void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said) {
+  // How one that was killed ends, and what it says of it, means nothing.
+  if (stopping_ || weight <= rank.weight) return;
+  rank.weight = weight;
+  rank.reason = std::move(reason);
+  rank.said = said;
+}
+
+void TrialWatch::take(RankReport report) {
+  std::optional<validity::Readings>& seen = end_.readings;
+  if (report.readings) seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
+  end_.stuck.insert(end_.stuck.end(), report.stuck.begin(), report.stuck.end());
+  if (report.what == RankReport::What::Lost) {
+    last_exit_ = report.at;
+    if (report.with_node) stop(TrialStatus::Interrupted, report.text);
+    lost_ = std::move(report.text);
+    return;
+  }
+  if (report.rank >= ranks_.size()) return;
+  Rank& rank = ranks_[report.rank];
+  switch (report.what) {
+    case RankReport::What::Said:
+      return takeEvent(rank, report);
+    case RankReport::What::Nonsense:
+      return complain(rank, Weight::Nonsense, std::move(report.text));
+    case RankReport::What::Exited:
+      return takeExit(rank, report);
+    default:
+      return;
+  }
+}
+
+void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
+  plan::Event& event = report.event;
+  switch (event.type) {
+    case plan::Event::Type::Failed:
+      return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true);
+    case plan::Event::Type::Infeasible:
+      return complain(rank, Weight::OutOfMemory, event.reason, true);
+    case plan::Event::Type::Result:
+      if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
+      rank.had_result = true;
+      if (report.rank != 0 || result_) return;
+      result_ = std::move(event);
+      teardown_until_ = report.at + teardownSeconds();
+      return;
+    default:
+      return;
+  }
+}
+
+void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
+  rank.exited = true;
+  last_exit_ = std::max(last_exit_, report.at);
+  const int status = report.status;
+  const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (ended_well && !report.out_of_memory.empty()) notes_.push_back("it went on, though " + report.out_of_memory);
+  if (!ended_well && !report.out_of_memory.empty()) {
+    const std::string words = rank.said ? rank.reason : statusText(status);
+    complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
+    // The kernel did that before we ended what was left, and it is why the trial failed.
+    if (stopping_ && end_.status == TrialStatus::Failed && blamed_ == report.rank) {
+      end_.status = TrialStatus::Infeasible;
+      end_.reason = fmt::format("{} ran out of memory ({}): {}", nameOf(report.rank), report.out_of_memory, words);
+    }
+    return;
+  }
+  if (WIFSIGNALED(status)) {
+    const char* who = WTERMSIG(status) == SIGKILL ? "; nothing tells who did that" : "";
+    complain(rank, Weight::Signal, fmt::format("was {}{}", statusText(status), who));
+  } else if (!ended_well && rank.weight == Weight::None) {  // a rank that said why it fails has the better words
+    complain(rank, Weight::BadExit, statusText(status));
+  }
+}
+
+void TrialWatch::interrupt() {
+  if (!allExited() || ranks_[worst()].weight != Weight::None) stop(TrialStatus::Interrupted, "interrupted by the user");
+}
+
+void TrialWatch::flooded(unsigned rank) {
+  stop(TrialStatus::Failed,
+       fmt::format("{} logged more than {}", nameOf(rank), plan::logLimitText(request_.spec.log_limit)), rank);
+}
+
+TrialWatch::Next TrialWatch::judge(double now) {
+  // Whether it is over is asked before any limit: who looks late finds a trial that ended in time.
+  if (lost_) {
+    if (!stopping_ && now < last_exit_ + kToldAsWell) return Next::Wait;
+    stop(TrialStatus::Failed, *lost_);
+    return Next::Ended;
+  }
+  if (allExited()) {
+    last_look_ = now;
+    return stopping_ || ranks_[worst()].weight == Weight::None || now >= last_exit_ + kToldAsWell ? Next::Ended
+                                                                                                  : Next::Wait;
+  }
+  if (!stopping_) judgeTime(now);
+  last_look_ = now;
+  if (!stopping_ || kill_said_) return Next::Wait;
+  kill_said_ = true;
+  return Next::Kill;
+}
+
+void TrialWatch::judgeTime(double now) {
+  if (now - last_look_ > kAway && away_++ < kMostAway) {
+    deadline_ = std::max(deadline_, now + kAfterAway);
+    if (teardown_until_) teardown_until_ = std::max(*teardown_until_, now + kAfterAway);
+  }
+  const unsigned rank = worst();
+  if (ranks_[rank].weight != Weight::None) {
+    if (!settle_until_) settle_until_ = now + kSettle;
+    // The weightiest reason cannot be outdone; the others wait for a better one.
+    if (ranks_[rank].weight == Weight::OutOfMemory || now >= *settle_until_) settleFailure();
+  } else if (!result_ && now >= deadline_) {
+    stop(TrialStatus::Timeout,
+         fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
+  } else if (teardown_until_ && now >= *teardown_until_) {
+    const auto late = std::ranges::find_if(ranks_, [](const Rank& one) { return !one.exited; });
+    const unsigned number = late - ranks_.begin();
+    stop(TrialStatus::Failed,
+         fmt::format("{} did not end within {:.3g} s of the result", nameOf(number), teardownSeconds()), number);
+  }
+}
+
+double TrialWatch::wakeAt() const {
+  if (lost_ || allExited()) return last_exit_ + kToldAsWell;
+  if (stopping_) return last_look_ + kAway;
+  double moment = result_ ? *teardown_until_ : deadline_;
+  if (settle_until_) moment = std::min(moment, *settle_until_);
+  // Less, so that being busy elsewhere is not taken for being away.
+  return std::min(moment, last_look_ + kAway / 2);
+}
+
+double TrialWatch::teardownSeconds() const {
+  return std::clamp(request_.timeout_seconds, kLeastTeardown, kMostTeardown);
+}
+
+void TrialWatch::stop(TrialStatus status, std::string reason, unsigned rank) {
+  if (stopping_) return;
+  stopping_ = true;
+  end_.status = status;
+  end_.reason = std::move(reason);
+  blamed_ = rank;
+}
+
+bool TrialWatch::allExited() const {
+  return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.exited; });
+}
+
+unsigned TrialWatch::worst() const {
+  const auto less = [](const Rank& a, const Rank& b) { return a.weight < b.weight; };
+  return std::ranges::max_element(ranks_, less) - ranks_.begin();
+}
+
+void TrialWatch::settleFailure() {
+  const unsigned number = worst();
+  const Rank& rank = ranks_[number];
+  const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
+  const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // by the worker itself
+  stop(status, named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
+       number);
+}
+
+std::string TrialWatch::nameOf(unsigned rank) const {
+  return request_.spec.world_size == 1 ? "the worker" : fmt::format("rank {}", rank);
+}
+
+/// Every rank ended well: does rank 0's result hold what was asked for?
+void TrialWatch::takeResult() {
+  if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
+  for (const std::string& name : request_.spec.metrics) {
+    const llvm::json::Value* value = result_->metrics.get(name);
+    if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // taken below
+    if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
+    if (auto number = value->getAsNumber()) {
+      end_.metrics[name] = *number;
+    } else {
+      end_.not_on_device.push_back(name);
+    }
+  }
+  for (const auto& [name, value] : result_->series) {
+    std::vector<double>& numbers = end_.series[name.str()];
+    if (const llvm::json::Array* array = value.getAsArray()) {
+      for (const llvm::json::Value& element : *array) numbers.push_back(element.getAsNumber().value_or(0));
+    }
+  }
+  if (request_.spec.rehearsal && !result_->rehearsed) {
+    return stop(TrialStatus::Failed,
+                "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");
+  }
+  end_.rehearsed = std::move(result_->rehearsed);
+  end_.status = TrialStatus::Valid;
+  end_.environment = std::move(result_->environment);
+  end_.notes = std::move(result_->notes);
+  end_.notes.insert(end_.notes.end(), notes_.begin(), notes_.end());
+}
+
+TrialEnd TrialWatch::end() {
+  if (!stopping_ && ranks_[worst()].weight != Weight::None) settleFailure();
+  if (!stopping_) takeResult();
+  end_.seconds = std::max(0.0, last_exit_ - started_);
+  return std::move(end_);
+}
+
+}  // namespace expc::engine::launch

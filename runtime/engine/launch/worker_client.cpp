@@ -1,0 +1,352 @@
+#include "runtime/engine/launch/worker_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/base/failure.h"
+#include "runtime/channel/packet.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/torch.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/described.h"
+#include "runtime/plan/json.h"
+
+extern char** environ;
+
+namespace expc::engine::launch {
+namespace {
+
+// Loading libtorch from a cold disk takes a while.
+constexpr auto kStartPatience = std::chrono::seconds(120);
+constexpr size_t kMaxDescription = 4 << 20;
+constexpr size_t kMaxValues = 1ull << 30;  // of the series of many trials
+// Where the child finds its end of a channel.
+constexpr int kChannel = 3;
+
+using Steady = std::chrono::steady_clock;
+
+int millisecondsUntil(Steady::time_point end) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count();
+  return left < 0 ? 0 : int(left) + 1;
+}
+
+llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').first; }
+
+/// The variables of this process with `added` in the place of those of the same name.
+std::vector<char*> variablesWith(const Environment& added) {
+  std::vector<char*> all;
+  for (char** own = environ; *own; ++own) {
+    const bool replaced =
+        std::ranges::any_of(added, [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
+    if (!replaced) all.push_back(*own);
+  }
+  for (const std::string& variable : added) all.push_back(const_cast<char*>(variable.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+/// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and
+/// `channel` (if not -1) descriptor kChannel. -1 and errno where it does not start.
+pid_t spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel,
+            const Environment& environment) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // dup2 onto itself still clears close-on-exec here (POSIX.1-2024, glibc 2.29).
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (channel >= 0) posix_spawn_file_actions_adddup2(&actions, channel, kChannel);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<char*> argv{const_cast<char*>(path.c_str())};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  std::vector<char*> variables = variablesWith(environment);
+  const int error = posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  errno = error;
+  return error ? -1 : pid;
+}
+
+bool isCudaWorker(const std::string& path) {
+  return std::filesystem::path(path).filename().string() == "expc-worker-cuda";
+}
+
+llvm::Error missing(const std::string& path, int error) {
+  const char* way_out = isCudaWorker(path) ? "`make cuda` builds it (where there is an NVIDIA driver `make build` does)"
+                                           : "build it with `make` (or `cmake --build BUILD --target expc-worker`)";
+  return base::failure(
+      "the worker '{}' cannot be started: {}; {}, or name another with --worker "
+      "PATH",
+      path, std::strerror(error), way_out);
+}
+
+/// The status of a child that ends within so many looks, of 10 ms but for the first; nothing of one that does not.
+std::optional<int> reap(pid_t pid, int looks) {
+  int status = 0;
+  for (int look = 0; look < looks; ++look) {
+    if (waitpid(pid, &status, WNOHANG) == pid) return status;
+    usleep(look < 20 ? 500 : 10000);
+  }
+  return std::nullopt;
+}
+
+enum class Read { Complete, NoAnswer, Interrupted };
+
+/// Everything up to the end of file; no answer where there is too much, or nothing for too long.
+Read readAll(int fd, std::string& text, size_t most) {
+  auto end = Steady::now() + kStartPatience;
+  char buffer[65536];
+  while (true) {
+    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
+    int ready = poll(waiting, 2, millisecondsUntil(end));
+    if (ready == 0) return Read::NoAnswer;
+    if (ready < 0) continue;  // a signal, of which the second descriptor tells
+    if (waiting[1].revents) return Read::Interrupted;
+    ssize_t size = read(fd, buffer, sizeof buffer);
+    if (size == 0) return Read::Complete;
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 || text.size() + size > most) return Read::NoAnswer;
+    text.append(buffer, size);
+  }
+}
+
+/// "one_process" of each parameter: levels for which one process drives all devices.
+void readOneProcess(const std::string& name, const llvm::json::Object& workload, WorkerDescription& into) {
+  const llvm::json::Array* parameters = workload.getArray("params");
+  for (size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const llvm::json::Object* parameter = (*parameters)[i].getAsObject();
+    const llvm::json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
+    const auto own = parameter ? parameter->getString("name") : std::nullopt;
+    for (size_t j = 0; own && levels && j < levels->size(); ++j)
+      if (auto text = (*levels)[j].getAsString()) into.one_process.insert({name, own->str(), text->str()});
+  }
+}
+
+/// What a worker program answers to a command line.
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
+                           const Environment& environment = {}, size_t most = kMaxDescription) {
+  if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
+  base::Pipe pipe;
+  if (pipe.read < 0) return missing(path, errno);
+  const pid_t pid = spawn(path, arguments, pipe.write, STDERR_FILENO, -1, environment);
+  pipe.write.close();
+  if (pid < 0) return missing(path, errno);
+  Answer answer;
+  const Read read = readAll(pipe.read, answer.text, most);
+  pipe.read.close();
+  if (read != Read::Complete) kill(-pid, SIGKILL);
+  while (waitpid(pid, &answer.status, 0) < 0 && errno == EINTR) {
+  }
+  if (read == Read::Complete) return answer;
+  if (read == Read::Interrupted) return base::failure("interrupted while the worker '{}' was asked", path);
+  return base::failure("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count());
+}
+
+}  // namespace
+
+llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
+  auto bad = [&](const std::string& why) {
+    return base::failure(
+        "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why);
+  };
+  auto value = plan::parseJson(text);
+  if (!value) return bad(llvm::toString(value.takeError()));
+  const llvm::json::Object* object = value->getAsObject();
+  if (!object || object->getInteger("v").value_or(-1) != plan::kTrialVersion) {
+    return bad(fmt::format("version {} was expected", plan::kTrialVersion));
+  }
+  WorkerDescription description;
+  description.build = object->getString("build").value_or("").str();
+  if (description.build.empty()) return bad("it has no build");
+  if (const llvm::json::Value* libraries = object->get("libraries")) description.libraries = *libraries;
+  const llvm::json::Array* workloads = object->getArray("workloads");
+  if (!workloads) return bad("it has no workloads");
+  for (const llvm::json::Value& entry : *workloads) {
+    const llvm::json::Object* workload = entry.getAsObject();
+    auto name = workload ? workload->getString("name") : std::nullopt;
+    auto version = workload ? workload->getInteger("version") : std::nullopt;
+    if (!name || !version) return bad("a workload has no name or no version");
+    description.workloads[name->str()] = int(*version);
+    readOneProcess(name->str(), *workload, description);
+  }
+  return description;
+}
+
+bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
+  return std::ranges::any_of(one_process, [&](const auto& one) {
+    return one[0] == workload && parameters.getString(one[1]) == llvm::StringRef(one[2]);
+  });
+}
+
+std::string statusText(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format("exited with code {}", WEXITSTATUS(status));
+}
+
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
+  auto variables = withTorch(path, environment);
+  if (!variables) return variables.takeError();
+  auto answer = ask(path, {"--describe"}, *variables);
+  if (!answer) return answer.takeError();
+  if (answer->status == 0) return parseDescription(path, answer->text);
+  return base::failure("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path,
+                       path, statusText(answer->status),
+                       isCudaWorker(path)
+                           ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
+                           : fmt::format("build it again with `make`, or give an installed one its torch: `pip install "
+                                         "'torch=={}.*'` beside it, or --torch PATH",
+                                         torchWanted()));
+}
+
+llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
+                         const std::vector<std::string>& metrics) {
+  llvm::json::Object question{{"command", plan::written(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
+  auto answer = ask(path, {"--check", plan::canonicalJson(std::move(question))});
+  if (!answer) return answer.takeError();
+  if (answer->status == 0) return llvm::Error::success();
+  const std::string why = llvm::StringRef(answer->text).trim().str();
+  return base::failure("the workload {}: {}", workload.name,
+                       why.empty() ? path + " " + statusText(answer->status) : why);
+}
+
+llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
+                                                       llvm::json::Object question) {
+  const std::string file = folder + "/extract.question.json";
+  if (auto error = files::write(file, plan::canonicalJson(std::move(question)), files::Links::Refused)) return error;
+  auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
+  unlink(file.c_str());
+  if (!answer) return answer.takeError();
+  if (answer->status != 0)
+    return base::failure("the metrics cannot be read again: {}", answer->text.empty()
+                                                                     ? path + " " + statusText(answer->status)
+                                                                     : llvm::StringRef(answer->text).trim().str());
+  llvm::SmallVector<llvm::StringRef, 64> lines;
+  llvm::StringRef(answer->text).trim().split(lines, '\n');
+  return std::vector<std::string>(lines.begin(), lines.end());
+}
+
+WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(pid_, other.pid_);
+  std::swap(nonsense_, other.nonsense_);
+  return *this;
+}
+
+WorkerServer::~WorkerServer() { stop(); }
+
+llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
+                                                 const Environment& environment) {
+  auto variables = withTorch(path, environment);
+  if (!variables) return variables.takeError();
+  const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
+  if (log_fd < 0) {
+    return base::failure("{}: {}; make the results folder writable or choose another with --results DIR", log,
+                         std::strerror(errno));
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return base::failure("no socket for the worker: {}", std::strerror(errno));
+  WorkerServer server;
+  server.fd_ = base::Descriptor(ends[0]);
+  base::Descriptor theirs(ends[1]);
+  server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
+  theirs.close();
+  if (server.pid_ < 0) return missing(path, errno);
+  auto end = Steady::now() + kStartPatience;
+  while (server.alive() && Steady::now() < end) {
+    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
+    if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
+    if (waiting[1].revents) return base::failure("interrupted while the worker started");
+    if (!waiting[0].revents) continue;
+    auto reply = server.receive();
+    if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
+  }
+  std::string how =
+      server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
+  return base::failure("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how,
+                       log, files::lastWords(log));
+}
+
+bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
+  std::vector<int> descriptors{event_fd, log_fd};
+  if (next_fd >= 0) descriptors.push_back(next_fd);
+  return channel::sendPacket(fd_, plan::canonicalJson(plan::written(request)), descriptors);
+}
+
+bool WorkerServer::kill(uint64_t launch) {
+  return channel::sendPacket(fd_,
+                             plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
+}
+
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed) {
+  const auto packet = channel::receivePacket(socket, /*waits=*/false);
+  closed = !packet && errno != EAGAIN;
+  if (!packet) return std::nullopt;
+  auto value = plan::parseJson(packet->text);
+  auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
+                     : llvm::Expected<plan::LaunchReply>(value.takeError());
+  if (!reply) return reply.takeError();
+  return std::move(*reply);
+}
+
+std::optional<plan::LaunchReply> WorkerServer::receive() {
+  if (fd_ < 0) return std::nullopt;
+  bool closed = false;
+  auto reply = receiveReply(fd_, closed);
+  if (reply && !closed) return std::move(*reply);
+  if (!reply) nonsense_ = llvm::toString(reply.takeError());
+  fd_.close();
+  return std::nullopt;
+}
+
+std::string WorkerServer::deathText() {
+  if (!nonsense_.empty()) {
+    stop();
+    return "said what cannot be understood: " + nonsense_;
+  }
+  if (pid_ < 0) return "is gone";
+  // Its socket is closed, so it is dead or about to be.
+  if (const auto status = reap(pid_, 200)) {
+    pid_ = -1;
+    return statusText(*status);
+  }
+  stop();
+  return "closed its channel";
+}
+
+void WorkerServer::stop() {
+  fd_.close();
+  if (pid_ < 0) return;
+  // It kills its children and exits when the channel closes; if it does not, they die with it (PR_SET_PDEATHSIG).
+  if (!reap(pid_, 500)) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+}
+
+}  // namespace expc::engine::launch

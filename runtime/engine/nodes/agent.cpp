@@ -1,0 +1,327 @@
+#include "runtime/engine/nodes/agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <llvm/Support/Process.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "runtime/base/failure.h"
+#include "runtime/engine/launch/heat_up.h"
+#include "runtime/files/files.h"
+#include "runtime/machine/leases.h"
+#include "runtime/plan/json.h"
+
+namespace expc::engine::nodes {
+namespace {
+
+using launch::RankReport;
+using launch::TrialRequest;
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// Stands before each message.
+constexpr llvm::StringLiteral kMark = "@expc ";
+
+volatile std::sig_atomic_t told_to_end = 0;
+
+std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
+
+/// An address as a number; "" of what is none.
+std::string numberOf(const sockaddr* address) {
+  char text[NI_MAXHOST] = "";
+  const int family = address ? address->sa_family : AF_UNSPEC;
+  if (family != AF_INET && family != AF_INET6) return "";
+  const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  return getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+/// This machine's own address on the way to another one; "" where there is no way.
+std::string addressTowards(const std::string& other) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_DGRAM;
+  if (getaddrinfo(other.c_str(), "9", &hints, &found) != 0) return "";
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  // Of datagrams the kernel chooses the way, and nothing is sent.
+  const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  freeaddrinfo(found);
+  return known ? numberOf(reinterpret_cast<const sockaddr*>(&own)) : "";
+}
+
+/// What this node is. Others reach it where what started its agent did, as Slurm and sshd tell; else by its name.
+Introduction introduction(const machine::Machine& machine) {
+  const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
+  const std::string ssh = llvm::StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
+  const std::string own = slurm.empty() ? ssh : addressTowards(slurm);
+  Introduction introduction{node.empty() ? machine.host : node, machine.host, "", machine};
+  ifaddrs* all = nullptr;
+  if (!own.empty() && getifaddrs(&all) == 0) {
+    for (const ifaddrs* one = all; one; one = one->ifa_next) {
+      if (numberOf(one->ifa_addr) != own) continue;
+      introduction.address = own;
+      introduction.interface = one->ifa_flags & IFF_LOOPBACK ? "" : one->ifa_name;
+    }
+    freeifaddrs(all);
+  }
+  return introduction;
+}
+
+class Agent {
+ public:
+  Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
+
+  void serve() {
+    lines_.send(Object{{"here", plan::written(introduction(machine_))}});
+    llvm::Error end = llvm::Error::success();
+    while (!end) end = turn();
+    lines_.send(Object{{"error", llvm::toString(std::move(end))}});
+  }
+
+ private:
+  /// Tells what happens, and does what it is told.
+  llvm::Error turn() {
+    if (auto error = report()) return error;
+    for (const Object& message : lines_.receive())
+      if (auto error = take(message)) return error;
+    return wanted();
+  }
+
+  llvm::Error report() {
+    if (!launcher_) {
+      pollfd wait{lines_.fd(), POLLIN, 0};
+      poll(&wait, 1, -1);
+      return wanted();
+    }
+    auto reports = launcher_->events(clock_.boot() + launch::kLongestWait, lines_.fd());
+    // Who ended this agent ended its ranks, too, so how these end says nothing of them.
+    if (auto error = wanted()) {
+      llvm::consumeError(reports.takeError());
+      return error;
+    }
+    if (!reports) return reports.takeError();
+    if (reports->empty()) return llvm::Error::success();
+    llvm::json::Array all;
+    for (RankReport& one : *reports) {
+      const auto known = engines_number_.find(one.trial);
+      if (known == engines_number_.end()) continue;
+      keepStuck(one);
+      one.trial = known->second;
+      all.push_back(plan::written(one));
+    }
+    lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
+    return llvm::Error::success();
+  }
+
+  llvm::Error take(const Object& message) {
+    if (const Value* asked = message.get("describe")) return describe(*asked);
+    if (const Value* data = message.get("copy")) return copy(*data);
+    if (const Value* task = message.get("begin")) return begin(*task);
+    if (const Object* heat = message.getObject("heat")) return heatCores(*heat);
+    if (const Value* trial = message.get("start")) return start(*trial, message.getInteger("trial").value_or(0));
+    if (const auto trial = message.getInteger("kill")) {
+      for (const auto& [own, engines] : engines_number_)
+        if (launcher_ && engines == static_cast<uint64_t>(*trial)) launcher_->kill(own);
+      return llvm::Error::success();
+    }
+    return base::failure("the engine asks what this agent does not know: both must be of one build");
+  }
+
+  llvm::Error describe(const Value& asked) {
+    Object all;
+    const llvm::json::Array* paths = asked.getAsArray();
+    for (size_t i = 0; paths && i < paths->size(); ++i) {
+      const std::string program = (*paths)[i].getAsString().value_or("").str();
+      auto description = launch::describeWorker(program);
+      if (!description) return description.takeError();
+      all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
+    }
+    lines_.send(Object{{"described", std::move(all)}});
+    return llvm::Error::success();
+  }
+
+  /// An error where nobody waits any more for what this does.
+  llvm::Error wanted() const {
+    if (told_to_end) return base::failure("its agent was told to end");
+    if (!lines_.hasPeer()) return base::failure("its standard input has ended");
+    return llvm::Error::success();
+  }
+
+  llvm::Error copy(const Value& value) {
+    auto task = plan::readRecord<CopyTask>(value, "what is to be copied");
+    if (!task) return task.takeError();
+    for (const inputs::ScratchCopy& one : task->copies)
+      if (auto error = inputs::makeCopy(one, [this] { return wanted(); })) return error;
+    lines_.send(Object{{"copied", true}});
+    return llvm::Error::success();
+  }
+
+  llvm::Error begin(const Value& value) {
+    auto task = plan::readRecord<AgentTask>(value, "what the engine asks");
+    if (!task) return task.takeError();
+    auto slots = machine::slots(machine_, task->devices);
+    if (!slots) return slots.takeError();
+    slots_ = std::move(*slots);
+    const auto say = [this](std::string text) { lines_.send(Object{{"say", std::move(text)}}); };
+    std::vector<std::string> notes;
+    auto leases = machine::DeviceLeases::take(slots_, task->locks, task->owner, notes);
+    for (std::string& note : notes) say(std::move(note));
+    if (!leases) return leases.takeError();
+    leases_ = std::move(*leases);
+    if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
+    auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
+    if (!launcher) return launcher.takeError();
+    launcher_ = std::move(*launcher);
+    lines_.send(Object{{"begun", true}});
+    return llvm::Error::success();
+  }
+
+  llvm::Error heatCores(const Object& asked) {
+    launch::heatUp(slots_, asked.getNumber("seconds").value_or(0), [this] { return llvm::errorToBool(wanted()); });
+    if (auto error = wanted()) return error;
+    lines_.send(Object{{"heated", true}});
+    return llvm::Error::success();
+  }
+
+  llvm::Error start(const Value& value, int64_t number) {
+    auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
+    if (!request) return request.takeError();
+    if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
+    auto own = launcher_->start(*request);
+    if (!own) return own.takeError();
+    engines_number_[*own] = static_cast<uint64_t>(number);
+    return llvm::Error::success();
+  }
+
+  /// Whoever comes after this run must not measure beside what does not die.
+  void keepStuck(const RankReport& report) const {
+    for (const int pid : report.stuck)
+      for (const machine::Slot& slot : slots_) leases_.block(slot, pid);
+  }
+
+  Lines& lines_;
+  const machine::Machine& machine_;
+  const launch::Clock& clock_ = launch::Clock::real();
+  std::vector<machine::Slot> slots_;
+  machine::DeviceLeases leases_;
+  std::unique_ptr<launch::Launcher> launcher_;
+  std::map<uint64_t, uint64_t> engines_number_;  // by the launcher's
+};
+
+void nothing(int) {}
+void noteEnd(int) { told_to_end = 1; }
+
+/// Signals that a terminal or a job's end sends to all are the engine's to answer; TERM ends the node with what runs
+/// there. What it starts gets them as they were.
+void leaveSignalsToTheEngine() {
+  struct sigaction action{};
+  action.sa_handler = nothing;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGHUP, SIGUSR1}) sigaction(signal, &action, nullptr);
+  action.sa_handler = noteEnd;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+bool Lines::hasPeer() const {
+  pollfd ended{in_, POLLRDHUP, 0};
+  return isOpen() && out_ >= 0 && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+}
+
+bool Lines::send(const Object& message) {
+  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) finish();
+  return out_ >= 0;
+}
+
+void Lines::keep(llvm::StringRef text) const {
+  const base::Descriptor file(text.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
+  if (file >= 0) (void)files::writeAll(file, text.str() + "\n");
+}
+
+void Lines::take(llvm::StringRef line, std::vector<Object>& messages) const {
+  const auto [before, text] = line.split(kMark);
+  keep(before);
+  if (!line.contains(kMark)) return;
+  auto value = plan::parseJson(text);
+  if (Object* message = value ? value->getAsObject() : nullptr)
+    messages.push_back(std::move(*message));
+  else
+    messages.push_back(Object{{"error", value ? "a message is no object" : llvm::toString(value.takeError())}});
+}
+
+std::vector<Object> Lines::receive(size_t longest) {
+  std::vector<Object> messages;
+  char piece[65536];
+  pollfd more{in_, POLLIN, 0};
+  // One that speaks without end is heard again later.
+  for (size_t heard = 0; isOpen() && heard <= longest && poll(&more, 1, 0) == 1;) {
+    const ssize_t size = read(in_, piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size > 0) rest_.append(piece, size);
+    heard += size > 0 ? size : 0;
+    size_t begin = 0;
+    for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
+      take(llvm::StringRef(rest_).slice(begin, end), messages);
+    rest_.erase(0, begin);
+    if (size > 0 && rest_.size() <= longest) continue;
+    keep(rest_);
+    in_.close();
+  }
+  return messages;
+}
+
+void describe(plan::JsonRecord& io, Introduction& node) {
+  io.field("name", node.name);
+  io.field("address", node.address);
+  io.field("interface", node.interface);
+  io.object("machine", node.machine, plan::kDescribed);
+}
+
+void describe(plan::JsonRecord& io, CopyTask& task) {
+  io.list("copies", task.copies, [](plan::JsonRecord& one, inputs::ScratchCopy& copy) {
+    one.field("from", copy.from);
+    one.field("to", copy.to);
+    one.field("digest", copy.digest);
+  });
+}
+
+void describe(plan::JsonRecord& io, AgentTask& task) {
+  io.field("built_in", task.workers.built_in);
+  io.field("command", task.workers.command);
+  io.field("environment", task.workers.environment);
+  io.field("log", task.workers.log);
+  io.field("nvml", task.workers.nvml);
+  io.field("lanes", task.lanes, 1, launch::kMostRanks);
+  io.field("devices", task.devices);
+  io.field("locks", task.locks);
+  io.field("owner", task.owner);
+}
+
+void runAgent() {
+  // Nothing that is started here has the engine's words, or says anything between its own.
+  const auto moved = [](int fd) { return base::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
+  Lines lines(moved(STDIN_FILENO), moved(STDOUT_FILENO));
+  dup2(base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const machine::Machine machine = machine::probe();
+  Agent agent(lines, machine);
+  leaveSignalsToTheEngine();
+  agent.serve();
+}
+
+}  // namespace expc::engine::nodes

@@ -1,0 +1,293 @@
+#include "runtime/engine/nodes/nodes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "runtime/base/failure.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/files/files.h"
+
+namespace expc::engine::nodes {
+namespace {
+
+using base::failure;
+using launch::Clock;
+using launch::Interrupts;
+using launch::RankReport;
+using llvm::json::Object;
+using llvm::json::Value;
+
+constexpr double kStartSeconds = 120;  // that agents are given to come
+constexpr double kEndSeconds = 10;     // and to end
+// Clocks of two machines run apart by less than this share.
+constexpr double kDrift = 1e-4;
+
+/// The answers that agents begin with.
+constexpr llvm::StringLiteral kHere = "here";
+
+bool hasEnded(Node& node) {
+  node.lines.receive();  // one that waits until it is heard cannot end
+  if (node.command > 0 && waitpid(node.command, nullptr, WNOHANG) == node.command) node.command = -1;
+  return node.command < 0;
+}
+
+llvm::Error missing(const Node& node, const std::string& why) {
+  const std::string said = files::lastWords(node.log);
+  return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
+}
+
+/// Runs trials on nodes, through their agents.
+class NodeLauncher final : public launch::Launcher {
+ public:
+  NodeLauncher(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock)
+      : nodes_(nodes), lanes_(lanes), say_(std::move(say)), clock_(clock) {}
+
+  launch::LauncherDescription describe() const override { return {"nodes", lanes_}; }
+  std::string lost(unsigned node) const override { return nodes_.all()[node].lost; }
+
+  llvm::Expected<uint64_t> start(const launch::TrialRequest& request) override {
+    const uint64_t id = next_trial_++;
+    Trial& trial = trials_[id];
+    trial.ranks = request.spec.world_size;
+    const unsigned each = trial.ranks / request.nodes.size();
+    launch::TrialRequest part = request;
+    part.ranks = each;
+    for (const unsigned node : request.nodes) {
+      trial.left[node] = each;
+      Node& own = nodes_.all()[node];
+      if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(own, "");
+      if (!own.lost.empty()) end(id, trial, lostWith(own.lost));
+      part.first_rank += each;
+    }
+    return id;
+  }
+
+  llvm::Expected<std::vector<RankReport>> events(double until, int wake) override {
+    std::vector<pollfd> fds{{wake, POLLIN, 0}};
+    for (const Node& node : nodes_.all()) fds.push_back({node.lines.fd(), POLLIN, 0});
+    const double left = std::clamp(until - clock_.boot(), 0.0, launch::kLongestWait);
+    poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
+    for (unsigned node = 0; node < nodes_.all().size(); ++node) read(node);
+    settleLost();
+    return std::exchange(reports_, {});
+  }
+
+  void kill(uint64_t id) override {
+    const auto found = trials_.find(id);
+    if (found == trials_.end()) return;
+    for (const auto& [node, left] : found->second.left)
+      if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{"kill", id}});
+  }
+
+ private:
+  struct Trial {
+    unsigned ranks = 0, exited = 0;
+    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node that has a part of it
+    std::optional<RankReport> end;      // that it is lost, to be told once nothing of it runs
+  };
+
+  static RankReport lostWith(const std::string& why) {
+    return {.what = RankReport::What::Lost, .text = why, .with_node = true};
+  }
+
+  /// What is left of the trial ends, too.
+  void end(uint64_t id, Trial& trial, RankReport report) {
+    if (!trial.end) trial.end = std::move(report);
+    kill(id);
+  }
+
+  void read(unsigned node) {
+    Node& own = nodes_.all()[node];
+    if (!own.lost.empty()) return;
+    for (const Object& said : own.hear(say_))
+      if (own.lost.empty()) take(node, said);
+    if (!own.lines.isOpen()) lose(own, "");
+  }
+
+  void take(unsigned node, const Object& said) {
+    Node& own = nodes_.all()[node];
+    if (const auto error = said.getString("error")) return lose(own, error->str());
+    const llvm::json::Array* all = said.getArray("reports");
+    const auto told = said.getNumber("now");
+    if (!all || !told) return lose(own, "its agent said what this engine does not know: both must be of one build");
+    // What came quickest tells best how far the two clocks are apart.
+    const double now = clock_.boot(), ahead = *told - now;
+    own.ahead = own.has_told ? std::max(own.ahead - kDrift * launch::kLongestWait, ahead) : ahead;
+    own.has_told = true;
+    for (const Value& one : *all) {
+      auto report = plan::readRecord<RankReport>(one, "a report");
+      if (!report) return lose(own, llvm::toString(report.takeError()));
+      report->at = std::min(report->at - own.ahead, now);
+      const auto found = trials_.find(report->trial);
+      if (found == trials_.end()) continue;
+      Trial& trial = found->second;
+      if (report->what == RankReport::What::Lost) {
+        trial.left[node] = 0;  // nothing of it is left there, and the node lives on
+        end(found->first, trial, std::move(*report));
+        continue;
+      }
+      const bool exited = report->what == RankReport::What::Exited;
+      reports_.push_back(std::move(*report));
+      if (!exited) continue;
+      if (trial.left[node] > 0) --trial.left[node];
+      if (++trial.exited == trial.ranks) trials_.erase(found);
+    }
+  }
+
+  void lose(Node& own, const std::string& why) {
+    own.lines.close();
+    if (!own.lost.empty()) return;
+    own.lost = fmt::format("node {} was lost: {}", own.name, why.empty() ? "the connection to it has ended" : why);
+    for (auto& [id, trial] : trials_)
+      if (trial.left.count(&own - nodes_.all().data())) end(id, trial, lostWith(own.lost));
+  }
+
+  /// A trial that was lost on one node is over once nothing of it runs on the others.
+  void settleLost() {
+    for (auto next = trials_.begin(); next != trials_.end();) {
+      const auto at = next++;
+      auto& [id, trial] = *at;
+      const bool runs = std::ranges::any_of(
+          trial.left, [&](const auto& part) { return part.second > 0 && nodes_.all()[part.first].lost.empty(); });
+      if (!trial.end || runs) continue;
+      trial.end->trial = id;
+      trial.end->at = clock_.boot();
+      reports_.push_back(std::move(*trial.end));
+      trials_.erase(at);
+    }
+  }
+
+  Nodes& nodes_;
+  const unsigned lanes_;
+  const launch::Say say_;
+  const Clock& clock_;
+  std::map<uint64_t, Trial> trials_;
+  uint64_t next_trial_ = 1;
+  std::vector<RankReport> reports_;  // not handed out yet
+};
+
+}  // namespace
+
+std::vector<Object> Node::hear(const launch::Say& say) {
+  std::vector<Object> rest;
+  for (Object& said : lines.receive())
+    if (const auto text = said.getString("say"))
+      say(fmt::format("node {}: {}", name, text->str()));
+    else
+      rest.push_back(std::move(said));
+  return rest;
+}
+
+Nodes::~Nodes() {
+  for (Node& node : nodes_) node.lines.finish();
+  for (const int sign : {0, SIGTERM, SIGKILL}) {
+    for (Node& node : nodes_)
+      if (sign != 0 && !hasEnded(node)) kill(-node.command, sign);
+    const double end = Clock::real().boot() + kEndSeconds;
+    while (llvm::count_if(nodes_, hasEnded) < std::ssize(nodes_) && Clock::real().boot() < end) usleep(10000);
+  }
+}
+
+llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
+  if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
+    return failure("'{}' has a character that shells read otherwise: agents cannot be started by it", asked.program);
+  setenv("EXPC_AGENT", (asked.program + " agent").c_str(), 1);
+  const std::string folder = results + "/nodes";
+  std::error_code ignored;  // opening a file says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  std::unique_ptr<Nodes> nodes(new Nodes);
+  for (const NodesAsked::One& one : asked.all)
+    if (auto error = nodes->launch(one, folder)) return error;
+  if (auto error = nodes->meet()) return error;
+  return nodes;
+}
+
+llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
+  Node& node = nodes_.emplace_back();
+  node.name = asked.name;
+  node.log = fmt::format("{}/{}.log", folder, asked.name);
+  setenv("EXPC_NODE", fmt::to_string(nodes_.size()).c_str(), 1);
+  const base::Descriptor log(files::openLog(node.log));
+  if (log < 0) return files::systemError(node.log, errno);
+  base::Pipe to, from;
+  if (to.read < 0 || from.read < 0) return files::systemError("a pipe for an agent", errno);
+  node.command = fork();
+  if (node.command == 0) {
+    // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
+    setsid();
+    signal(SIGPIPE, SIG_DFL);  // srun ends an agent that nobody hears
+    dup2(to.read, STDIN_FILENO);
+    dup2(from.write, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", asked.line.c_str(), nullptr);
+    _exit(127);
+  }
+  node.lines = Lines(std::move(from.read), std::move(to.write), node.log);
+  return node.command < 0 ? files::systemError("a process for an agent", errno) : llvm::Error::success();
+}
+
+llvm::Error Nodes::meet() {
+  auto met = ask(
+      kHere, [](const Node&) { return Object(); }, [](const std::string&) {}, [] { return llvm::Error::success(); },
+      Clock::real().boot() + kStartSeconds);
+  if (!met) return met.takeError();
+  std::set<std::string> names;
+  for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
+    auto here = plan::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
+    if (!here) return here.takeError();
+    static_cast<Introduction&>(node) = std::move(*here);
+    // Two agents on one host are two nodes.
+    const std::string name = node.name;
+    for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::function_ref<Object(const Node&)> question,
+                                              const launch::Say& say, const inputs::Tick& tick, double until) {
+  for (Node& node : nodes_)
+    if (Object asked = question(node); !asked.empty()) node.lines.send(asked);
+  std::vector<Value> answers(nodes_.size(), nullptr);
+  const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
+  while (llvm::any_of(answers, is_missing)) {
+    if (Interrupts::requested()) return failure("interrupted while the nodes were asked");
+    if (auto error = tick()) return error;
+    std::vector<pollfd> fds{{Interrupts::fd(), POLLIN, 0}};
+    for (const auto& [node, answer] : llvm::zip(nodes_, answers))
+      if (is_missing(answer)) fds.push_back({node.lines.fd(), POLLIN, 0});
+    poll(fds.data(), fds.size(), 1000);
+    for (auto&& [node, answer] : llvm::zip(nodes_, answers)) {
+      if (!is_missing(answer)) continue;
+      for (const Object& said : node.hear(say)) {
+        if (const auto error = said.getString("error")) return failure("node {}: {}", node.name, error->str());
+        if (const Value* found = said.get(key)) answer = *found;
+      }
+      if (!is_missing(answer)) continue;
+      if (!node.lines.isOpen()) return missing(node, "what started its agent has ended");
+      if (Clock::real().boot() > until)
+        return missing(node, fmt::format("no agent has come in {:.0f} s", kStartSeconds));
+    }
+  }
+  return answers;
+}
+
+std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock) {
+  return std::make_unique<NodeLauncher>(nodes, lanes, std::move(say), clock);
+}
+
+}  // namespace expc::engine::nodes
