@@ -18,7 +18,6 @@
 #include "compiler/language/words.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/bundle/archive.h"
-#include "runtime/bundle/excerpt.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"

@@ -93,7 +93,7 @@ struct RunOptions : ReportOptions {
   bool verdicts_ok = false;
   bool quiet = false;              // on standard error only what needs attention
   std::string on;                  // "slurm"; "": here
-  std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
+  std::string site;                // file of what the cluster wants to be told (cluster/slurm.h); "": nothing
   std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not
   bool dry_run = false;            // print what would be submitted
   bool detach = false;             // leave it to itself

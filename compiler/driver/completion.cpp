@@ -12,7 +12,6 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion/scripts.h"
 #include "compiler/driver/subcommand.h"
-#include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
 #include "compiler/parse/parse.h"
 #include "runtime/plan/printable.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/systems.h"
+#include "compiler/driver/compilation.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"

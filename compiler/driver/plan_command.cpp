@@ -7,7 +7,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"

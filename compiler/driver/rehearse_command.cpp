@@ -2,7 +2,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
@@ -26,6 +25,22 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
     if (seen->outcome == Outcome::DoesNotFit && point.expected_infeasible.empty()) return kSomeFail;
   }
   return any ? kSuccess : kNothingRan;
+}
+
+/// Null cards as a system has GPUs. The error names the property that it does not say.
+llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, const std::string& worker) {
+  for (const char* property : {"gpus", "gpu.memory"}) {
+    if (system[property]) continue;
+    return llvm::createStringError(
+        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
+                    system.name, property));
+  }
+  const auto number = [&](const char* property) {
+    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
+  };
+  MachineOptions options;
+  options.null_gpus = fmt::format("{}x{}", number("gpus"), number("gpu.memory"));
+  return resourcesOf(options, worker);
 }
 
 int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, const RehearseOptions& options,

@@ -6,7 +6,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"

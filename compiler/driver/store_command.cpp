@@ -3,7 +3,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/subcommand.h"
-#include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/extract.h"
 #include "runtime/report/layout.h"

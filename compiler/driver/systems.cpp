@@ -1,4 +1,4 @@
-#include "compiler/driver/systems.h"
+#include "compiler/driver/compilation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "compiler/diag/names.h"
-#include "compiler/driver/compilation.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
@@ -109,21 +108,6 @@ llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, con
   resources.command_worker = besideThis("expc-worker-command");
   resources.devices = options.devices;
   return resources;
-}
-
-llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, const std::string& worker) {
-  for (const char* property : {"gpus", "gpu.memory"}) {
-    if (system[property]) continue;
-    return llvm::createStringError(
-        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
-                    system.name, property));
-  }
-  const auto number = [&](const char* property) {
-    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
-  };
-  MachineOptions options;
-  options.null_gpus = fmt::format("{}x{}", number("gpus"), number("gpu.memory"));
-  return resourcesOf(options, worker);
 }
 
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
