@@ -46,6 +46,20 @@ llvm::json::Value formatting(const Query& query);
 /// The diagnostics of the document itself, and one at each import that has some.
 llvm::json::Array diagnostics(const Query& query);
 
+// ---- what is known of names
+
+/// The checked form of a study of the root file; null where check gave up on it.
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration);
+/// The checked form of the workload whose name is declared at a place; null where there is none.
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name);
+
+/// What a symbol is in a few words, as they are written: the type of a parameter, the call of a comparison.
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol);
+/// Its doc comment; "" where it has none.
+std::string_view docOf(const check::Symbol& symbol);
+/// What is written at a place, if it is short.
+std::string writtenShort(const Analysis& analysis, source::Range range);
+
 // ---- the protocol's shapes
 
 llvm::json::Value rangeJson(const Query& query, source::Range range);

@@ -1,10 +1,9 @@
-// Where names are declared and used; what a document declares, as a tree.
+// Where names are declared and used, and what is said of them; what a document declares, as a tree.
 
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 
 namespace expc::lsp {
@@ -72,7 +71,53 @@ bool taken(const Names& names, const Symbol& symbol, const std::string& name) {
   return false;
 }
 
+/// The part of a declaration that tells most beside its name; invalid where there is none.
+template <typename Declared>
+source::Range tellingPart(const Declared&) {
+  return {};
+}
+source::Range tellingPart(const ast::ParamDecl& param) { return param.type.range; }
+source::Range tellingPart(const ast::MetricDecl& metric) { return metric.type ? metric.type->range : source::Range{}; }
+source::Range tellingPart(const ast::FactorDecl& factor) { return factor.levels->range; }
+source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call_range; }
+source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
+
 }  // namespace
+
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
+  for (const auto& study : program.studies)
+    if (study->declaration == &declaration) return study.get();
+  return nullptr;
+}
+
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name) {
+  for (const auto& workload : program.workloads)
+    if (workload->range == name) return workload.get();
+  return nullptr;
+}
+
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol) {
+  const source::Range part =
+      std::visit([](const auto* declared) { return tellingPart(*declared); }, symbol.declaration);
+  if (part.isValid()) return writtenShort(analysis, part);
+  return symbol.kind == check::SymbolKind::Level ? "" : std::string(toString(symbol.kind));
+}
+
+std::string_view docOf(const check::Symbol& symbol) {
+  return std::visit(
+      [](const auto* declared) -> std::string_view {
+        if constexpr (requires { declared->doc; }) return declared->doc;
+        return "";
+      },
+      symbol.declaration);
+}
+
+std::string writtenShort(const Analysis& analysis, source::Range range) {
+  constexpr size_t kMost = 60;
+  const std::string_view written = analysis.sources.text(range);
+  if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
+  return std::string(written);
+}
 
 llvm::json::Value definition(const Query& query) {
   const Occurrence* name = query.name();
