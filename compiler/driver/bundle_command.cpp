@@ -13,7 +13,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/verdicts.h"
 #include "compiler/driver/version.h"
 #include "compiler/language/words.h"
 #include "runtime/analysis/judgement.h"

@@ -12,7 +12,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/analysis/course.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"

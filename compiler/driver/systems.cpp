@@ -1,5 +1,3 @@
-#include "compiler/driver/compilation.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +5,7 @@
 #include <cstdlib>
 
 #include "compiler/diag/names.h"
-#include "compiler/driver/verdicts.h"
+#include "compiler/driver/compilation.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/plan/json.h"
@@ -98,16 +96,15 @@ llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
 
-llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker) {
-  engine::Resources resources;
+llvm::Error addResources(const MachineOptions& options, engine::Resources& resources) {
   auto null_gpus = nullGpusOf(options);
   if (!null_gpus) return null_gpus.takeError();
   resources.null_gpus = std::move(*null_gpus);
-  resources.worker = worker.empty() ? besideThis("expc-worker") : worker;
-  if (worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
+  if (resources.worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
+  if (resources.worker.empty()) resources.worker = besideThis("expc-worker");
   resources.command_worker = besideThis("expc-worker-command");
   resources.devices = options.devices;
-  return resources;
+  return llvm::Error::success();
 }
 
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,

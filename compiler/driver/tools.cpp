@@ -51,9 +51,9 @@ int explain(const ExplainOptions& options, const Console& console) {
   } else {
     const std::optional<diag::Kind> kind = explain::find(*options.code);
     if (!kind)
-      return console.usage(fmt::format("there is no diagnostic '{}'; {}", *options.code,
-                                       diag::didYouMean(*options.code, explain::names(),
-                                                        "'expc explain' without a code lists all of them")));
+      return console.usage(fmt::format(
+          "there is no diagnostic '{}'; {}", *options.code,
+          diag::didYouMean(*options.code, explain::names(), "'expc explain' without a code lists all of them")));
     text = explain::renderMarkdown(explain::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
@@ -106,9 +106,8 @@ std::optional<doc::ModulePage> pageNamed(const std::string& what, const Console&
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-    console.error(
-        fmt::format("there is no module '{}'; {}", what,
-                    diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
+    console.error(fmt::format("there is no module '{}'; {}", what,
+                              diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
     return std::nullopt;
   }
   Compilation compilation;

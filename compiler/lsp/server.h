@@ -33,7 +33,6 @@ class Deframer {
 
  private:
   std::optional<Item> header();
-  std::optional<Item> lost(std::string why);
 
   std::string buffer_;
   size_t searched_ = 0;           // bytes of the buffer that hold no end of a header
