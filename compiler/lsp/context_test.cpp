@@ -1,4 +1,4 @@
-#include "compiler/lsp/context.h"
+#include "compiler/lsp/features.h"
 
 #include <doctest/doctest.h>
 

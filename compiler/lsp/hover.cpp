@@ -11,7 +11,6 @@
 #include "compiler/check/value/dimension.h"
 #include "compiler/doc/module_page.h"
 #include "compiler/language/words.h"
-#include "compiler/lsp/context.h"
 #include "compiler/lsp/features.h"
 #include "compiler/points/survey.h"
 
