@@ -211,53 +211,45 @@ int kindOf(SymbolKind kind) {
   return kKinds.at(kind);
 }
 
-class Outline {
- public:
-  explicit Outline(const Query& query) : query_(query), symbols_(query.analysis.names().symbols()) {}
+using Parts = std::map<unsigned, std::vector<unsigned>>;  // of a symbol those that are declared in it
 
-  llvm::json::Array all() {
-    for (unsigned id = 0; id < symbols_.size(); ++id)
-      if (symbols_[id].parent) parts_[*symbols_[id].parent].push_back(id);
-    llvm::json::Array result;
-    if (const auto file = query_.analysis.names().declaredAt({query_.analysis.root, 0, 0}))
-      for (const unsigned part : parts_[*file]) result.push_back(entry(part));
-    return result;
-  }
+llvm::json::Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind,
+                        std::string detail, llvm::json::Array children = {}) {
+  // The name's range lies inside the whole one, whatever was written.
+  llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
+                            {"kind", kind},
+                            {"range", rangeJson(query, source::join(range, name.range))},
+                            {"selectionRange", rangeJson(query, name.range)}};
+  if (!detail.empty()) result["detail"] = jsonText(detail);
+  if (!children.empty()) result["children"] = std::move(children);
+  return result;
+}
 
- private:
-  llvm::json::Value entry(unsigned id) {
-    const Symbol& symbol = symbols_[id];
-    llvm::json::Array children;
-    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
-      for (const ast::WorkloadUse& use : (*study)->workloads)
-        if (!use.label)
-          children.push_back(shape(use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
-                                   writtenShort(query_.analysis, use.name.range)));
-    if (symbol.kind != SymbolKind::Preset)
-      for (const unsigned part : parts_[id]) children.push_back(entry(part));
-    return shape({symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query_.analysis, symbol),
-                 std::move(children));
-  }
-
-  llvm::json::Value shape(const ast::Identifier& name, source::Range range, int kind, std::string detail,
-                          llvm::json::Array children = {}) {
-    // The name's range lies inside the whole one, whatever was written.
-    llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
-                              {"kind", kind},
-                              {"range", rangeJson(query_, source::join(range, name.range))},
-                              {"selectionRange", rangeJson(query_, name.range)}};
-    if (!detail.empty()) result["detail"] = jsonText(detail);
-    if (!children.empty()) result["children"] = std::move(children);
-    return result;
-  }
-
-  const Query& query_;
-  const std::vector<Symbol>& symbols_;
-  std::map<unsigned, std::vector<unsigned>> parts_;  // of a symbol those that are declared in it
-};
+llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
+  const Symbol& symbol = query.analysis.names().symbols()[id];
+  llvm::json::Array children;
+  if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
+    for (const ast::WorkloadUse& use : (*study)->workloads)
+      if (!use.label)
+        children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
+                                 writtenShort(query.analysis, use.name.range)));
+  if (const auto found = parts.find(id); found != parts.end() && symbol.kind != SymbolKind::Preset)
+    for (const unsigned part : found->second) children.push_back(entry(query, parts, part));
+  return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),
+               std::move(children));
+}
 
 }  // namespace
 
-llvm::json::Value outline(const Query& query) { return Outline(query).all(); }
+llvm::json::Value outline(const Query& query) {
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
+  Parts parts;
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (symbols[id].parent) parts[*symbols[id].parent].push_back(id);
+  llvm::json::Array result;
+  if (const auto file = query.analysis.names().declaredAt({query.analysis.root, 0, 0}))
+    for (const unsigned part : parts[*file]) result.push_back(entry(query, parts, part));
+  return result;
+}
 
 }  // namespace expc::lsp
