@@ -162,15 +162,14 @@ std::string place(const source::SourceManager& sources, source::Range range) {
 std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour) {
   Style style{colour};
   std::string out;
-  if (diagnostic.range.isValid()) out += style.bold(place(sources, diagnostic.range) + ":") + " ";
-  out += style.severity(diagnostic.severity, fmt::format("{}[{}]:", word(diagnostic.severity), code(diagnostic.kind)));
-  out += fmt::format(" {}\n", style.bold(diagnostic.message));
-  if (diagnostic.range.isValid()) out += snippet(sources, diagnostic.range, diagnostic.severity, style);
-  for (const Note& note : diagnostic.notes) {
-    if (note.range.isValid()) out += style.bold(place(sources, note.range) + ":") + " ";
-    out += fmt::format("{} {}\n", style.severity(Severity::Note, "note:"), note.message);
-    if (note.range.isValid()) out += snippet(sources, note.range, Severity::Note, style);
-  }
+  const auto say = [&](source::Range range, Severity severity, std::string_view head, std::string_view text) {
+    if (range.isValid()) out += style.bold(place(sources, range) + ":") + " ";
+    out += fmt::format("{} {}\n", style.severity(severity, head), text);
+    if (range.isValid()) out += snippet(sources, range, severity, style);
+  };
+  say(diagnostic.range, diagnostic.severity, fmt::format("{}[{}]:", word(diagnostic.severity), code(diagnostic.kind)),
+      style.bold(diagnostic.message));
+  for (const Note& note : diagnostic.notes) say(note.range, Severity::Note, "note:", note.message);
   // A guess is a note already.
   for (const FixIt& fix : diagnostic.fixes)
     if (fix.applicability == Applicability::Certain)

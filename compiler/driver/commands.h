@@ -33,6 +33,7 @@ struct MeasuredOptions {
   StudyOptions study;
   MachineOptions machine;
   std::string results = "results";
+  Format format = Format::Text;
 };
 
 struct CheckOptions {
@@ -43,7 +44,6 @@ struct CheckOptions {
 };
 
 struct PlanOptions : MeasuredOptions {
-  Format format = Format::Text;
   bool all_points = false;             // text: also where there are many
   std::optional<std::string> where;    // only points that satisfy this condition
   std::optional<unsigned> page;        // of those, in text
@@ -52,37 +52,26 @@ struct PlanOptions : MeasuredOptions {
   std::optional<std::string> explain;  // say why this point is there, or is not
 };
 
-struct DoctorOptions {
-  MachineOptions machine;
-  std::string results = "results";
-  Format format = Format::Text;
-};
-
-struct ReportOptions : MeasuredOptions {
-  std::string html;              // "": in the results folder
-  bool all = false;              // text: everything that there is to say, not only what decides
-  Format format = Format::Text;  // of the judgement; svg, png and pdf are of one chart
-  std::string chart;             // of a picture: a name or number as the page has them; "": the only one
-  std::string to;                // of a picture: the file to write; "": CHART.FORMAT in this folder
+struct ReportOptions : MeasuredOptions {  // the format is of the judgement; svg, png and pdf are of one chart
+  std::string html;                       // "": in the results folder
+  bool all = false;                       // text: everything that there is to say, not only what decides
+  std::string chart;                      // of a picture: a name or number as the page has them; "": the only one
+  std::string to;                         // of a picture: the file to write; "": CHART.FORMAT in this folder
   std::string explain;  // "precision: fp64 -> fp16": what makes that difference, instead of the report; "": the report
 };
 
 struct ExportOptions : MeasuredOptions {
-  Format format = Format::Csv;
   bool series = false;   // of csv and parquet: the table of series instead of that of measurements
   std::string to = "-";  // the file to write; "-": standard output
 };
 
-struct CompareOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::vector<std::string> sides;  // DIR[,NAME=VALUE...]: a results folder, and which part of it
-  Format format = Format::Text;
-  bool claims = false;      // what became of the first side's conclusions on the others
-  bool by_session = false;  // how metrics went over the sessions of all sides
-  std::string metric;       // by session: only this one; "": every one
-  bool all = false;         // by session: also what never changed
-  double margin = 0;        // how much worse a metric may get: 0.02 is 2 %
+struct CompareOptions : MeasuredOptions {  // the results are those of the last side
+  std::vector<std::string> sides;          // DIR[,NAME=VALUE...]: a results folder, and which part of it
+  bool claims = false;                     // what became of the first side's conclusions on the others
+  bool by_session = false;                 // how metrics went over the sessions of all sides
+  std::string metric;                      // by session: only this one; "": every one
+  bool all = false;                        // by session: also what never changed
+  double margin = 0;                       // how much worse a metric may get: 0.02 is 2 %
 };
 
 struct RunOptions : ReportOptions {
@@ -93,7 +82,7 @@ struct RunOptions : ReportOptions {
   bool verdicts_ok = false;
   bool quiet = false;              // on standard error only what needs attention
   std::string on;                  // "slurm"; "": here
-  std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
+  std::string site;                // file of what the cluster wants to be told (cluster/slurm.h); "": nothing
   std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not
   bool dry_run = false;            // print what would be submitted
   bool detach = false;             // leave it to itself
@@ -116,8 +105,7 @@ struct JobOptions {
 struct RehearseOptions : MeasuredOptions {  // of the machine only null_gpus, where no system is named
   std::optional<std::string> where;         // only points that satisfy this condition
   engine::RehearsalOptions engine;          // as RunOptions has it
-  Format format = Format::Text;
-  bool quiet = false;  // as RunOptions has it
+  bool quiet = false;                       // as RunOptions has it
 };
 
 struct DiagnoseOptions : MeasuredOptions {
@@ -125,7 +113,6 @@ struct DiagnoseOptions : MeasuredOptions {
   std::string lost;                         // "2%"; "": as stored
   unsigned studies = 1000;
   uint64_t seed = 1;
-  Format format = Format::Text;
 };
 
 struct FmtOptions {
@@ -163,7 +150,7 @@ int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
-int doctor(const DoctorOptions& options, const Console& console);
+int doctor(const MeasuredOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int prepareData(const PrepareOptions& options, const Console& console);
 int extract(const MeasuredOptions& options, const Console& console);

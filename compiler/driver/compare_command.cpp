@@ -12,7 +12,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/analysis/course.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
@@ -144,16 +143,16 @@ int compare(const CompareOptions& options, const Console& console) {
   if (!options.by_session && !options.claims && options.sides.size() > 2)
     return console.usage("what moved is said of two sides; more go with --claims or --by session");
   std::vector<Side> sides;
-  std::string folder;
+  MeasuredOptions last = options;
   for (const std::string& name : options.sides) {
     auto side = readSide(name);
     if (!side) return console.usage(llvm::toString(side.takeError()));
-    folder = side->first;
-    auto store = openStore(folder, &console);
+    last.results = side->first;
+    auto store = openStore(side->first, &console);
     if (!store) return console.error(store.takeError());
     sides.push_back({name, std::move(side->second), std::move(*store)});
   }
-  const auto plans = loadMeasured({options.study, options.machine, folder}, console);
+  const auto plans = loadMeasured(last, console);
   if (!plans) return plans.code;
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {

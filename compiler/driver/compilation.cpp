@@ -9,7 +9,6 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
-#include "compiler/driver/systems.h"
 #include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"

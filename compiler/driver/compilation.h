@@ -1,5 +1,7 @@
 #pragma once
 
+// What commands have in common: they compile studies, ask which machine a plan is for, and read what is stored for it.
+
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
@@ -14,7 +16,14 @@
 #include "compiler/driver/commands.h"
 #include "compiler/lower/lower.h"
 #include "compiler/source/source.h"
+#include "runtime/cluster/slurm.h"
+#include "runtime/engine/engine.h"
+#include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
+#include "runtime/rehearsal/rehearsal.h"
+#include "runtime/simulate/diagnosis.h"
+#include "runtime/store/records.h"
+#include "runtime/store/store.h"
 
 namespace expc::driver {
 
@@ -88,5 +97,59 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
 /// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
 /// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
 LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console);
+
+// ---- the machine that a plan is for (systems.cpp)
+
+/// Adds what trials run on by these options; where no worker for built-in workloads is named, those beside this
+/// program.
+llvm::Error addResources(const MachineOptions& options, engine::Resources& resources);
+
+/// The machine called `name`: "local", as `options` say and rules with `system` and estimates see it, one that the
+/// study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its module ("proxima").
+/// The error says which ones there are.
+llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
+                                         const MachineOptions& options);
+/// This machine as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
+/// nothing is known of one. On the login node of an allocation only how many nodes that has.
+llvm::Expected<check::System> localSystem(const MachineOptions& options);
+
+/// The names of the machines of std.systems.
+std::vector<std::string> builtInSystems();
+
+/// The allocation that trials run in; nothing where there is none, or where agents are started by a line of the user's.
+llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options);
+
+/// On how many nodes trials run by these options.
+unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation);
+
+/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
+/// missing.
+llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
+
+// ---- what is stored for a plan (verdicts.cpp, diagnose_command.cpp)
+
+/// The results in a folder, to be read; `console` is told what there is to say of them, if it is given.
+llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
+
+/// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
+/// kError after saying why. `null_cards`: of what ran on null cards, or on others; absent: see Store::load.
+int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
+                 const Console& console);
+
+/// What rehearsals of the study saw; nothing after saying that their file cannot be read.
+std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
+
+/// What is stored for `plan`, of the newest worker that ran it; nothing where the folder holds no results. The error
+/// says why it cannot be read.
+llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
+
+/// Prints what the plan's design can be expected to find, from what is stored in `results`; kSuccess, or kError after
+/// saying why not.
+int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                  const simulate::Assumptions& assumptions, const simulate::DiagnosisOptions& how,
+                  const Console& console);
+
+/// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
+int worse(int first, int second);
 
 }  // namespace expc::driver

@@ -6,15 +6,12 @@
 #include <llvm/Support/StringSaver.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/completion/scripts.h"
 #include "compiler/driver/subcommand.h"
-#include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
-#include "compiler/parse/parse.h"
 #include "runtime/plan/printable.h"
 #include "stdlib/stdlib.h"
 
@@ -61,21 +58,6 @@ void addStudy(StudyWords& words, const check::Study& study) {
   }
 }
 
-/// A built-in module or a file, as far as it can be read.
-std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManager& sources) {
-  const std::string bare = name.starts_with("std.") ? name.substr(4) : name;
-  diag::Collector unheard;
-  diag::Emitter emitter(unheard);
-  std::optional<source::FileId> file;
-  if (const std::optional<std::string_view> text = stdlib::module(bare)) {
-    file = sources.add(name, std::string(*text));
-  } else if (auto read = llvm::expectedToOptional(load::FileSystem::real().read(name))) {
-    file = parse::load(sources, name, std::move(*read), emitter);
-  }
-  if (!file) return std::nullopt;
-  return parse::parse(sources, *file, emitter);
-}
-
 /// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
 StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
@@ -97,15 +79,6 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   for (const std::unique_ptr<check::Study>& entry : program.studies)
     if (study.empty() || study == entry->name) addStudy(words, *entry);
   return words;
-}
-
-/// The workloads of a built-in module ("std.image") or a file.
-std::vector<std::string> workloadWords(const std::string& module) {
-  source::SourceManager sources;
-  std::vector<std::string> out;
-  if (const std::optional<ast::Module> found = moduleOf(module, sources))
-    for (const ast::WorkloadDecl& workload : found->workloads) out.push_back(workload.name.name);
-  return out;
 }
 
 /// The option called `name` ("--preset", "-D") of the command or of the program.
@@ -236,7 +209,7 @@ class Completer {
       addAll(before, words().systems);
       addAll(before, builtInSystems());
     } else if (name == "--workload") {
-      addAll(before, std::array{"image.mobilenet_v2", "llm.finetune", "command"});
+      for (const auto& [workload, file] : kStarters) add(before + std::string(workload));
     } else if (name == "--results" || (name == "--to" && line_.command->get_name() == "make")) {
       out_ += ":folders\n";
     } else if (name == "--diff") {  // of plan; the one of check takes no value
@@ -272,7 +245,7 @@ class Completer {
       addAll("std.", stdlib::names());
       out_ += ":files .exp\n";
     } else if (name == "doc" && number == 1) {
-      addAll("", workloadWords(line_.positionals[0]));
+      addAll("", workloadsOf(line_.positionals[0]));
     } else if (name == "completion" && number == 0) {
       addAll("", completionShells());
     } else if (name == "make" && number == 0) {

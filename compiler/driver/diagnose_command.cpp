@@ -8,7 +8,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/verdicts.h"
 #include "compiler/language/words.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"

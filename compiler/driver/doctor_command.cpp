@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/systems.h"
+#include "compiler/driver/compilation.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
@@ -45,7 +45,7 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
 
 }  // namespace
 
-int doctor(const DoctorOptions& options, const Console& console) {
+int doctor(const MeasuredOptions& options, const Console& console) {
   auto null_gpus = nullGpusOf(options.machine);
   if (!null_gpus) return console.error(null_gpus.takeError());
   const machine::Machine machine = machine::probe(*null_gpus);

@@ -3,7 +3,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"

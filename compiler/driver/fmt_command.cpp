@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
@@ -48,86 +49,56 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
   return llvm::Error::success();
 }
 
-class Formatter {
- public:
-  Formatter(const FmtOptions& options, const Console& console) : options_(options), console_(console) {}
+/// Adds a file, or of a folder those in it.
+llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
+  const size_t before = files.size();
+  if (name == "-" || !sys::fs::is_directory(name))
+    files.push_back(name);
+  else if (llvm::Error error = addFolder(name, files))
+    return error;
+  if (files.size() > before) return llvm::Error::success();
+  return llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name));
+}
 
-  int run() {
-    for (const std::string& name : options_.paths) addPath(name);
-    for (const std::string& name : files_) formatFile(name);
-    showDiagnostics(compilation_, console_);
-    if (options_.check && changed_ > 0)
-      console_.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed_,
-                                   report::counted(files_.size(), "file"), changed_ == 1 ? "it" : "them"));
-    return failed_ || (options_.check && changed_ > 0) ? kError : kSuccess;
-  }
-
- private:
-  static bool isInput(const std::string& name) { return name == "-"; }
-
-  void addPath(const std::string& name) {
-    if (isInput(name) || !sys::fs::is_directory(name)) {
-      files_.push_back(name);
-      return;
-    }
-    const size_t before = files_.size();
-    if (llvm::Error error = addFolder(name, files_))
-      fail(std::move(error));
-    else if (files_.size() == before)
-      fail(llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name)));
-  }
-
-  void fail(llvm::Error error) {
-    console_.error(std::move(error));
-    failed_ = true;
-  }
-
-  void print(std::string_view text) { failed_ |= !console_.printRaw(text); }
-
-  void formatFile(const std::string& name) {
-    auto buffer =
-        isInput(name) ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
-    if (!buffer) return fail(llvm::createStringError("cannot read " + llvm::toString(buffer.takeError())));
-    const std::string shown = isInput(name) ? "<stdin>" : plan::printable(name);
-    diag::Emitter& emitter = compilation_.emitter;
-    const auto file = parse::load(compilation_.sources, shown, (*buffer)->getBuffer().str(), emitter);
-    const auto text = file ? format::format(compilation_.sources, *file, emitter) : std::nullopt;
-    if (!text) {
-      failed_ = true;
-      return;
-    }
-    take(name, shown, compilation_.sources.text(*file), *text);
-  }
-
-  void take(const std::string& name, const std::string& shown, std::string_view before, const std::string& after) {
-    const bool same = before == after;
-    if (!same) ++changed_;
-    if (options_.diff) return print(format::unifiedDiff(shown, before, after));
-    if (options_.check) {
-      if (!same) print(shown + "\n");
-      return;
-    }
-    if (isInput(name)) return print(after);
-    if (same) return;
-    if (llvm::Error error = replaceFiles({{name, after}})) return fail(std::move(error));
-    print(fmt::format("formatted {}\n", shown));
-  }
-
-  const FmtOptions& options_;
-  const Console& console_;
-  std::vector<std::string> files_;
-  Compilation compilation_;
-  size_t changed_ = 0;
-  bool failed_ = false;
-};
+/// Formats one file as `options` say, and counts it where that changes it. False after saying what went wrong.
+bool formatFile(const std::string& name, const FmtOptions& options, const Console& console, Compilation& compilation,
+                size_t& changed) {
+  const bool is_input = name == "-";
+  auto buffer =
+      is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
+  if (!buffer) return console.error("cannot read " + llvm::toString(buffer.takeError())) == kSuccess;
+  const std::string shown = is_input ? "<stdin>" : plan::printable(name);
+  const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
+  const auto after = file ? format::format(compilation.sources, *file, compilation.emitter) : std::nullopt;
+  if (!after) return false;
+  const std::string_view before = compilation.sources.text(*file);
+  const bool same = before == *after;
+  if (!same) ++changed;
+  if (options.diff) return console.printRaw(format::unifiedDiff(shown, before, *after));
+  if (options.check) return same || console.printRaw(shown + "\n");
+  if (is_input) return console.printRaw(*after);
+  if (same) return true;
+  if (llvm::Error error = replaceFiles({{name, *after}})) return console.error(std::move(error)) == kSuccess;
+  return console.printRaw(fmt::format("formatted {}\n", shown));
+}
 
 }  // namespace
 
 int format(const FmtOptions& options, const Console& console) {
-  const bool has_input = std::find(options.paths.begin(), options.paths.end(), "-") != options.paths.end();
-  if (has_input && options.paths.size() > 1)
+  if (llvm::is_contained(options.paths, "-") && options.paths.size() > 1)
     return console.usage("'-' (standard input) cannot be formatted together with files");
-  return Formatter(options, console).run();
+  Compilation compilation;
+  std::vector<std::string> files;
+  size_t changed = 0;
+  bool good = true;
+  for (const std::string& name : options.paths)
+    if (llvm::Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
+  for (const std::string& name : files) good = formatFile(name, options, console, compilation, changed) && good;
+  showDiagnostics(compilation, console);
+  if (!options.check || changed == 0) return good ? kSuccess : kError;
+  console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,
+                              report::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
+  return kError;
 }
 
 }  // namespace expc::driver

@@ -17,7 +17,6 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
-#include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"

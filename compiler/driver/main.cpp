@@ -305,6 +305,7 @@ void addExport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
                  exportResults, kPlainExitCodes);
+  options.format = Format::Csv;
   addMeasured(command, options, true);
   using enum Format;
   addFormat(command, options.format, {Csv, Parquet, Json, Junit, Markdown},

@@ -7,8 +7,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/systems.h"
-#include "compiler/driver/verdicts.h"
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
@@ -292,10 +290,8 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
 llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
   constexpr double kMostSeconds = 5;  // for data that it reads: a plan is to be there at once
   if (options.study.system.value_or("local") != "local") return std::nullopt;
-  auto resources = resourcesOf(options.machine, "");
-  if (!resources) return resources.takeError();
   engine::EngineOptions run;
-  static_cast<engine::Resources&>(run) = std::move(*resources);
+  if (auto error = addResources(options.machine, run)) return error;
   run.results = options.results;
   return engine::countedNow(plan, run, kMostSeconds);
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,29 +86,22 @@ struct Account {
   std::vector<std::string> done, missing;
 };
 
-/// The files of a folder and of those below it, by name: of several the one in the folder itself, else the first.
-class Downloads {
- public:
-  explicit Downloads(const std::string& folder) {
-    std::error_code failed, unknown;
-    for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
-         !failed && at != end; at.increment(failed)) {
-      if (!at->is_regular_file(unknown)) continue;
-      const std::pair place(at.depth() > 0, at->path().string());
-      const auto [known, fresh] = files_.try_emplace(at->path().filename().string(), place);
-      if (!fresh) known->second = std::min(known->second, place);
-    }
-  }
+/// The files of a folder and of those below it, by name: of several the one in the folder itself, else the first. Of
+/// each whether it lies below, and its path.
+using Downloads = llvm::StringMap<std::pair<bool, std::string>>;
 
-  /// "": it is nowhere.
-  std::string find(const std::string& name) const {
-    const auto found = files_.find(name);
-    return found == files_.end() ? "" : found->second.second;
+Downloads downloadsIn(const std::string& folder) {
+  Downloads files;
+  std::error_code failed, unknown;
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
+       !failed && at != end; at.increment(failed)) {
+    if (!at->is_regular_file(unknown)) continue;
+    const std::pair place(at.depth() > 0, at->path().string());
+    const auto [known, fresh] = files.try_emplace(at->path().filename().string(), place);
+    if (!fresh) known->second = std::min(known->second, place);
   }
-
- private:
-  std::map<std::string, std::pair<bool, std::string>> files_;  // below the folder, or in it; the path
-};
+  return files;
+}
 
 llvm::Expected<std::string> digestOf(const std::string& path) {
   return engine::inputs::digestPath(path, [] { return llvm::Error::success(); });
@@ -143,8 +136,8 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
   const fs::path to = fs::path(options.to) / "mnist";
   std::vector<std::string> sources;
   for (const char* name : kImages) {
-    sources.push_back(downloads.find(name));
-    if (sources.back().empty()) sources.back() = downloads.find(std::string(name) + ".gz");
+    sources.push_back(downloads.lookup(name).second);
+    if (sources.back().empty()) sources.back() = downloads.lookup(std::string(name) + ".gz").second;
     if (!sources.back().empty()) continue;
     account.missing.push_back(fmt::format("MNIST: there is no {0} or {0}.gz below {1}", name, options.from));
     return llvm::Error::success();
@@ -165,7 +158,7 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
 std::string fileOf(const RowSet& set, const std::string& folder, const Downloads& downloads, Account& account) {
   for (const char* stem : set.stems)
     for (const char* ending : {".json", ".jsonl", ".csv", ".tsv", ".parquet"})
-      if (std::string path = downloads.find(std::string(stem) + ending); !path.empty()) return path;
+      if (std::string path = downloads.lookup(std::string(stem) + ending).second; !path.empty()) return path;
   account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv, .tsv or .parquet below {}; it is at {}",
                                         set.title, set.stems.front(), folder, set.origin));
   return "";
@@ -309,7 +302,7 @@ llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const 
 llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Downloads& downloads,
                                              Account& account) {
   for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
-    const std::string from = downloads.find(name);
+    const std::string from = downloads.lookup(name).second;
     if (from.empty()) continue;
     auto tokenizer = text::Tokenizer::open(from);
     if (!tokenizer) return tokenizer.takeError();
@@ -332,7 +325,7 @@ int prepareData(const PrepareOptions& options, const Console& console) {
   fs::create_directories(fs::path(options.to) / "llm", code);
   if (code) return console.error(files::systemError(options.to, code.value()));
   Account account;
-  const Downloads downloads(options.from);
+  const Downloads downloads = downloadsIn(options.from);
   if (auto error = prepareImages(options, downloads, account)) return console.error(std::move(error));
   auto tokenizer = prepareTokenizer(options, downloads, account);
   if (!tokenizer) return console.error(tokenizer.takeError());

@@ -2,8 +2,6 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/systems.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/document.h"
@@ -28,17 +26,28 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
   return any ? kSuccess : kNothingRan;
 }
 
-int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, const RehearseOptions& options,
+/// Null cards as a system has GPUs, as `--null-gpus` has them. The error names the property that it does not say.
+llvm::Expected<std::string> nullGpusAs(const check::System& system) {
+  for (const char* property : {"gpus", "gpu.memory"}) {
+    if (system[property]) continue;
+    return llvm::createStringError(
+        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
+                    system.name, property));
+  }
+  const auto number = [&](const char* property) {
+    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
+  };
+  return fmt::format("{}x{}", number("gpus"), number("gpu.memory"));
+}
+
+int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
                 const Console& console) {
   if (plan.points.empty()) {
     console.message(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("its rules")));
     return kNothingRan;
   }
-  engine::RehearsalOptions asked = options.engine;
-  static_cast<engine::Resources&>(asked) = resources;
-  asked.results = options.results;
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
-  llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
+  llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
   if (!outcome) return console.error(outcome.takeError());
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
@@ -60,9 +69,15 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
-  auto resources = options.study.system ? nullResourcesOf(*system, options.engine.worker)
-                                        : resourcesOf(options.machine, options.engine.worker);
-  if (!resources) return console.error(resources.takeError());
+  MachineOptions machine = options.machine;
+  if (options.study.system) {
+    auto cards = nullGpusAs(*system);
+    if (!cards) return console.error(cards.takeError());
+    machine.null_gpus = std::move(*cards);
+  }
+  engine::RehearsalOptions engine = options.engine;
+  engine.results = options.results;
+  if (auto error = addResources(machine, engine)) return console.error(std::move(error));
   auto plans = plansFor(*system, options.study, options.where, compilation, console);
   if (!plans) return plans.code;
   if (!canBeKept(*plans, console)) return kError;
@@ -70,7 +85,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   for (ChosenPlan& one : *plans) {
     if (one.chosen)
       std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
-    code = worse(code, rehearseOne(one.plan, *resources, options, console));
+    code = worse(code, rehearseOne(one.plan, engine, options, console));
     if (code == kInterrupted) break;
   }
   return code;

@@ -6,8 +6,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/lock.h"
-#include "compiler/driver/systems.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/files/files.h"
@@ -72,12 +70,8 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
     return console.error(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
-  auto resources = resourcesOf(options.machine, options.engine.worker);
-  if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options = options.engine;
-  resources->memory_limit = engine_options.memory_limit;
-  resources->scratch = engine_options.scratch;
-  static_cast<engine::Resources&>(engine_options) = std::move(*resources);
+  if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
   engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;

@@ -3,8 +3,6 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/subcommand.h"
-#include "compiler/driver/systems.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/engine/extract.h"
 #include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
@@ -90,9 +88,9 @@ namespace {
 std::string trials(unsigned number) { return report::counted(number, "trial"); }
 
 int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
-  auto resources = resourcesOf(options.machine, "");
-  if (!resources) return console.error(resources.takeError());
-  auto outcome = engine::extract(plan, options.results, resources->command_worker);
+  engine::Resources resources;
+  if (auto error = addResources(options.machine, resources)) return console.error(std::move(error));
+  auto outcome = engine::extract(plan, options.results, resources.command_worker);
   if (!outcome) return console.error(outcome.takeError());
   for (const std::string& message : outcome->messages) console.message(message);
   for (const auto& [why, number] : outcome->refused)

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,10 @@ inline void addFormat(CLI::App& command, Format& format,
 /// The end of the help of commands that reach no verdicts.
 inline constexpr const char* kPlainExitCodes = "Exit codes: 0 success, 1 error, 2 usage.";
 
+/// The workloads that `expc new` has a study for, with the name of its file in compiler/driver/starters.
+inline constexpr std::pair<std::string_view, std::string_view> kStarters[] = {
+    {"image.mobilenet_v2", "image"}, {"llm.finetune", "llm"}, {"command", "command"}};
+
 /// The subcommands that help to write studies: they neither measure nor judge.
 void addTools(CLI::App& app, Asked& asked);
 
@@ -82,6 +87,9 @@ void addStoreTools(CLI::App& app, Asked& asked);
 /// `expc complete-words …`, for the scripts of compiler/driver/completion: prints what could stand at the cursor.
 /// Commands, options and choices are those that `app` declares. Returns the exit code.
 int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console);
+
+/// The workloads of a built-in module ("std.image", "image") or a file, as far as it can be read.
+std::vector<std::string> workloadsOf(const std::string& module);
 
 /// The words of a line as a shell parts them.
 std::vector<std::string> shellWords(const std::string& line);

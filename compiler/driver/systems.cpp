@@ -1,5 +1,3 @@
-#include "compiler/driver/systems.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,6 @@
 
 #include "compiler/diag/names.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/verdicts.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/plan/json.h"
@@ -99,31 +96,15 @@ llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
 
-llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker) {
-  engine::Resources resources;
+llvm::Error addResources(const MachineOptions& options, engine::Resources& resources) {
   auto null_gpus = nullGpusOf(options);
   if (!null_gpus) return null_gpus.takeError();
   resources.null_gpus = std::move(*null_gpus);
-  resources.worker = worker.empty() ? besideThis("expc-worker") : worker;
-  if (worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
+  if (resources.worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
+  if (resources.worker.empty()) resources.worker = besideThis("expc-worker");
   resources.command_worker = besideThis("expc-worker-command");
   resources.devices = options.devices;
-  return resources;
-}
-
-llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, const std::string& worker) {
-  for (const char* property : {"gpus", "gpu.memory"}) {
-    if (system[property]) continue;
-    return llvm::createStringError(
-        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
-                    system.name, property));
-  }
-  const auto number = [&](const char* property) {
-    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
-  };
-  MachineOptions options;
-  options.null_gpus = fmt::format("{}x{}", number("gpus"), number("gpu.memory"));
-  return resourcesOf(options, worker);
+  return llvm::Error::success();
 }
 
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,

@@ -50,12 +50,10 @@ int explain(const ExplainOptions& options, const Console& console) {
     text = allKinds({.colour = console.colourOut()});
   } else {
     const std::optional<diag::Kind> kind = explain::find(*options.code);
-    if (!kind) {
-      const std::optional<std::string> near = explain::nearest(*options.code);
-      return console.usage(fmt::format("there is no diagnostic '{}'; {}", *options.code,
-                                       near ? fmt::format("did you mean '{}'?", *near)
-                                            : std::string("'expc explain' without a code lists all of them")));
-    }
+    if (!kind)
+      return console.usage(fmt::format(
+          "there is no diagnostic '{}'; {}", *options.code,
+          diag::didYouMean(*options.code, explain::names(), "'expc explain' without a code lists all of them")));
     text = explain::renderMarkdown(explain::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
@@ -76,57 +74,56 @@ struct DocOptions {
   bool markdown = false;
 };
 
-/// Nothing after saying why.
-std::optional<doc::ModulePage> pageOf(const std::string& path, std::string text, const std::string& title,
-                                      const std::string& prefix, const Console& console) {
-  Compilation compilation;
-  std::optional<doc::ModulePage> page;
-  if (const auto file = parse::load(compilation.sources, path, std::move(text), compilation.emitter))
-    page = doc::modulePage(compilation.sources, parse::parse(compilation.sources, *file, compilation.emitter), title,
-                           prefix);
-  if (compilation.emitter.errors() == 0) return page;
-  showDiagnostics(compilation, console);
-  return std::nullopt;
+/// The page of a built-in module, by its name with or without "std.", else of a file, as far as it can be read;
+/// `compilation` holds what is wrong in it. The error says why it cannot be opened.
+llvm::Expected<std::optional<doc::ModulePage>> pageOf(const std::string& what, Compilation& compilation) {
+  const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
+  const std::optional<std::string_view> own = stdlib::module(bare);
+  llvm::Expected<std::string> text = own ? std::string(*own) : load::FileSystem::real().read(what);
+  if (!text) return text.takeError();
+  const auto file = parse::load(compilation.sources, own ? fmt::format("<stdlib>/{}.exp", bare) : what,
+                                std::move(*text), compilation.emitter);
+  if (!file) return std::nullopt;
+  return doc::modulePage(compilation.sources, parse::parse(compilation.sources, *file, compilation.emitter),
+                         own ? "std." + bare : what, (own ? bare : llvm::sys::path::stem(what).str()) + ".");
 }
 
-std::optional<doc::ModulePage> builtIn(std::string_view name, const Console& console) {
-  return pageOf(fmt::format("<stdlib>/{}.exp", name), std::string(*stdlib::module(name)), fmt::format("std.{}", name),
-                fmt::format("{}.", name), console);
-}
-
-std::string allModules(const Console& console) {
+std::string allModules() {
   size_t widest = 0;
   for (std::string_view name : stdlib::names()) widest = std::max(widest, name.size() + 4);
   std::string out;
-  for (std::string_view name : stdlib::names())
-    out += fmt::format("{:<{}}  {}\n", fmt::format("std.{}", name), widest, builtIn(name, console)->summary);
+  for (std::string_view name : stdlib::names()) {
+    Compilation compilation;
+    const std::string title = fmt::format("std.{}", name);
+    out += fmt::format("{:<{}}  {}\n", title, widest, llvm::cantFail(pageOf(title, compilation))->summary);
+  }
   return out;
 }
 
-/// A module's page by its name, with or without "std.", else the page of a file.
+/// Nothing after saying why.
 std::optional<doc::ModulePage> pageNamed(const std::string& what, const Console& console) {
-  const std::string_view bare = std::string_view(what).starts_with("std.") ? std::string_view(what).substr(4) : what;
-  if (stdlib::module(bare)) return builtIn(bare, console);
-  const bool looks_like_module =
-      what.find_first_of("/") == std::string::npos && !std::string_view(what).ends_with(".exp");
-  if (!looks_like_module) {
-    llvm::Expected<std::string> text = load::FileSystem::real().read(what);
-    if (text) return pageOf(what, std::move(*text), what, (llvm::sys::path::stem(what) + ".").str(), console);
-    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(text.takeError())));
+  const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
+  if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
+    std::vector<std::string> names;
+    for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
+    console.error(fmt::format("there is no module '{}'; {}", what,
+                              diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
     return std::nullopt;
   }
-  std::vector<std::string> names;
-  for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-  console.error(
-      fmt::format("there is no module '{}'; {}", what,
-                  diag::didYouMean("std." + std::string(bare), names, "'expc doc' lists them, a file ends in .exp")));
+  Compilation compilation;
+  auto page = pageOf(what, compilation);
+  if (page && compilation.emitter.errors() == 0) return std::move(*page);
+  if (page)
+    showDiagnostics(compilation, console);
+  else
+    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(page.takeError())));
   return std::nullopt;
 }
 
 int doc(const DocOptions& options, const Console& console) {
   std::string text;
   if (!options.module) {
-    text = allModules(console);
+    text = allModules();
   } else {
     std::optional<doc::ModulePage> page = pageNamed(*options.module, console);
     if (!page) return kError;
@@ -164,24 +161,11 @@ struct NewOptions {
   bool force = false;  // replace a file that is there
 };
 
-struct Starter {
-  std::string_view workload, text;
-};
-
-/// Of each kind of workload that a study can be begun with.
-std::vector<Starter> starters() {
-  return {{"image.mobilenet_v2", *starterText("image")},
-          {"llm.finetune", *starterText("llm")},
-          {"command", *starterText("command")}};
-}
-
 int newStudy(const NewOptions& options, const Console& console) {
-  const std::vector<Starter> all = starters();
-  const auto starter =
-      std::find_if(all.begin(), all.end(), [&](const Starter& entry) { return entry.workload == options.workload; });
-  if (starter == all.end()) {
+  const auto* starter = std::ranges::find(kStarters, options.workload, [](const auto& one) { return one.first; });
+  if (starter == std::end(kStarters)) {
     std::vector<std::string> names;
-    for (const Starter& entry : all) names.emplace_back(entry.workload);
+    for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
     return console.usage(fmt::format(
         "there is no starter for '{}'; {}", options.workload,
         diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
@@ -193,7 +177,7 @@ int newStudy(const NewOptions& options, const Console& console) {
     return console.usage(fmt::format(
         "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
   constexpr std::string_view kStudy = "\nstudy starter {";
-  std::string text(starter->text);
+  std::string text(*starterText(starter->second));
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
   if (!options.force && files::isThere(shown))
@@ -234,6 +218,12 @@ int lsp(const bool&, const Console& console) {
 }
 
 }  // namespace
+
+std::vector<std::string> workloadsOf(const std::string& module) {
+  Compilation unheard;
+  const auto page = llvm::expectedToOptional(pageOf(module, unheard)).value_or(std::nullopt);
+  return page ? page->workloads : std::vector<std::string>();
+}
 
 void addTools(CLI::App& app, Asked& asked) {
   addExplain(app, asked);

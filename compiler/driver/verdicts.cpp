@@ -1,5 +1,3 @@
-#include "compiler/driver/verdicts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

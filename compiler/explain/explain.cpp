@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/diag/names.h"
 #include "compiler/diag/render.h"
 #include "compiler/explain/pages.h"
 
@@ -36,11 +35,11 @@ std::optional<diag::Kind> find(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::string> nearest(std::string_view text) {
+std::vector<std::string> names() {
   std::vector<std::string> names;
   for (diag::Kind kind : diag::allKinds()) names.emplace_back(diag::code(kind));
   for (diag::Kind kind : diag::allKinds()) names.emplace_back(diag::slug(kind));
-  return diag::closest(text, names);
+  return names;
 }
 
 namespace {

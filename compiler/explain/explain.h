@@ -22,8 +22,8 @@ std::string summary(diag::Kind kind);
 /// The kind that a user names by its code in any case ("e0203") or by its slug ("unknown-unit").
 std::optional<diag::Kind> find(std::string_view text);
 
-/// The code or slug that `text` most likely meant, if one is near.
-std::optional<std::string> nearest(std::string_view text);
+/// All codes, then all slugs.
+std::vector<std::string> names();
 
 struct TextStyle {
   unsigned width = 80;

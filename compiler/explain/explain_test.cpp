@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/diag/names.h"
 #include "compiler/explain/pages.h"
 #include "tests/source_dir.h"
 
@@ -37,8 +38,8 @@ TEST_CASE("a kind is found by code and slug in any case, others by their nearest
   CHECK(find("w0402") == diag::Kind::UselessRule);
   CHECK(!find("E9999"));
   CHECK(!find(""));
-  CHECK(nearest("unknown-unti") == "unknown-unit");
-  CHECK(!nearest("something entirely different"));
+  CHECK(diag::closest("unknown-unti", names()) == "unknown-unit");
+  CHECK(!diag::closest("something entirely different", names()));
 }
 
 TEST_CASE("paragraphs and lists are wrapped, code is not") {

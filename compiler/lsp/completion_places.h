@@ -17,8 +17,6 @@
 
 #include "compiler/check/value/dimension.h"
 #include "compiler/language/words.h"
-#include "compiler/lsp/context.h"
-#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 #include "stdlib/stdlib.h"
 

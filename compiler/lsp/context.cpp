@@ -1,7 +1,4 @@
-#include "compiler/lsp/context.h"
-
-#include <utility>
-
+#include "compiler/lsp/features.h"
 #include "compiler/parse/cst.h"
 
 namespace expc::lsp {
@@ -47,10 +44,10 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
   Context context;
   typed(sources, tokens, offset, context);
   const uint32_t end = context.word.begin;
-  parse::Place place = parse::placeAt(sources, context.word.file, end);
+  static_cast<parse::Place&>(context) = parse::placeAt(sources, context.word.file, end);
   uint32_t statement = end;
   bool in_block = false;
-  for (const auto& [rule, begin] : place.rules) {
+  for (const auto& [rule, begin] : context.rules) {
     if (!in_block && statement == end && parse::isStatement(rule) && !parse::isBlock(rule)) statement = begin;
     if (!in_block && parse::isBlock(rule)) {
       in_block = true;
@@ -68,8 +65,6 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
     if (token.range.begin >= end) break;
     if (!token.isComment() && token.range.begin >= statement) context.statement.push_back(token);
   }
-  context.rules = std::move(place.rules);
-  context.expected = std::move(place.expected);
   context.brackets = openBrackets(context.statement);
   context.in_enum &= context.brackets > 0;
   return context;

@@ -1,9 +1,9 @@
-#include "compiler/lsp/context.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
+
+#include "compiler/lsp/features.h"
 
 using namespace expc;
 using lsp::Context;

@@ -165,18 +165,12 @@ llvm::json::Value formatting(const Query& query) {
 
 // ---- the protocol's shapes
 
-namespace {
-
-llvm::json::Value toJson(Position position) {
-  return llvm::json::Object{{"line", position.line}, {"character", position.character}};
-}
-
-}  // namespace
-
 llvm::json::Value rangeJson(const Query& query, source::Range range) {
-  const LineIndex& lines = query.analysis.lines(range.file);
-  return llvm::json::Object{{"start", toJson(lines.position(range.begin, query.workspace.encoding))},
-                            {"end", toJson(lines.position(range.end, query.workspace.encoding))}};
+  const auto at = [&](uint32_t offset) {
+    const Position position = query.analysis.lines(range.file).position(offset, query.workspace.encoding);
+    return llvm::json::Object{{"line", position.line}, {"character", position.character}};
+  };
+  return llvm::json::Object{{"start", at(range.begin)}, {"end", at(range.end)}};
 }
 
 llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text) {

@@ -4,10 +4,14 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compiler/diag/render.h"
 #include "compiler/lsp/workspace.h"
+#include "compiler/parse/antlr_bridge.h"
 
 namespace expc::lsp {
 
@@ -45,6 +49,40 @@ llvm::json::Value actions(const Query& query, uint32_t end);
 llvm::json::Value formatting(const Query& query);
 /// The diagnostics of the document itself, and one at each import that has some.
 llvm::json::Array diagnostics(const Query& query);
+
+// ---- what is known of names
+
+/// The checked form of a study of the root file; null where check gave up on it.
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration);
+/// The checked form of the workload whose name is declared at a place; null where there is none.
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name);
+
+/// What a symbol is in a few words, as they are written: the type of a parameter, the call of a comparison.
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol);
+/// Its doc comment; "" where it has none.
+std::string_view docOf(const check::Symbol& symbol);
+/// What is written at a place, if it is short.
+std::string writtenShort(const Analysis& analysis, source::Range range);
+
+// ---- what stands around a place (context.cpp)
+
+/// What stands around a place, told by the parser from the text before it: it works while a statement is half typed.
+struct Context : parse::Place {
+  enum class Inside { Code, Comment, Text } inside = Inside::Code;
+
+  parse::Rule block = parse::Rule::File;  // the innermost rule that holds statements: File, StudyBody, …
+  bool in_enum = false;                   // in the braces of an enum, whose names are the user's
+  uint32_t study = parse::kNone;          // where the name of the study stands that holds the place
+  uint32_t workload = parse::kNone;       // or that of the workload declaration
+
+  /// The statement so far, from its head on; empty where one may begin. The word that is being typed is not among them.
+  std::vector<parse::LexedToken> statement;
+  source::Range word;       // what is being typed: letters left of the place, or a number with letters; may be empty
+  bool line_start = false;  // nothing but the word stands before the place on its line
+  unsigned brackets = 0;    // open in the statement
+};
+
+Context contextAt(const source::SourceManager& sources, const std::vector<parse::LexedToken>& tokens, uint32_t offset);
 
 // ---- the protocol's shapes
 

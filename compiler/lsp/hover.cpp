@@ -4,14 +4,15 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 
 #include "compiler/check/expression.h"
 #include "compiler/check/value/dimension.h"
 #include "compiler/doc/module_page.h"
 #include "compiler/language/words.h"
-#include "compiler/lsp/context.h"
-#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
+#include "compiler/points/survey.h"
 
 namespace expc::lsp {
 
@@ -33,6 +34,43 @@ std::string written(const Analysis& analysis, source::Range range) {
 /// The unit of numbers: "px", "img/s"; "" where they have none.
 std::string unitOf(const check::Dimension& dimension) {
   return dimension == check::Dimension::share() ? "%" : dimension.baseUnit();
+}
+
+/// How many points a study has, and how many of them each level of a factor.
+struct PointCounts {
+  points::Seen seen;
+  uint64_t points = 0;
+  uint64_t product = 0;  // before the rules
+};
+
+/// Nothing for a study with an error inside, or with more than `most` combinations of levels.
+std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
+  if (!study.valid || productOf(study) > most) return std::nullopt;
+  diag::Collector ignored;
+  diag::Emitter emitter(ignored);
+  const select::Selected whole = select::Selected::whole(study);
+  const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
+  if (!space) return std::nullopt;
+  PointCounts counts{points::Seen(*space)};
+  const expand::Walk walk = expand::walk(*space, {}, [&](expand::Levels point) {
+    ++counts.points;
+    counts.seen.add(point);
+    return true;
+  });
+  if (walk.end != expand::Space::End::Done) return std::nullopt;
+  counts.product = walk.product;
+  return counts;
+}
+
+/// The first levels of a factor as they are written, in declared order; with `count` behind each what that says.
+std::string levelList(const check::Factor& factor, const std::function<uint64_t(unsigned)>& count = {}) {
+  constexpr unsigned kMost = 12;
+  std::string text;
+  for (unsigned at = 0; at < factor.levels.size() && at < kMost; ++at) {
+    const std::string& label = factor.levels[at].label;
+    text += (at == 0 ? "" : ", ") + (count ? fmt::format("`{}` ({})", label, count(at)) : label);
+  }
+  return factor.levels.size() > kMost ? text + ", …" : text;
 }
 
 /// Markdown: a line of code, the doc comment, facts.
@@ -196,13 +234,8 @@ class Hover {
     const check::Factor& factor = study.factors[index];
     const std::optional<PointCounts> counts = countPoints(study, most_);
     if (!counts) return page.code("levels", levelList(factor));
-    std::string text;
-    constexpr size_t kMost = 12;
-    for (size_t at = 0; at < factor.levels.size() && at < kMost; ++at)
-      text +=
-          fmt::format("{}`{}` ({})", text.empty() ? "" : ", ", factor.levels[at].label, counts->seen.count(index, at));
-    if (factor.levels.size() > kMost) text += ", …";
-    page.fact(fmt::format("{} levels (points of {})", factor.levels.size(), counts->points), text);
+    page.fact(fmt::format("{} levels (points of {})", factor.levels.size(), counts->points),
+              levelList(factor, [&](unsigned level) { return counts->seen.count(index, level); }));
     if (factor.baseline) page.code("baseline", factor.levels[*factor.baseline].label);
   }
 

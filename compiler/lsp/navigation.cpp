@@ -1,10 +1,9 @@
-// Where names are declared and used; what a document declares, as a tree.
+// Where names are declared and used, and what is said of them; what a document declares, as a tree.
 
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 
 namespace expc::lsp {
@@ -72,7 +71,53 @@ bool taken(const Names& names, const Symbol& symbol, const std::string& name) {
   return false;
 }
 
+/// The part of a declaration that tells most beside its name; invalid where there is none.
+template <typename Declared>
+source::Range tellingPart(const Declared&) {
+  return {};
+}
+source::Range tellingPart(const ast::ParamDecl& param) { return param.type.range; }
+source::Range tellingPart(const ast::MetricDecl& metric) { return metric.type ? metric.type->range : source::Range{}; }
+source::Range tellingPart(const ast::FactorDecl& factor) { return factor.levels->range; }
+source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call_range; }
+source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
+
 }  // namespace
+
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
+  for (const auto& study : program.studies)
+    if (study->declaration == &declaration) return study.get();
+  return nullptr;
+}
+
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name) {
+  for (const auto& workload : program.workloads)
+    if (workload->range == name) return workload.get();
+  return nullptr;
+}
+
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol) {
+  const source::Range part =
+      std::visit([](const auto* declared) { return tellingPart(*declared); }, symbol.declaration);
+  if (part.isValid()) return writtenShort(analysis, part);
+  return symbol.kind == check::SymbolKind::Level ? "" : std::string(toString(symbol.kind));
+}
+
+std::string_view docOf(const check::Symbol& symbol) {
+  return std::visit(
+      [](const auto* declared) -> std::string_view {
+        if constexpr (requires { declared->doc; }) return declared->doc;
+        return "";
+      },
+      symbol.declaration);
+}
+
+std::string writtenShort(const Analysis& analysis, source::Range range) {
+  constexpr size_t kMost = 60;
+  const std::string_view written = analysis.sources.text(range);
+  if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
+  return std::string(written);
+}
 
 llvm::json::Value definition(const Query& query) {
   const Occurrence* name = query.name();
@@ -166,53 +211,45 @@ int kindOf(SymbolKind kind) {
   return kKinds.at(kind);
 }
 
-class Outline {
- public:
-  explicit Outline(const Query& query) : query_(query), symbols_(query.analysis.names().symbols()) {}
+using Parts = std::map<unsigned, std::vector<unsigned>>;  // of a symbol those that are declared in it
 
-  llvm::json::Array all() {
-    for (unsigned id = 0; id < symbols_.size(); ++id)
-      if (symbols_[id].parent) parts_[*symbols_[id].parent].push_back(id);
-    llvm::json::Array result;
-    if (const auto file = query_.analysis.names().declaredAt({query_.analysis.root, 0, 0}))
-      for (const unsigned part : parts_[*file]) result.push_back(entry(part));
-    return result;
-  }
+llvm::json::Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind,
+                        std::string detail, llvm::json::Array children = {}) {
+  // The name's range lies inside the whole one, whatever was written.
+  llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
+                            {"kind", kind},
+                            {"range", rangeJson(query, source::join(range, name.range))},
+                            {"selectionRange", rangeJson(query, name.range)}};
+  if (!detail.empty()) result["detail"] = jsonText(detail);
+  if (!children.empty()) result["children"] = std::move(children);
+  return result;
+}
 
- private:
-  llvm::json::Value entry(unsigned id) {
-    const Symbol& symbol = symbols_[id];
-    llvm::json::Array children;
-    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
-      for (const ast::WorkloadUse& use : (*study)->workloads)
-        if (!use.label)
-          children.push_back(shape(use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
-                                   writtenShort(query_.analysis, use.name.range)));
-    if (symbol.kind != SymbolKind::Preset)
-      for (const unsigned part : parts_[id]) children.push_back(entry(part));
-    return shape({symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query_.analysis, symbol),
-                 std::move(children));
-  }
-
-  llvm::json::Value shape(const ast::Identifier& name, source::Range range, int kind, std::string detail,
-                          llvm::json::Array children = {}) {
-    // The name's range lies inside the whole one, whatever was written.
-    llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
-                              {"kind", kind},
-                              {"range", rangeJson(query_, source::join(range, name.range))},
-                              {"selectionRange", rangeJson(query_, name.range)}};
-    if (!detail.empty()) result["detail"] = jsonText(detail);
-    if (!children.empty()) result["children"] = std::move(children);
-    return result;
-  }
-
-  const Query& query_;
-  const std::vector<Symbol>& symbols_;
-  std::map<unsigned, std::vector<unsigned>> parts_;  // of a symbol those that are declared in it
-};
+llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
+  const Symbol& symbol = query.analysis.names().symbols()[id];
+  llvm::json::Array children;
+  if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
+    for (const ast::WorkloadUse& use : (*study)->workloads)
+      if (!use.label)
+        children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
+                                 writtenShort(query.analysis, use.name.range)));
+  if (const auto found = parts.find(id); found != parts.end() && symbol.kind != SymbolKind::Preset)
+    for (const unsigned part : found->second) children.push_back(entry(query, parts, part));
+  return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),
+               std::move(children));
+}
 
 }  // namespace
 
-llvm::json::Value outline(const Query& query) { return Outline(query).all(); }
+llvm::json::Value outline(const Query& query) {
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
+  Parts parts;
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (symbols[id].parent) parts[*symbols[id].parent].push_back(id);
+  llvm::json::Array result;
+  if (const auto file = query.analysis.names().declaredAt({query.analysis.root, 0, 0}))
+    for (const unsigned part : parts[*file]) result.push_back(entry(query, parts, part));
+  return result;
+}
 
 }  // namespace expc::lsp

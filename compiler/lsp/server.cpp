@@ -235,8 +235,6 @@ size_t readSome(int input, char* buffer, size_t size) {
 
 }  // namespace
 
-std::optional<Deframer::Item> Deframer::lost(std::string why) { return Item{"", std::move(why)}; }
-
 std::optional<Deframer::Item> Deframer::header() {
   if (resync_) {
     const size_t at = llvm::StringRef(buffer_).find_insensitive(kField);
@@ -258,7 +256,7 @@ std::optional<Deframer::Item> Deframer::header() {
     buffer_.erase(0, kMaxHeader);
     searched_ = 0;
     resync_ = true;
-    return lost(fmt::format("a header of more than {} bytes", kMaxHeader));
+    return Item{"", fmt::format("a header of more than {} bytes", kMaxHeader)};
   }
   bool malformed = false;
   const std::optional<size_t> length = lengthIn(llvm::StringRef(buffer_).take_front(end), malformed);
@@ -266,11 +264,11 @@ std::optional<Deframer::Item> Deframer::header() {
   searched_ = 0;
   if (!length || malformed) {
     resync_ = true;
-    return lost("a header without a Content-Length that is a number");
+    return Item{"", "a header without a Content-Length that is a number"};
   }
   if (*length > kMaxBody) {
     skip_ = *length;
-    return lost(fmt::format("a message of {} bytes; {} is the most", *length, kMaxBody));
+    return Item{"", fmt::format("a message of {} bytes; {} is the most", *length, kMaxBody)};
   }
   length_ = length;
   return std::nullopt;

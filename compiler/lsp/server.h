@@ -33,7 +33,6 @@ class Deframer {
 
  private:
   std::optional<Item> header();
-  std::optional<Item> lost(std::string why);
 
   std::string buffer_;
   size_t searched_ = 0;           // bytes of the buffer that hold no end of a header
@@ -102,10 +101,8 @@ class Server {
   std::optional<int> exit_code_;
   bool watch_files_ = false;
   std::deque<Message> queue_;
-  struct Stale {
-    bool saved = false;  // also what takes longer
-  };
-  std::map<std::string, Stale> stale_;  // documents (by URI) whose diagnostics are out of date
+  /// Documents (by URI) whose diagnostics are out of date, and whether also what takes longer is: they were saved.
+  std::map<std::string, bool> stale_;
 };
 
 /// Serves one client over two descriptors until it says `exit` or goes away; the process's exit code. `version` is what

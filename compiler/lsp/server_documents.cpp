@@ -44,7 +44,7 @@ void Server::didOpen(const llvm::json::Object& params) {
   if (!text) return;
   const Document& opened = workspace_.open(*uri, document.getInteger("version").value_or(0), text->str());
   markStale(opened.path);
-  stale_[*uri].saved = true;
+  stale_[*uri] = true;
 }
 
 /// The open document that a message is about; null where it names none.
@@ -76,7 +76,7 @@ void Server::didSave(const llvm::json::Object& params) {
   if (!document) return;
   workspace_.changed();
   markStale(document->path);
-  stale_[document->uri].saved = true;
+  stale_[document->uri] = true;
 }
 
 void Server::didClose(const llvm::json::Object& params) {
@@ -98,12 +98,12 @@ void Server::markStale(const std::string& path) {
 
 bool Server::publishNext() {
   if (stale_.empty() || state_ != State::Running) return false;
-  const auto [uri, how] = *stale_.begin();
+  const auto [uri, saved] = *stale_.begin();
   stale_.erase(stale_.begin());
   const Document* document = workspace_.find(uri);
   if (!document) return true;
   Analysis& analysis = workspace_.analyse(*document);
-  workspace_.verify(analysis, how.saved ? workspace_.limits.saved : workspace_.limits.typing);
+  workspace_.verify(analysis, saved ? workspace_.limits.saved : workspace_.limits.typing);
   notify("textDocument/publishDiagnostics",
          llvm::json::Object{{"uri", jsonText(uri)},
                             {"version", document->version},

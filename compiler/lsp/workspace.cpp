@@ -11,7 +11,6 @@
 
 #include "compiler/explain/explain.h"
 #include "compiler/lower/lower.h"
-#include "compiler/lsp/facts.h"
 #include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/plan.h"
@@ -21,13 +20,6 @@ namespace expc::lsp {
 namespace {
 
 constexpr std::string_view kLibrary = "<stdlib>/";
-
-/// The size of the largest grid.
-uint64_t combinations(const check::Program& program) {
-  uint64_t most = 0;
-  for (const auto& study : program.studies) most = std::max(most, productOf(*study));
-  return most;
-}
 
 /// Writes `text` as FOLDER/GROUP/DIGEST/NAME, read-only, unless it is there, and gives the path; nothing where that
 /// fails or `folder` is "". The digest is the text's, so that versions do not overwrite each other.
@@ -62,6 +54,13 @@ uint32_t columnsOf(size_t bytes, Encoding encoding) {
 }
 
 }  // namespace
+
+uint64_t productOf(const check::Study& study) {
+  uint64_t product = 1;
+  for (const check::Factor& factor : study.factors)
+    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor.levels.size()), &product)) return UINT64_MAX;
+  return product;
+}
 
 LineIndex::LineIndex(std::string_view text) : text_(text), starts_{0} {
   for (size_t at = 0; at < text.size(); ++at) {
@@ -230,7 +229,8 @@ Analysis& Workspace::analyse(const Document& document) {
 }
 
 void Workspace::verify(Analysis& analysis, uint64_t most) {
-  if (analysis.verified || !analysis.parsed || combinations(analysis.program) > most) return;
+  const auto large = [&](const auto& study) { return productOf(*study) > most; };
+  if (analysis.verified || !analysis.parsed || std::ranges::any_of(analysis.program.studies, large)) return;
   analysis.verified = true;
   diag::Emitter emitter(analysis.said);
   points::verify(analysis.program, {}, emitter);

@@ -130,6 +130,9 @@ class Workspace {
   uint64_t generation_ = 1;
 };
 
+/// The combinations of a study's levels before the rules; UINT64_MAX where they are more.
+uint64_t productOf(const check::Study& study);
+
 /// The folder under the user's cache in which an editor finds what `expc` carries in itself: built-in modules, the
 /// pages of `expc explain`. XDG_CACHE_HOME, else ~/.cache; "" without both.
 std::string libraryFolder();

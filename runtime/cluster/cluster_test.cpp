@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "runtime/cluster/jobs.h"
-#include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
 
 namespace expc::cluster {

@@ -4,12 +4,16 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
+#include <llvm/Support/Regex.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <tuple>
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
@@ -17,9 +21,197 @@
 namespace expc::cluster {
 namespace {
 
+/// Names that stand once, each with the option of sbatch that it means.
+constexpr std::pair<const char*, const char*> kOnce[] = {
+    {"partition", "--partition"},   {"account", "--account"},    {"qos", "--qos"},
+    {"constraint", "--constraint"}, {"time", "--time"},          {"nodes", "--nodes"},
+    {"gpus", "--gpus-per-node"},    {"cpus", "--cpus-per-task"}, {"memory", "--mem"},
+};
+
+constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] = {
+    {"option", &Site::options},  {"module", &Site::modules}, {"setup", &Site::setup},
+    {"export", &Site::exported}, {"secret", &Site::secrets},
+};
+
+constexpr const char kScratch[] = "scratch";
+
+std::string known() {
+  std::string names;
+  for (const auto& [name, meaning] : kOnce) names += fmt::format("{}, ", name);
+  names += fmt::format("{}, ", kScratch);
+  for (const auto& [name, meaning] : kRepeated) names += fmt::format("{}, ", name);
+  return names.substr(0, names.size() - 2);
+}
+
+bool isVariable(llvm::StringRef text) {
+  return !text.empty() && !llvm::isDigit(text.front()) &&
+         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+bool isOneWord(llvm::StringRef text) {
+  return llvm::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; });
+}
+
+/// What is wrong with a value, or "".
+std::string complaint(llvm::StringRef name, llvm::StringRef value) {
+  if (value.empty()) return fmt::format("'{}' has no value", name.str());
+  if (llvm::any_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
+    return "a value holds no control characters";
+  if (name == "setup") return "";
+  if (name == "secret" || name == "export") {
+    if (isVariable(value)) return "";
+    // What stands there may be the secret itself.
+    return fmt::format("'{}' takes the name of one variable, and never its value", name.str());
+  }
+  if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
+  unsigned nodes = 0;
+  if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes how many, such as 4";
+  // As sbatch reads it: minutes, or a clock with or without days.
+  static const llvm::Regex time("^([0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}|UNLIMITED|INFINITE)$");
+  if (name == "time" && !time.match(value))
+    return "'time' takes what sbatch takes, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
+  if (name == kScratch && !value.starts_with("/") && !value.starts_with("$"))
+    return "'scratch' takes a folder as /local/$USER or $TMPDIR";
+  if (name == "option" && !value.starts_with("-"))
+    return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
+  return "";
+}
+
+/// Takes one setting in; what is wrong with it, or "".
+std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
+  const auto is = [&](const auto& known) { return name == known.first; };
+  const auto* const once = llvm::find_if(kOnce, is);
+  const auto* const repeated = llvm::find_if(kRepeated, is);
+  const bool is_once = once != std::end(kOnce), is_repeated = repeated != std::end(kRepeated);
+  if (!is_once && !is_repeated && name != kScratch)
+    return fmt::format("there is no setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
+  if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
+  if (is_repeated) {
+    (site.*repeated->second).push_back(value.str());
+    return "";
+  }
+  if (is_once ? llvm::any_of(site.asked, [&](const auto& asked) { return asked.first == once->second; })
+              : !site.scratch.empty())
+    return fmt::format("'{}' stands here for the second time", name.str());
+  if (is_once)
+    site.asked.emplace_back(once->second, value.str());
+  else
+    site.scratch = value.str();
+  return "";
+}
+
+// Seconds before the end of the job at which it is told. Slurm may be a minute late.
+constexpr int kToldBefore = 180;
+
+// What a job gets of the submitting shell without being asked.
+constexpr const char* kAlways = "HOME,USER,LOGNAME,PATH,LANG";
+
+std::string names(const Site& site) {
+  std::string all = kAlways;
+  for (const auto* list : {&site.exported, &site.secrets})
+    for (const std::string& name : *list) all += "," + name;
+  return all;
+}
+
+std::string header(const Site& site, const Job& job) {
+  std::string text = "#!/bin/bash\n";
+  const auto line = [&](const std::string& option) { text += "#SBATCH " + option + "\n"; };
+  line("--job-name=" + quoted("expc-" + job.name));
+  const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
+  if (nodes == site.asked.end()) line("--nodes=1");
+  // One task has all of a node. Where one of several is lost Slurm queues the job again and the run goes on from its
+  // journals: the node of the batch script may be the one, and nobody would be left to end the others.
+  if (nodes != site.asked.end() && nodes->second != "1") line("--ntasks-per-node=1");
+  for (const auto& [option, value] : site.asked) line(option + "=" + value);
+  for (const std::string& option : site.options) line(option);
+  line("--requeue");
+  line("--open-mode=append");
+  line(fmt::format("--signal=B:USR1@{}", kToldBefore));
+  // Behind a % Slurm looks for words of its own.
+  line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
+  line("--chdir=" + quoted(job.folder));
+  line("--export=" + names(site));
+  return text;
+}
+
+/// Modules and set-up, and a file of the variables that they set, with those that are secret left out.
+std::string prepare(const Site& site, const Job& job) {
+  if (site.modules.empty() && site.setup.empty()) return "";
+  std::string pattern = "BASH.*|_|SHLVL|PWD|OLDPWD";
+  for (const std::string& name : site.secrets) pattern += "|" + name;
+  std::string text = fmt::format(
+      "\nvariables() {{ compgen -e | grep -vxE '{}' | while read -r name; do printf '%s=%q\\n' \"$name\" "
+      "\"${{!name}}\"; done; }}\nbefore=$(variables)\n",
+      pattern);
+  for (const std::string& module : site.modules) text += "module load " + quoted(module) + " || exit 1\n";
+  for (const std::string& line : site.setup) text += line + "\n";
+  text += fmt::format("comm -13 <(sort <<<\"$before\") <(variables | sort) >{}/slurm-$SLURM_JOB_ID.environment\n",
+                      quoted(job.jobs));
+  return text;
+}
+
+std::string body(const Site& site, const Job& job) {
+  std::string command;
+  for (const std::string& word : job.command) command += quoted(word) + " ";
+  // Its variables are those of the job.
+  if (!site.scratch.empty()) command += "--scratch \"" + site.scratch + "\" ";
+  return fmt::format(R"(
+# The engine ends cleanly when it is told. Before the end of its time the job asks to be queued again; ended from outside
+# (cancelled, preempted) it does not ask, since Slurm knows by itself whether it is to run again.
+rm -f {}/slurm-$SLURM_JOB_ID.code
+{}&
+engine=$!
+outside=
+trap 'told=1; kill -USR1 "$engine" 2>/dev/null' USR1
+trap 'told=1; outside=1; kill -USR1 "$engine" 2>/dev/null' TERM
+while told=; wait "$engine"; code=$?; [ -n "$told" ]; do :; done
+[ -z "$outside" ] || exit "$code"
+[ "$code" != 130 ] || {{ scontrol requeue "$SLURM_JOB_ID" && exit 0; }}
+echo "$code" >{}/slurm-$SLURM_JOB_ID.code
+exit "$code"
+)",
+                     quoted(job.jobs), command, quoted(job.jobs));
+}
+
 constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answer
 
 }  // namespace
+
+llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
+  Site site;
+  llvm::StringRef rest(text.data(), text.size());
+  for (unsigned number = 1; !rest.empty(); ++number) {
+    llvm::StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    line = line.trim();
+    if (line.empty() || line.starts_with("#")) continue;
+    const auto [name, value] = line.split('=');
+    const std::string wrong = name.size() == line.size() ? "a line is NAME = VALUE, or a comment that begins with #"
+                                                         : take(site, name.trim(), value.trim());
+    if (!wrong.empty()) return base::failure("{}:{}: {}", file, number, wrong);
+  }
+  return site;
+}
+
+llvm::Expected<Site> readSite(const std::string& path) {
+  auto text = files::read(path, files::kMostByHand);
+  if (!text) return base::failure("the site file cannot be read: {}", llvm::toString(text.takeError()));
+  return parseSite(std::string_view((*text)->getBuffer()), path);
+}
+
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-./=:,+@%").contains(c); };
+  if (!word.empty() && llvm::all_of(word, plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string renderScript(const Site& site, const Job& job) {
+  return header(site, job) + prepare(site, job) + body(site, job);
+}
+
+// ---- its commands
 
 llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   auto program = llvm::sys::findProgramByName(command.front());

@@ -1,6 +1,7 @@
 #pragma once
 
-// The commands of Slurm, and what they print.
+// Slurm: what a site wants it to be told of a job, in a file that its users share (lines of `name = value`); the script
+// of a job, in whose allocation the engine itself runs, on its first node; and Slurm's commands, with what they print.
 
 #include <llvm/Support/Error.h>
 
@@ -12,6 +13,38 @@
 #include <vector>
 
 namespace expc::cluster {
+
+struct Site {
+  /// What is asked for: options of sbatch with their values, in the order of the file.
+  std::vector<std::pair<std::string, std::string>> asked;
+  std::vector<std::string> options;   // further options of sbatch, as they are
+  std::vector<std::string> modules;   // to load
+  std::vector<std::string> setup;     // shell lines, run once in each allocation before the run
+  std::string scratch;                // folder of each node for copies of data, as the job's shell reads it; "": none
+  std::vector<std::string> exported;  // variables of the submitting shell that the job gets
+  std::vector<std::string> secrets;   // the same of variables whose values are never written
+};
+
+/// The error names the line. `name` is what the text is called in it.
+llvm::Expected<Site> parseSite(std::string_view text, std::string_view name);
+
+llvm::Expected<Site> readSite(const std::string& path);
+
+/// What a job runs.
+struct Job {
+  std::string name;
+  std::vector<std::string> command;  // expc with its arguments
+  std::string folder;                // where it runs, absolute
+  std::string jobs;                  // the folder of jobs (jobs.h), absolute
+};
+
+/// As sbatch takes it. A function of its arguments: what a dry run prints is what is submitted.
+std::string renderScript(const Site& site, const Job& job);
+
+/// A word as a shell reads it back.
+std::string quoted(const std::string& word);
+
+// ---- its commands
 
 /// What a program printed; an error with what it complained of where it did not end with 0.
 llvm::Expected<std::string> output(const std::vector<std::string>& command);

@@ -8,7 +8,6 @@
 
 #include "runtime/files/files.h"
 #include "runtime/plan/described.h"
-#include "runtime/plan/devices.h"
 
 namespace expc::rehearsal {
 namespace {

@@ -1,7 +1,7 @@
 #include "tests/fuzz/documents.h"
 
 #include "runtime/cluster/jobs.h"
-#include "runtime/cluster/site.h"
+#include "runtime/cluster/slurm.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
