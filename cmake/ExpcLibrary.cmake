@@ -1,9 +1,17 @@
+option(EXPC_UNITY "Compile twelve files of a library or of its tests at once, which takes a third of the time of a cold build" ON)
+
+# Files of a target share what they include and what templates make of it, which takes longer than their own lines.
+function(expc_joined target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${EXPC_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # expc_unit_test(NAME sources...): an executable of doctest. What optimises the tests themselves is left out where programs are
 # built to be measured: it was a tenth of the whole build. Precompiled headers take -O1 and refuse -O0.
 function(expc_unit_test name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE expc_doctest_main)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  expc_joined(${name})
 endfunction()
 if(EXPC_TESTS)
   add_library(expc_doctest_main OBJECT "${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp" "${PROJECT_SOURCE_DIR}/tests/source_dir.cpp")
@@ -11,8 +19,6 @@ if(EXPC_TESTS)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/source_dir.cpp" TARGET_DIRECTORY expc_doctest_main PROPERTIES
                               COMPILE_DEFINITIONS "EXPC_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
 endif()
-
-option(EXPC_UNITY "Compile twelve files of a library at once, which takes a third of the time of a cold build" ON)
 
 # expc_library(NAME [DEPS target...])
 # One library per directory: every .cpp here except *_test.cpp, plus a doctest executable NAME_test from the *_test.cpp.
@@ -30,8 +36,7 @@ function(expc_library name)
     add_library(${name} STATIC ${_sources})
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name} PUBLIC ${ARG_DEPS})
-    # Files of a library share what they include and what templates make of it, which takes longer than their own lines.
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ${EXPC_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+    expc_joined(${name})
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}")

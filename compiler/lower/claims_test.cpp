@@ -13,8 +13,8 @@ namespace {
 
 using Slugs = std::vector<std::string>;
 
-plan::Plan planOf(const std::string& text, std::map<std::string, std::string> files = {},
-                  const select::Selection& selection = {}) {
+plan::Plan planWith(const std::string& text, std::map<std::string, std::string> files = {},
+                    const select::Selection& selection = {}) {
   check::Fixture fixture(text, std::move(files));
   auto plan = lower::compile(fixture.program, selection, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
@@ -34,16 +34,16 @@ Slugs slugsOf(const std::string& text, std::map<std::string, std::string> files 
 /// The levels of a point by its id: "gpus=2 method=lora".
 std::string labelOf(const plan::Plan& plan, const std::string& id) { return plan.label(*plan.findPoint(id)); }
 
-const std::string kMeasure = " measure step_time, accuracy ";
+const std::string kMeasureBoth = " measure step_time, accuracy ";
 
 }  // namespace
 
 TEST_CASE("a comparison of a comparison has cells where both inner values exist") {
   plan::Plan plan =
-      planOf(check::jobStudy("factor gpus in { 1, 2, 4 } baseline 1 factor batch in { 16, 32 } baseline 16 "
-                             "exclude gpus == 4 and batch == 16 compare gain = speedup(step_time) over batch "
-                             "compare growth = ratio(gain) over gpus compare change = difference(gain) over gpus" +
-                             kMeasure));
+      planWith(check::jobStudy("factor gpus in { 1, 2, 4 } baseline 1 factor batch in { 16, 32 } baseline 16 "
+                               "exclude gpus == 4 and batch == 16 compare gain = speedup(step_time) over batch "
+                               "compare growth = ratio(gain) over gpus compare change = difference(gain) over gpus" +
+                               kMeasureBoth));
   CHECK(plan.comparisons[0].cells.size() == 2);
   const plan::Comparison& growth = plan.comparisons[1];
   REQUIRE(growth.cells.size() == 1);
@@ -66,8 +66,8 @@ TEST_CASE("previous is the nearest level before that the study has there") {
   std::string text = check::jobStudy(
       "factor gpus in { 1, 2, 4, 8 } factor method in { none, lora } exclude gpus == 2 and method == lora "
       "compare step = speedup(step_time) over gpus against previous" +
-      kMeasure);
-  plan::Plan plan = planOf(text);
+      kMeasureBoth);
+  plan::Plan plan = planWith(text);
   std::vector<std::string> pairs;
   for (const plan::Cell& cell : plan.comparisons[0].cells)
     pairs.push_back(labelOf(plan, cell.points[0].point) + " / " + labelOf(plan, cell.points[1].point));
@@ -76,17 +76,17 @@ TEST_CASE("previous is the nearest level before that the study has there") {
                                  "gpus=4 method=lora / gpus=1 method=lora", "gpus=8 method=none / gpus=4 method=none",
                                  "gpus=8 method=lora / gpus=4 method=lora"});
   // A selection does not make another claim of it.
-  plan::Plan some = planOf(text, {}, {{}, {}, {"gpus={1,4}"}});
+  plan::Plan some = planWith(text, {}, {{}, {}, {"gpus={1,4}"}});
   CHECK(some.comparisons[0].cells.size() == 1);
   CHECK(some.comparisons[0].without_partner_why == "the selection leaves out gpus=2");
 }
 
 TEST_CASE("partners agree on what is active in both; several baselines are an error") {
   // Many treated points share the one without a rank.
-  plan::Plan plan = planOf(
+  plan::Plan plan = planWith(
       check::jobStudy("factor method in { none, lora } baseline none factor rank in { 8, 64 } "
                       "compare cost = ratio(step_time) over method compare gap = ratio(step_time) over rank against 8" +
-                      kMeasure));
+                      kMeasureBoth));
   REQUIRE(plan.comparisons[0].cells.size() == 2);
   CHECK((plan.comparisons[0].cells[0].points[1] == plan.comparisons[0].cells[1].points[1]));
   CHECK(plan.comparisons[0].without_partner == 0);
@@ -94,11 +94,11 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
   CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
   CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
                                 "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
-                                kMeasure)) == Slugs{"ambiguous-baseline"});
+                                kMeasureBoth)) == Slugs{"ambiguous-baseline"});
   // One level of it there is no ambiguity.
   CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
                                 "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +
-                                kMeasure)) == Slugs{"level-never-occurs"});
+                                kMeasureBoth)) == Slugs{"level-never-occurs"});
 }
 
 TEST_CASE("partners that are missing are counted for each reason") {
@@ -106,7 +106,7 @@ TEST_CASE("partners that are missing are counted for each reason") {
       check::jobStudy("factor gpus in 1..4 factor method in { none, lora } baseline none exclude a: method == none and "
                       "gpus > 2 because "
                       "\"slow\" exclude b: method == none and gpus == 1 compare gain = speedup(step_time) over method" +
-                      kMeasure));
+                      kMeasureBoth));
   auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
   REQUIRE(plan);
   CHECK(plan->comparisons[0].without_partner == 3);
@@ -122,7 +122,7 @@ TEST_CASE("twins: two workloads are a factor") {
       "study s { workload ours = a(size = 4)  workload theirs = b(size = 4)  compare faster = speedup(t) over workload "
       "against theirs criterion c: faster[workload = ours] >= 1x with confidence 95% design full { repeat 10 steps 1 } "
       "}";
-  plan::Plan plan = planOf(text);
+  plan::Plan plan = planWith(text);
   CHECK(plan.workloads.size() == 2);
   CHECK(plan.workloads[1].label == "theirs");
   CHECK(plan.workloads[1].name == "b");
@@ -145,7 +145,7 @@ TEST_CASE("agreement with a reference is a band for each cell") {
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain like published" +
            like + " design full { timed { repeat 10 steps 5 } } }";
   };
-  plan::Plan plan = planOf(study("{ 1, 2 }", " within 5%"), files);
+  plan::Plan plan = planWith(study("{ 1, 2 }", " within 5%"), files);
   REQUIRE(plan.criteria[0].cells.size() == 1);
   const plan::Bound& bound = *plan.criteria[0].cells[0].bound;
   CHECK(bound.low == doctest::Approx(100.0 / 60 * 0.95));
@@ -157,7 +157,7 @@ TEST_CASE("agreement with a reference is a band for each cell") {
   // 4 GPUs were not published: that cell is left out, and said so.
   std::string more = study("{ 1, 2, 4 }", "");
   CHECK(slugsOf(more, files) == Slugs{"partly-published"});
-  plan::Plan some = planOf(more, files);
+  plan::Plan some = planWith(more, files);
   CHECK(some.criteria[0].cells.size() == 1);
   CHECK(some.criteria[0].domain == "gpus 2 of 1, 2, 4");
   CHECK(slugsOf(study("{ 1, 4 }", ""), files) == Slugs{"nothing-published"});
@@ -168,17 +168,17 @@ TEST_CASE("a control is a second label on one point") {
     return check::jobStudy(
         "factor gpus in { 1, 2 } factor method in { none, lora } factor rank in { 8, 64 } "
         "exclude gpus == 2 and method == none control twice = [" +
-        pins + "]" + kMeasure);
+        pins + "]" + kMeasureBoth);
   };
-  plan::Plan plan = planOf(study("gpus = 1, method = lora, rank = 64"));
+  plan::Plan plan = planWith(study("gpus = 1, method = lora, rank = 64"));
   REQUIRE(plan.controls.size() == 1);
   CHECK(labelOf(plan, plan.controls[0].point) == "gpus=1 method=lora rank=64");
   // `rank` does not vary there.
-  CHECK(labelOf(planOf(study("gpus = 1, method = none")), planOf(study("gpus = 1, method = none")).controls[0].point) ==
-        "gpus=1 method=none");
+  CHECK(labelOf(planWith(study("gpus = 1, method = none")),
+                planWith(study("gpus = 1, method = none")).controls[0].point) == "gpus=1 method=none");
   CHECK(slugsOf(study("gpus = 1, method = lora")) == Slugs{"control-point"});
   CHECK(slugsOf(study("gpus = 2, method = none")) == Slugs{"control-point"});
-  CHECK(planOf(study("gpus = 1, method = none"), {}, {{}, {}, {"method=lora"}}).controls.empty());
+  CHECK(planWith(study("gpus = 1, method = none"), {}, {{}, {}, {"method=lora"}}).controls.empty());
 }
 
 TEST_CASE("adaptive repetition: the most counts") {
@@ -188,7 +188,7 @@ TEST_CASE("adaptive repetition: the most counts") {
            "{ " +
            "repeat " + repeat + " steps 5 } " + budget + " } }";
   };
-  plan::Plan plan = planOf(study("4..8 until half_width(gain) <= 1%", "budget 2h"));
+  plan::Plan plan = planWith(study("4..8 until half_width(gain) <= 1%", "budget 2h"));
   CHECK(plan.design.kinds[0].repeat == 4);
   CHECK(plan.design.kinds[0].repeat_most == 8);
   REQUIRE(plan.design.kinds[0].until.size() == 1);
@@ -201,7 +201,7 @@ TEST_CASE("adaptive repetition: the most counts") {
 }
 
 TEST_CASE("derived metrics and series cross as terms") {
-  plan::Plan plan = planOf(
+  plan::Plan plan = planWith(
       "workload job { param n : int = 1  metric wall : Time lower timed  metric launch : Time lower timed\n"
       "  metric loss : float lower quality series  metric curve : Share higher quality series }\n"
       "study s { workload job() factor n in { 1, 2 } baseline 1  metric share = launch / wall lower\n"

@@ -17,7 +17,7 @@ plan::Plan withLoss() {
   return plan;
 }
 
-void addLosses(Records& records, const std::string& point, int64_t block, std::vector<double> losses,
+void addCourse(Records& records, const std::string& point, int64_t block, std::vector<double> losses,
                TrialStatus status = TrialStatus::Valid) {
   records.add(point, TrialKind::Quality, 1000 + block, status, {{"accuracy", 0.9}}).series["loss"] = std::move(losses);
 }
@@ -27,10 +27,10 @@ void addLosses(Records& records, const std::string& point, int64_t block, std::v
 TEST_CASE("a curve has the median of the runs at each place, with its interval where there are enough") {
   const plan::Plan plan = withLoss();
   Records records;
-  for (int block = 1; block <= 7; ++block) addLosses(records, "fp64-1", block, {1.0 * block, 0.5 * block});
-  addLosses(records, "fp32-1", 1, {3, 2, 1});
-  addLosses(records, "fp32-1", 2, {5, 4});
-  addLosses(records, "fp32-1", 3, {100, 100, 100}, TrialStatus::Failed);
+  for (int block = 1; block <= 7; ++block) addCourse(records, "fp64-1", block, {1.0 * block, 0.5 * block});
+  addCourse(records, "fp32-1", 1, {3, 2, 1});
+  addCourse(records, "fp32-1", 2, {5, 4});
+  addCourse(records, "fp32-1", 3, {100, 100, 100}, TrialStatus::Failed);
   const Index index(plan, records.results);
   const std::vector<Curve> curves = curvesOf(index, *plan.findMetric("loss"));
   REQUIRE(curves.size() == 2);
@@ -62,9 +62,9 @@ TEST_CASE("a long series is thinned out with both ends, and what is not finite i
   for (int place = 1; place <= 5000; ++place) losses.push_back(place);
   losses[0] = HUGE_VAL;
   losses[4999] = NAN;
-  addLosses(records, "fp64-1", 1, losses);
+  addCourse(records, "fp64-1", 1, losses);
   losses[4999] = 1;
-  addLosses(records, "fp64-1", 2, losses);
+  addCourse(records, "fp64-1", 2, losses);
   const Index index(plan, records.results);
   const std::vector<Curve> curves = curvesOf(index, *plan.findMetric("loss"));
   REQUIRE(curves.size() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("a long series is thinned out with both ends, and what is not finite i
 TEST_CASE("curves and fronts are found for the plots that draw them") {
   plan::Plan plan = withLoss();
   Records records;
-  addLosses(records, "fp64-1", 1, {2, 1});
+  addCourse(records, "fp64-1", 1, {2, 1});
   records.timed("fp64-1", 1, 2);
   records.timed("fp32-1", 1, 3);
   CHECK(describe(Index(plan, records.results)).curves.empty());

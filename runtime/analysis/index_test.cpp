@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-plan::Plan paired(unsigned repeat = 7) {
+plan::Plan pairedPlan(unsigned repeat = 7) {
   plan::Plan plan = study(repeat, 0);
   plan.comparisons.push_back({"gain", "", "precision", "x", {"precision", "gpus"}, gainCells(), 0, ""});
   return plan;
@@ -67,7 +67,7 @@ int64_t runAll(Index& index, int64_t& id, int64_t first_block, unsigned attempts
 }  // namespace
 
 TEST_CASE("an index that grew trial by trial says what one that was built at once says, in any order") {
-  plan::Plan plan = paired(5);
+  plan::Plan plan = pairedPlan(5);
   plan.controls = {{"twice", "fp64-1"}};
   std::mt19937 random(7);
   Records records;
@@ -119,7 +119,7 @@ TEST_CASE("an index that grew trial by trial says what one that was built at onc
 }
 
 TEST_CASE("a timeout counts under the limit that it met and under shorter ones") {
-  const plan::Plan plan = paired(3);
+  const plan::Plan plan = pairedPlan(3);
   Records records;
   for (int64_t block = 1; block <= 3; ++block)
     for (const plan::Point& point : plan.points) {
@@ -154,7 +154,7 @@ TEST_CASE("a timeout counts under the limit that it met and under shorter ones")
 }
 
 TEST_CASE("in a report a timeout counts by the limit that the newest trial was given") {
-  const plan::Plan plan = paired(3);
+  const plan::Plan plan = pairedPlan(3);
   Index index(plan);
   for (int64_t block = 1; block <= 3; ++block) index.add(trialOf(block, "fp32-1", block, TrialStatus::Timeout));
   const PlaceOutcomes& place = index.of(TrialKind::Timed, "fp32-1");
@@ -193,7 +193,7 @@ TEST_CASE("in a report a timeout counts by the limit that the newest trial was g
 }
 
 TEST_CASE("the design's timeout goes before what trials took, and behind the run's own") {
-  plan::Plan plan = paired();
+  plan::Plan plan = pairedPlan();
   for (plan::KindDesign& kind : plan.design.kinds)
     if (kind.kind == TrialKind::Timed) kind.timeout_seconds = 12;
   Index index(plan);
@@ -205,7 +205,7 @@ TEST_CASE("the design's timeout goes before what trials took, and behind the run
 }
 
 TEST_CASE("automatic limits move in steps, so that timeouts go on counting") {
-  const plan::Plan plan = paired();
+  const plan::Plan plan = pairedPlan();
   Index index(plan);
   index.startRun({});
   int64_t id = 0;
@@ -233,7 +233,7 @@ TEST_CASE("automatic limits move in steps, so that timeouts go on counting") {
 }
 
 TEST_CASE("blocks under way are counted as if they ended well") {
-  const plan::Plan plan = paired(2);
+  const plan::Plan plan = pairedPlan(2);
   Index index(plan);
   std::vector<plan::Place> all = wantedBy(index);
   CHECK(all.size() == 6);
@@ -256,7 +256,7 @@ TEST_CASE("blocks under way are counted as if they ended well") {
 }
 
 TEST_CASE("a point that fails again and again is given up for this run, and others go on") {
-  const plan::Plan plan = paired(6);
+  const plan::Plan plan = pairedPlan(6);
   Index index(plan);
   index.startRun({});
   int64_t id = 0;
@@ -289,7 +289,7 @@ TEST_CASE("a point that fails again and again is given up for this run, and othe
 }
 
 TEST_CASE("a success in between keeps a point in the run") {
-  const plan::Plan plan = paired(6);
+  const plan::Plan plan = pairedPlan(6);
   Index index(plan);
   index.startRun({});
   int64_t id = 0, asked = 0;
@@ -300,7 +300,7 @@ TEST_CASE("a success in between keeps a point in the run") {
 }
 
 TEST_CASE("the first place that used up its attempts is known, and a failure that says the same again") {
-  const plan::Plan plan = paired(6);
+  const plan::Plan plan = pairedPlan(6);
   Index index(plan);
   index.add(trialOf(1, "fp64-1", 1, TrialStatus::Failed, "no licence server"));
   index.startRun({});
@@ -321,7 +321,7 @@ TEST_CASE("the first place that used up its attempts is known, and a failure tha
 }
 
 TEST_CASE("a fresh run counts nothing that was measured before") {
-  const plan::Plan plan = paired(2);
+  const plan::Plan plan = pairedPlan(2);
   Index index(plan);
   int64_t id = 0;
   const auto well = [](const plan::Place&, int64_t) { return TrialStatus::Valid; };
@@ -333,7 +333,7 @@ TEST_CASE("a fresh run counts nothing that was measured before") {
 }
 
 TEST_CASE("a run can be held to some points") {
-  const plan::Plan plan = paired(2);
+  const plan::Plan plan = pairedPlan(2);
   Index index(plan);
   index.startRun({.only = std::set<std::string>{"fp32-1", "fp64-1"}});
   CHECK(wantedBy(index) == std::vector<plan::Place>{"fp64-1", "fp32-1"});
@@ -344,7 +344,7 @@ TEST_CASE("a run can be held to some points") {
 }
 
 TEST_CASE("out of memory in earlier runs is tried again only when asked for") {
-  const plan::Plan plan = paired(4);
+  const plan::Plan plan = pairedPlan(4);
   Index index(plan);
   for (int64_t block = 1; block <= 2; ++block) index.add(trialOf(block, "fp32-1", block, TrialStatus::Infeasible));
   index.startRun({});
@@ -357,7 +357,7 @@ TEST_CASE("out of memory in earlier runs is tried again only when asked for") {
 
 TEST_CASE("no place of an adaptive design is tried more often than its most, whatever fails") {
   for (const unsigned seed : {1u, 2u, 3u, 4u, 5u}) {
-    plan::Plan plan = paired(7);
+    plan::Plan plan = pairedPlan(7);
     plan.design.kinds[0].repeat_most = 12;
     plan.design.kinds[0].until = {{"gain", 1e-9, true}};
     std::mt19937 random(seed);
@@ -374,7 +374,7 @@ TEST_CASE("no place of an adaptive design is tried more often than its most, wha
 }
 
 TEST_CASE("what failed for good does not keep an adaptive design going") {
-  plan::Plan plan = paired(6);
+  plan::Plan plan = pairedPlan(6);
   plan.design.kinds[0].repeat_most = 20;
   plan.design.kinds[0].until = {{"gain", 0.1, true}};
   Index index(plan);
@@ -390,7 +390,7 @@ TEST_CASE("what failed for good does not keep an adaptive design going") {
 }
 
 TEST_CASE("how long trials take: medians by point, and of others where there are none") {
-  const plan::Plan plan = paired();
+  const plan::Plan plan = pairedPlan();
   Index index(plan);
   CHECK_FALSE(index.typicalSeconds(TrialKind::Timed).has_value());
   int64_t id = 0;
@@ -411,7 +411,7 @@ TEST_CASE("how long trials take: medians by point, and of others where there are
 }
 
 TEST_CASE("what a run keeps is enough for its untils, and no more") {
-  plan::Plan plan = paired(6);
+  plan::Plan plan = pairedPlan(6);
   plan.design.kinds[0].repeat_most = 20;
   plan.design.kinds[0].until = {{"gain", 0.01, true}};
   Records records;
@@ -424,7 +424,7 @@ TEST_CASE("what a run keeps is enough for its untils, and no more") {
 }
 
 TEST_CASE("widths are looked at after every block, and of many blocks after every hundredth or so") {
-  const plan::Plan plan = paired();
+  const plan::Plan plan = pairedPlan();
   Index index(plan);
   unsigned looks = 0;
   for (int64_t block = 1; block <= 3000; ++block) {
@@ -494,7 +494,7 @@ uint64_t randomRun(Index& index, std::mt19937& random, int64_t& id, int64_t& blo
 TEST_CASE("whatever happens to its trials, a run ends, and counts that grew are those that are counted anew") {
   std::mt19937 random(1);
   for (int round = 0; round < 150; ++round) {
-    plan::Plan plan = paired(1 + random() % 6);
+    plan::Plan plan = pairedPlan(1 + random() % 6);
     plan.controls = {{"twice", "fp64-1"}};
     if (random() % 3 == 0) {
       plan.design.kinds[0].repeat_most = plan.design.kinds[0].repeat + random() % 6;

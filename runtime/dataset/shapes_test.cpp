@@ -29,14 +29,14 @@ std::vector<uint8_t> drawn(int64_t label, int64_t size, uint64_t seed, bool test
   return out;
 }
 
-struct Folder {
+struct ShapesFolder {
   fs::path path;
-  Folder() {
+  ShapesFolder() {
     llvm::SmallString<128> made;
     REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-shapes", made));
     path = made.str().str();
   }
-  ~Folder() { fs::remove_all(path); }
+  ~ShapesFolder() { fs::remove_all(path); }
   std::string operator/(const char* name) const { return (path / name).string(); }
 };
 
@@ -86,7 +86,7 @@ TEST_CASE("files hold what was drawn") {
 }
 
 TEST_CASE("a set of shapes is a class folder, balanced, equal for equal arguments") {
-  const Folder folder;
+  const ShapesFolder folder;
   const ShapeOptions options{.size = 32, .count = 23, .classes = 4, .png = true, .seed = 3, .threads = 3};
   REQUIRE(textOf(makeShapes(folder / "a/", options, false)) == "none");
   auto alone = options;
@@ -95,7 +95,7 @@ TEST_CASE("a set of shapes is a class folder, balanced, equal for equal argument
   REQUIRE(textOf(makeShapes(folder / "b", alone, false)) == "none");
   auto place = recognise(folder / "a");
   REQUIRE(place);
-  CHECK(place->kind == data::Place::Kind::Folder);
+  CHECK(place->kind == data::Place::Kind::ShapesFolder);
   auto info = inspect(*place, 2);
   REQUIRE(info);
   CHECK(info->train == 23);
@@ -119,7 +119,7 @@ TEST_CASE("a set of shapes is a class folder, balanced, equal for equal argument
 }
 
 TEST_CASE("a folder that is there is replaced only if it was made here, and only when asked to") {
-  const Folder folder;
+  const ShapesFolder folder;
   const ShapeOptions options{.size = 16, .count = 4, .classes = 2};
   fs::create_directory(folder.path / "mine");
   std::ofstream(folder / "mine/thesis.txt") << "text";
@@ -140,9 +140,9 @@ TEST_CASE("a folder that is there is replaced only if it was made here, and only
 }
 
 TEST_CASE("what is damaged is listed, all of it") {
-  const Folder folder;
+  const ShapesFolder folder;
   REQUIRE(textOf(makeShapes(folder / "shapes", {.size = 16, .count = 20, .classes = 2}, false)) == "none");
-  const auto place = data::Place{data::Place::Kind::Folder, folder / "shapes", 0};
+  const auto place = data::Place{data::Place::Kind::ShapesFolder, folder / "shapes", 0};
   auto verified = verify(place, 2);
   REQUIRE(verified);
   CHECK(verified->images == 24);
@@ -161,7 +161,7 @@ TEST_CASE("what is damaged is listed, all of it") {
 }
 
 TEST_CASE("what is no data set is told what one looks like") {
-  const Folder folder;
+  const ShapesFolder folder;
   const auto said = [&](const char* name) {
     auto place = recognise(folder / name);
     return place ? std::string(toString(place->kind)) : llvm::toString(place.takeError());

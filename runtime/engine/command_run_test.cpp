@@ -16,6 +16,7 @@
 #include "runtime/plan/described.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -25,7 +26,7 @@ using List = std::vector<std::string>;
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 plan::Metric metricOf(const std::string& name, bool series = false) {
   plan::Metric metric;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/support/engine/run.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -23,7 +24,7 @@ std::string errorOf(const plan::Plan& plan, const EngineOptions& options) {
   return llvm::toString(outcome.takeError());
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 /// The plan's only point with a fault.
 plan::Plan faulty(const char* fault, unsigned gpus = 1, unsigned rank = 0) {

@@ -12,6 +12,7 @@
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
 #include "tests/support/engine/run.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -47,7 +48,7 @@ std::string errorOf(const EngineOptions& options) {
   return llvm::toString(outcome.takeError());
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 /// A worker that describes itself as written by a CUDA of this version, with a variable of its own among the libraries.
 std::string describingWorker(const TestFolder& folder, int cuda) {

@@ -11,6 +11,7 @@
 
 #include "runtime/store/lease.h"
 #include "tests/support/engine/run.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -58,7 +59,7 @@ plan::Plan withFault(const char* fault) {
   return plan;
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "runtime/plan/json.h"
 #include "tests/source_dir.h"
 #include "tests/support/report/example_results.h"
+#include "tests/support/text/has.h"
 
 namespace expc::exports {
 namespace {
@@ -50,7 +51,7 @@ std::string json(const std::vector<Source>& sources) {
   return text;
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 TEST_CASE("a row for each trial and metric, and one for a trial without values") {
   const auto sources = example();

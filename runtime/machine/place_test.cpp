@@ -19,7 +19,7 @@ Machine twoSockets() {
   return machine;
 }
 
-Slot withCores(std::vector<int> cores) {
+Slot slotOn(std::vector<int> cores) {
   Slot slot;
   slot.cores = std::move(cores);
   return slot;
@@ -28,16 +28,16 @@ Slot withCores(std::vector<int> cores) {
 }  // namespace
 
 TEST_CASE("near is the slot's own cores and their memory") {
-  const auto slot = placed(twoSockets(), withCores({2, 3}), Place::Near);
+  const auto slot = placed(twoSockets(), slotOn({2, 3}), Place::Near);
   REQUIRE(slot.has_value());
   CHECK(slot->cores == std::vector<int>{2, 3});
   CHECK(slot->memory_nodes == std::vector<int>{1});
   CHECK(slot->threads == 2);
-  CHECK(placed(twoSockets(), withCores({0, 1, 2, 3}), Place::Near)->memory_nodes == std::vector<int>{0, 1});
+  CHECK(placed(twoSockets(), slotOn({0, 1, 2, 3}), Place::Near)->memory_nodes == std::vector<int>{0, 1});
 }
 
 TEST_CASE("any binds nothing and keeps the number of threads") {
-  const auto slot = placed(twoSockets(), withCores({2, 3}), Place::Any);
+  const auto slot = placed(twoSockets(), slotOn({2, 3}), Place::Any);
   REQUIRE(slot.has_value());
   CHECK(slot->cores.empty());
   CHECK(slot->memory_nodes.empty());
@@ -48,22 +48,21 @@ TEST_CASE("any binds nothing and keeps the number of threads") {
 
 TEST_CASE("far is the same places of the next socket and their memory") {
   const Machine machine = twoSockets();
-  const auto first = placed(machine, withCores({0, 1}), Place::Far),
-             second = placed(machine, withCores({2, 3}), Place::Far);
+  const auto first = placed(machine, slotOn({0, 1}), Place::Far), second = placed(machine, slotOn({2, 3}), Place::Far);
   REQUIRE(first.has_value());
   CHECK(first->cores == std::vector<int>{4, 5});
   CHECK(first->memory_nodes == std::vector<int>{2});
   CHECK(second->cores == std::vector<int>{6, 7});
-  CHECK(placed(machine, withCores({6}), Place::Far)->cores == std::vector<int>{2});
+  CHECK(placed(machine, slotOn({6}), Place::Far)->cores == std::vector<int>{2});
 }
 
 TEST_CASE("far needs another socket, and a slot that is on one") {
   Machine one = twoSockets();
   one.packages.pop_back();
-  CHECK_FALSE(placed(one, withCores({0}), Place::Far).has_value());
-  CHECK_FALSE(placed(twoSockets(), withCores({3, 4}), Place::Far).has_value());
-  CHECK_FALSE(placed(Machine{}, withCores({0}), Place::Far).has_value());  // nothing is known
-  CHECK(placed(Machine{}, withCores({0}), Place::Near)->memory_nodes.empty());
+  CHECK_FALSE(placed(one, slotOn({0}), Place::Far).has_value());
+  CHECK_FALSE(placed(twoSockets(), slotOn({3, 4}), Place::Far).has_value());
+  CHECK_FALSE(placed(Machine{}, slotOn({0}), Place::Far).has_value());  // nothing is known
+  CHECK(placed(Machine{}, slotOn({0}), Place::Near)->memory_nodes.empty());
 }
 
 TEST_CASE("this machine's sockets and nodes hold its cores") {

@@ -10,6 +10,7 @@
 
 #include "runtime/plan/json.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::rehearsal;
@@ -37,7 +38,7 @@ std::string errorOf(llvm::Expected<Study> study) {
   return llvm::toString(study.takeError());
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 }  // namespace
 

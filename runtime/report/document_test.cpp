@@ -4,16 +4,14 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/text/has.h"
+
 using namespace expc::report;
 using Kind = Column::Kind;
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  return text.find(part) != std::string::npos;
-}
+using expc::test::has;
 
 Table example() {
   Table table{.label = "An example"};

@@ -13,6 +13,7 @@
 #include "runtime/report/texts.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
 #include "tests/support/report/example_results.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::report;
@@ -20,7 +21,7 @@ using rehearsal::Outcome;
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 /// The first points of the example: one runs, one fails, one does not fit, one is left out.
 rehearsal::Study seenOf(const plan::Plan& plan) {

@@ -17,7 +17,7 @@ using namespace expc::report;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
+bool shows(const std::string& text, const std::string& part) {
   CAPTURE(part);
   INFO(text);
   const bool found = text.find(part) != std::string::npos;
@@ -54,17 +54,17 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   diagnosis.design.criteria.resize(plan::examplePlan().criteria.size());
   extras.diagnosis = &diagnosis;
   const std::string text = planText(plan::examplePlan(), extras);
-  has(text, "study precision (experiments/precision.exp, preset quick, -D gpus=1,2)");
-  has(text, "2 points removed by narrow (precision.exp:11:3): half precision is not in this preset");
-  has(text, "precision=fp16 gpus=1; precision=fp16 gpus=2");
-  has(text, "1 point not available on this system: rule 'cards': the node has fewer cards");
-  has(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
-  has(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
-  has(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
-  has(text, "not asked: the selection or the system leaves it no point");
+  shows(text, "study precision (experiments/precision.exp, preset quick, -D gpus=1,2)");
+  shows(text, "2 points removed by narrow (precision.exp:11:3): half precision is not in this preset");
+  shows(text, "precision=fp16 gpus=1; precision=fp16 gpus=2");
+  shows(text, "1 point not available on this system: rule 'cards': the node has fewer cards");
+  shows(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
+  shows(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
+  shows(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
+  shows(text, "not asked: the selection or the system leaves it no point");
   CHECK(text.find('\033') == std::string::npos);
   extras.colour = true;
-  has(planText(plan::examplePlan(), extras), "\033[1mstudy precision (experiments/precision.exp, ");
+  shows(planText(plan::examplePlan(), extras), "\033[1mstudy precision (experiments/precision.exp, ");
 }
 
 TEST_CASE("lines keep to the width of the terminal") {
@@ -89,7 +89,7 @@ TEST_CASE("a large plan is not printed whole unless asked") {
   PlanExtras extras;
   const std::string text = planText(bigPlan(5000), extras);
   CHECK(lines(text).size() < 60);
-  has(text, "… and 4980 more; `--all` or `--format jsonl` lists every point");
+  shows(text, "… and 4980 more; `--all` or `--format jsonl` lists every point");
   extras.all_points = true;
   CHECK(lines(planText(bigPlan(5000), extras)).size() > 5000);
   CHECK(planText(bigPlan(20), PlanExtras{}).find("more;") == std::string::npos);
@@ -118,8 +118,8 @@ TEST_CASE("a plan that is too large to hold is summed up") {
   PlanExtras extras;
   extras.counts = &counts;
   const std::string text = planText(head, extras);
-  has(text, "1000000");
-  has(text, "1 point not available on this system");
+  shows(text, "1000000");
+  shows(text, "1 point not available on this system");
   CHECK(lines(text).size() < 60);
 }
 
@@ -129,18 +129,18 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   options.html_path = "results/precision.html";
   options.all = true;
   const std::string text = resultText({example.plan, example.judgement, example.results}, options);
-  has(text, "PASS       fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
-  has(text, "every cell's interval lies above 1.2x");
-  has(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
-  has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
-  has(text, "FAIL       learns");
-  has(text, "fp32       2     FAIL       87.1 %  none: too few  1  1 of 1 below 90 %");
-  has(text, "NOT ASKED  fp16_pays");
-  has(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
-  has(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
-  has(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
-  has(text, "Kept, not counted  3 trials");
-  has(text, "report: results/precision.html");
+  shows(text, "PASS       fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
+  shows(text, "every cell's interval lies above 1.2x");
+  shows(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
+  shows(text, "tested       gpus 1, 2 of 1..4; precision fp32");
+  shows(text, "FAIL       learns");
+  shows(text, "fp32       2     FAIL       87.1 %  none: too few  1  1 of 1 below 90 %");
+  shows(text, "NOT ASKED  fp16_pays");
+  shows(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
+  shows(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
+  shows(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
+  shows(text, "Kept, not counted  3 trials");
+  shows(text, "report: results/precision.html");
   CHECK(text.find("PASS       fp32_pays:") > text.find("step_time  median"));
   CHECK(text.find('\033') == std::string::npos);
 }
@@ -174,10 +174,10 @@ TEST_CASE("descriptions stand where the study asks for them in a table") {
   example.plan.tables = {
       {"step_time", {}, Shows::Ranking}, {"step_time", {}, Shows::Front, "accuracy"}, {"accuracy", {}, Shows::Effects}};
   const std::string text = resultText({example.plan, example.judgement, example.results}, {});
-  has(text, "Rankings  by medians");
-  has(text, "step_time and accuracy: 2 of 3");
-  has(text,
-      "Effects  on logarithms, with 95 % intervals over blocks; a description, not a verdict\n  nothing to show\n");
+  shows(text, "Rankings  by medians");
+  shows(text, "step_time and accuracy: 2 of 3");
+  shows(text,
+        "Effects  on logarithms, with 95 % intervals over blocks; a description, not a verdict\n  nothing to show\n");
 }
 
 TEST_CASE("trials of a point that fail alike are one line") {
@@ -190,30 +190,30 @@ TEST_CASE("trials of a point that fail alike are one line") {
   ResultTextOptions options;
   options.width = 200;
   options.all = true;
-  has(resultText({example.plan, example.judgement, example.results}, options), "</script> (2 times)\n");
+  shows(resultText({example.plan, example.judgement, example.results}, options), "</script> (2 times)\n");
 }
 
 TEST_CASE("a comparison that a preset left without cells says so") {
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
   example.judgement.comparisons[0].cells.clear();
-  has(resultText({example.plan, example.judgement, example.results}, {.all = true}),
-      example.plan.comparisons[0].text + "\n  this restricted study has no two points to compare\n");
+  shows(resultText({example.plan, example.judgement, example.results}, {.all = true}),
+        example.plan.comparisons[0].text + "\n  this restricted study has no two points to compare\n");
 }
 
 TEST_CASE("a narrow terminal gets the interval below its estimate") {
   const Example example = exampleResults();
   ResultTextOptions options;
   options.width = 80;
-  has(resultText({example.plan, example.judgement, example.results}, options),
-      "  1                41.2 ms             26.8 ms             33.1 ms\n"
-      "        [40.5 ms, 42.0 ms]  [26.4 ms, 27.3 ms]  [32.6 ms, 33.7 ms]\n");
+  shows(resultText({example.plan, example.judgement, example.results}, options),
+        "  1                41.2 ms             26.8 ms             33.1 ms\n"
+        "        [40.5 ms, 42.0 ms]  [26.4 ms, 27.3 ms]  [32.6 ms, 33.7 ms]\n");
 }
 
 TEST_CASE("a value near its bound is not rounded onto it") {
   Example example = exampleResults();
   example.judgement.criteria[0].cells[0].estimate = 1.1996;
-  has(resultText({example.plan, example.judgement, example.results}, {.all = true}), "1.1996x");
+  shows(resultText({example.plan, example.judgement, example.results}, {.all = true}), "1.1996x");
 }
 
 TEST_CASE("the judgement as JSON survives infinities and says the labels") {
@@ -304,13 +304,13 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   for (store::Trial& trial : example.results.trials)
     trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
   const std::string text = resultText({example.plan, example.judgement, example.results}, options);
-  has(text, "Where the time went");
-  has(text, "\nNotes of trials\n  of profile trials\\x1b (");
-  has(text, "\n  of timed trials\\x1b (");
-  has(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: a step takes 60.0 ms against 100");
-  has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
-  has(text, "all_reduce, beside these");
-  has(text, "operators, own time");
+  shows(text, "Where the time went");
+  shows(text, "\nNotes of trials\n  of profile trials\\x1b (");
+  shows(text, "\n  of timed trials\\x1b (");
+  shows(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: a step takes 60.0 ms against 100");
+  shows(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
+  shows(text, "all_reduce, beside these");
+  shows(text, "operators, own time");
   const auto json = resultJson({example.plan, example.judgement, example.results});
   const auto* all = json.getAsObject()->getArray("attributions");
   REQUIRE(all);
@@ -348,7 +348,7 @@ TEST_CASE("many criteria of a pair are counted") {
   const Example example = withProfiles(exampleResults());
   analysis::Attribution one = analysis::attribute({example.plan, example.judgement, example.results}).at(0);
   one.criteria = {"a", "b", "c", "d", "e"};
-  has(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
+  shows(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
 }
 
 TEST_CASE("results of null cards say so first and last, and in JSON") {
@@ -377,9 +377,9 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   const auto why = [&] { return withoutAttribution({example.plan, example.judgement, example.results}); };
   CHECK(why().empty());  // what fails compares nothing
   example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
-  has(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
+  shows(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
-  has(text, "Where the time went");
+  shows(text, "Where the time went");
   example.plan.workloads[0].command.emplace();  // a program of the user's has no profile
   CHECK(why().empty());
   example.plan.workloads[0].command.reset();
@@ -387,5 +387,5 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   CHECK(why().empty());  // they will come
   example = withProfiles(std::move(example));
   example.results.trials.pop_back();
-  has(why(), "no block has profiles of both levels");
+  shows(why(), "no block has profiles of both levels");
 }

@@ -4,6 +4,7 @@
 #include "runtime/report/records_json.h"
 #include "runtime/report/verdict_text.h"
 #include "tests/support/analysis/study.h"
+#include "tests/support/text/has.h"
 
 namespace expc::report {
 namespace {
@@ -28,7 +29,7 @@ Line lineOfGain(const Records& records, double bound, std::string text, Kind kin
   return lineOf(study(), criterion(gainCells(), atLeast(bound, std::move(text)), "x", 0.95, kind), records);
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 namespace expc::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// All of them, sorted.
 std::vector<double> stored(const std::vector<double>& values, double undefined) {
@@ -28,7 +28,7 @@ std::vector<double> stored(const std::vector<double>& values, double undefined) 
 }
 
 void compare(const std::vector<double>& values) {
-  for (const double undefined : {-kInfinity, kInfinity}) {
+  for (const double undefined : {-kInf, kInf}) {
     const std::vector<double> expected = stored(values, undefined);
     const WalshAverages counted(values, undefined, 0), sorted(values, undefined);
     REQUIRE(counted.size() == expected.size());
@@ -49,7 +49,7 @@ TEST_CASE("Walsh averages that are found by counting are those of the sorted lis
     for (size_t i = 0; i < n; ++i) {
       plain.push_back(normal(random) * std::pow(10, static_cast<int>(random() % 7) - 3));
       tied.push_back(static_cast<double>(random() % 5) - 2);
-      const double ends[] = {kInfinity, -kInfinity, 0.0, -0.0, 1e308, -1e308, 5e-324, 1};
+      const double ends[] = {kInf, -kInf, 0.0, -0.0, 1e308, -1e308, 5e-324, 1};
       extreme.push_back(ends[random() % std::size(ends)]);
     }
     compare(plain);
@@ -59,7 +59,7 @@ TEST_CASE("Walsh averages that are found by counting are those of the sorted lis
 }
 
 TEST_CASE("a zero average has no sign") {
-  const WalshAverages averages(std::vector<double>{-1, -0.0, 1}, kInfinity);
+  const WalshAverages averages(std::vector<double>{-1, -0.0, 1}, kInf);
   CHECK_FALSE(std::signbit(averages.median()));
 }
 

@@ -16,20 +16,22 @@
 #include <thread>
 #include <utility>
 
+#include "tests/support/text/has.h"
+
 using namespace expc::store;
 
 namespace {
 
 constexpr LeasePatience kQuick{120, 0.2};
 
-class TestFolder {
+class LeaseFolder {
  public:
-  TestFolder() {
+  LeaseFolder() {
     char name[] = "/tmp/expc-lease-XXXXXX";
     path = mkdtemp(name);
     lease = path + "/" + std::string(kLeaseName);
   }
-  ~TestFolder() { std::filesystem::remove_all(path); }
+  ~LeaseFolder() { std::filesystem::remove_all(path); }
 
   void write(const LeaseHolder& holder) const { std::ofstream(lease) << holder.toText(); }
   void age(double seconds) const {
@@ -48,7 +50,7 @@ class TestFolder {
   std::string path, lease;
 };
 
-Lease take(const TestFolder& folder) {
+Lease take(const LeaseFolder& folder) {
   std::vector<std::string> messages;
   return llvm::cantFail(Lease::acquire(folder.path, "run", messages, kQuick));
 }
@@ -69,12 +71,12 @@ bool lost(Lease& lease) {
   return failed;
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 }  // namespace
 
 TEST_CASE("a reused process number does not keep a lease") {
-  TestFolder folder;
+  LeaseFolder folder;
   LeaseHolder holder = LeaseHolder::self("run");
   folder.write(holder);
   CHECK(Lease::isLive(folder.path));
@@ -86,7 +88,7 @@ TEST_CASE("a reused process number does not keep a lease") {
 }
 
 TEST_CASE("a holder elsewhere is believed dead only once its heartbeat is old and does not move") {
-  TestFolder folder;
+  LeaseFolder folder;
   LeaseHolder holder = LeaseHolder::self("run");
   holder.host = "elsewhere";
   holder.boot_id = "another";
@@ -117,7 +119,7 @@ TEST_CASE("a holder elsewhere is believed dead only once its heartbeat is old an
 }
 
 TEST_CASE("another machine of the same name is not taken for this one, started anew") {
-  TestFolder folder;
+  LeaseFolder folder;
   LeaseHolder holder = LeaseHolder::self("run");
   holder.boot_id = "another";
   holder.machine_id = "another";
@@ -131,7 +133,7 @@ TEST_CASE("another machine of the same name is not taken for this one, started a
 }
 
 TEST_CASE("of two processes one gets the lease, and the other gets it after that one died") {
-  TestFolder folder;
+  LeaseFolder folder;
   Lease lease = take(folder);
   CHECK(inChild([&] { return has(folder.refusal(), std::to_string(getppid())); }) == 0);
   lease.release();
@@ -147,7 +149,7 @@ TEST_CASE("of two processes one gets the lease, and the other gets it after that
 }
 
 TEST_CASE("a holder that slept through a takeover is told so when it wakes up") {
-  TestFolder folder;
+  LeaseFolder folder;
   const pid_t child = fork();
   if (child == 0) {
     Lease lease = take(folder);
@@ -175,7 +177,7 @@ TEST_CASE("a holder that slept through a takeover is told so when it wakes up") 
 }
 
 TEST_CASE("a lease that is no file, or none of ours, is nothing that is read") {
-  TestFolder folder;
+  LeaseFolder folder;
   SUBCASE("a link") { std::filesystem::create_symlink("/dev/zero", folder.lease); }
   SUBCASE("a pipe") { REQUIRE(mkfifo(folder.lease.c_str(), 0600) == 0); }
   SUBCASE("nested without end") { std::ofstream(folder.lease) << std::string(1 << 20, '['); }

@@ -14,6 +14,7 @@
 #include "runtime/engine/inputs/glob.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/store/store.h"
+#include "tests/support/text/has.h"
 
 using namespace expc;
 using namespace expc::engine::inputs;
@@ -80,7 +81,7 @@ std::string digestOf(const plan::Plan& plan) {
   return digests.at(store::commandKey(plan.workloads[0]));
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 }  // namespace
 

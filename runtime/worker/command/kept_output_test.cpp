@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct TestFolder {
-  TestFolder() {
+struct KeptFolder {
+  KeptFolder() {
     char name[] = "/tmp/expc-kept-XXXXXX";
     root = mkdtemp(name);
     path = root + "/trial";
     for (const std::string& folder : {path, plan::outputsOf(path)}) fs::create_directories(folder);
   }
-  ~TestFolder() { fs::remove_all(root); }
+  ~KeptFolder() { fs::remove_all(root); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(trialFile(name, path)) << text; }
   std::string read(const std::string& name) const {
     std::ifstream in(trialFile(name, path));
@@ -35,7 +35,7 @@ struct TestFolder {
 }  // namespace
 
 TEST_CASE("what was kept comes back as it was, and no more than fits is kept") {
-  const TestFolder trial, results, back;
+  const KeptFolder trial, results, back;
   const std::string kept = results.path + "/outputs/7";
   const std::string binary("a\0\xff\n", 4);
   trial.write("stdout.txt", binary);
@@ -59,14 +59,14 @@ TEST_CASE("what was kept comes back as it was, and no more than fits is kept") {
 }
 
 TEST_CASE("a program that wrote nothing leaves nothing to keep") {
-  const TestFolder trial, results;
+  const KeptFolder trial, results;
   trial.write("stdout.txt", "");
   llvm::cantFail(keepOutput(results.path + "/outputs/7", trial.path, {"stdout.txt", "missing.txt"}, ProgramEnd()));
   CHECK(!fs::exists(results.path + "/outputs"));
 }
 
 TEST_CASE("a kept output of a stranger writes nothing outside of the folder, and nonsense is refused") {
-  const TestFolder results, back;
+  const KeptFolder results, back;
   const std::string kept = results.path + "/7";
   for (const char* text :
        {"", "expc-output 1 \n", "expc-output 1 zstd 12\nnonsense", "expc-output 1 zstd 99999999999\nx",

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tests/support/command/folder.h"
+#include "tests/support/text/has.h"
 
 using namespace expc::command;
 
@@ -25,7 +26,7 @@ std::string textOf(const std::string& path) {
   return {(std::istreambuf_iterator<char>(in)), {}};
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 class Runner {
  public:

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tests/support/command/folder.h"
+#include "tests/support/text/has.h"
 
 using namespace expc::command;
 
@@ -23,7 +24,7 @@ std::string refusal(llvm::Expected<T> result) {
   return llvm::toString(result.takeError());
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, Which which = Which::Last) {
   auto compiled = Pattern::compile(pattern, Pattern::Use::Number);

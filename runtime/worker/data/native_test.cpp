@@ -12,7 +12,7 @@ namespace {
 
 using namespace fakes;
 
-std::unique_ptr<Batches> make(const Images& images, LoaderOptions options, Memory memory = {}) {
+std::unique_ptr<Batches> makeNative(const Images& images, LoaderOptions options, Memory memory = {}) {
   options.memory = std::move(memory);
   auto loader = makeNativeLoader(images, std::move(options));
   REQUIRE(loader);
@@ -36,7 +36,7 @@ TEST_CASE("the native loader keeps the order whatever finishes first") {
         options.drop_last = drop_last;
         std::atomic<int64_t> out{0};
         {
-          auto loader = make(images, options, pinned ? counted(out) : Memory());
+          auto loader = makeNative(images, options, pinned ? counted(out) : Memory());
           CHECK(out == (pinned ? (threads == 0 ? 1 : 3) : 0));
           std::string problem;
           CHECK(followed(*loader, options, problem) == (drop_last ? 18 : 21));
@@ -52,7 +52,7 @@ TEST_CASE("the native loader is ahead by as many batches as asked for, over the 
   auto options = optionsOf(12, 4, 2);
   options.epochs = 0;
   options.prefetch = 3;
-  auto loader = make(images, options);
+  auto loader = makeNative(images, options);
   const auto waitFor = [&](int64_t reads) {
     for (int i = 0; i < 20000 && images.reads < reads; ++i) std::this_thread::sleep_for(std::chrono::microseconds(500));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -82,7 +82,7 @@ TEST_CASE("threads of the native loader share a batch") {
     }
   };
   const Meeting images;
-  auto loader = make(images, optionsOf(2, 2, 2));
+  auto loader = makeNative(images, optionsOf(2, 2, 2));
   auto batch = loader->next();
   REQUIRE((batch && *batch));
   CHECK(numberAt(**batch, 1) == 1);
@@ -93,7 +93,7 @@ TEST_CASE("the first broken item of a batch is the native loader's error, at the
     NumberImages images(100);
     images.slow = true;
     images.corrupt = {15, 14, 40};
-    auto loader = make(images, optionsOf(100, 4, threads));
+    auto loader = makeNative(images, optionsOf(100, 4, threads));
     for (int i = 0; i < 3; ++i) {
       auto batch = loader->next();
       REQUIRE((batch && *batch));
@@ -104,7 +104,7 @@ TEST_CASE("the first broken item of a batch is the native loader's error, at the
     loader.reset();  // its threads may still read
     images.corrupt.clear();
     images.thrown = 1;
-    auto throwing = make(images, optionsOf(100, 4, threads));
+    auto throwing = makeNative(images, optionsOf(100, 4, threads));
     CHECK(errorOf(*throwing).find("thrown at item") != std::string::npos);
   }
 }
@@ -118,7 +118,7 @@ TEST_CASE("an order of a later epoch that cannot be made is met after the batche
       if (epoch == 1) throw std::bad_alloc();
       return {1, 2, 3, 4, 5};
     };
-    auto loader = make(images, options);
+    auto loader = makeNative(images, options);
     for (int i = 0; i < 2; ++i) {
       auto batch = loader->next();
       REQUIRE((batch && *batch));
@@ -133,7 +133,7 @@ TEST_CASE("the native loader replaces what cannot be decoded by the next image o
   for (unsigned threads : {0u, 2u}) {
     auto options = optionsOf(10, 4, threads);
     options.on_corrupt = OnCorrupt::Replace;
-    auto loader = make(images, options);
+    auto loader = makeNative(images, options);
     std::vector<int64_t> got;
     for (int64_t skipped : {2, 2, 3}) {
       auto batch = loader->next();
@@ -151,7 +151,7 @@ TEST_CASE("the native loader stops in the middle without finishing its work") {
   for (int round = 0; round < 30; ++round) {
     auto options = optionsOf(100, 16, 3);
     options.epochs = 0;
-    auto loader = make(images, options);
+    auto loader = makeNative(images, options);
     for (int i = 0; i < round % 3; ++i) {
       auto batch = loader->next();
       REQUIRE((batch && *batch));
@@ -166,7 +166,7 @@ TEST_CASE("a batch outlives its native loader, and one too many is an error") {
   {
     auto options = optionsOf(100, 4, 2);
     options.held = 2;
-    auto loader = make(images, options);
+    auto loader = makeNative(images, options);
     for (int i = 0; i < 2; ++i) {
       auto batch = loader->next();
       REQUIRE((batch && *batch));
@@ -195,7 +195,7 @@ TEST_CASE("options without sense are refused by the native loader") {
   lazy.prefetch = 0;
   CHECK(refused(lazy).find("prefetch and held of at least 1") != std::string::npos);
   auto empty = optionsOf(0, 4, 2);
-  auto none = make(images, empty);
+  auto none = makeNative(images, empty);
   auto batch = none->next();
   REQUIRE(batch);
   CHECK_FALSE(batch->has_value());
@@ -222,7 +222,7 @@ TEST_CASE("the native loader delivers what the sampler gives, for random options
     CAPTURE(round);
     NumberImages images(sampler.count);
     images.slow = upTo(3) == 0;
-    auto loader = make(images, options);
+    auto loader = makeNative(images, options);
     std::string problem;
     CHECK(followed(*loader, options, problem) >= 0);
     CHECK(problem == "");

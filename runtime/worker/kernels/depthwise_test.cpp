@@ -13,21 +13,21 @@
 namespace expc::kernels {
 namespace {
 
-struct Case {
+struct DepthwiseCase {
   int64_t batch, channels, height, width;
 };
 
 // Odd and even sides, single pixels and rows, channels that fill vectors of 8, 4 and 2 doubles and that do not.
-const std::vector<Case> kCases = {{1, 1, 1, 1},  {1, 3, 2, 2},    {2, 8, 3, 3},    {1, 16, 4, 4},
-                                  {3, 5, 1, 7},  {2, 7, 7, 1},    {1, 9, 5, 2},    {2, 24, 8, 8},
-                                  {1, 33, 9, 6}, {2, 12, 17, 16}, {1, 40, 16, 33}, {4, 48, 2, 2},
-                                  {2, 96, 1, 1}, {1, 10, 31, 30}, {2, 6, 56, 57},  {1, 1, 13, 12}};
+const std::vector<DepthwiseCase> kDepthwiseCases = {{1, 1, 1, 1},  {1, 3, 2, 2},    {2, 8, 3, 3},    {1, 16, 4, 4},
+                                                    {3, 5, 1, 7},  {2, 7, 7, 1},    {1, 9, 5, 2},    {2, 24, 8, 8},
+                                                    {1, 33, 9, 6}, {2, 12, 17, 16}, {1, 40, 16, 33}, {4, 48, 2, 2},
+                                                    {2, 96, 1, 1}, {1, 10, 31, 30}, {2, 6, 56, 57},  {1, 1, 13, 12}};
 
-double difference(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+double distance(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
 
 TEST_CASE("value and gradients equal torch's convolution") {
   at::manual_seed(1);
-  for (const Case& s : kCases) {
+  for (const DepthwiseCase& s : kDepthwiseCases) {
     for (int64_t stride : {1, 2}) {
       for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
         CAPTURE(s.channels);
@@ -49,9 +49,9 @@ TEST_CASE("value and gradients equal torch's convolution") {
         REQUIRE(ours.sizes() == theirs.sizes());
         CHECK(ours.suggest_memory_format() == x.suggest_memory_format());
         CHECK(gx.suggest_memory_format() == x.suggest_memory_format());
-        CHECK(difference(ours, theirs) < 1e-13);
-        CHECK(difference(gx, x2.grad()) < 1e-13);
-        CHECK(difference(gw, w2.grad()) < 1e-11);
+        CHECK(distance(ours, theirs) < 1e-13);
+        CHECK(distance(gx, x2.grad()) < 1e-13);
+        CHECK(distance(gw, w2.grad()) < 1e-11);
       }
     }
   }
@@ -86,12 +86,12 @@ TEST_CASE("inputs in no usual order and single gradients work") {
   const auto x = at::randn({2, 6, 9, 8}, at::kDouble).permute({0, 1, 3, 2}).requires_grad_(true);
   const auto w = at::randn({6, 1, 3, 3}, at::kDouble);
   const auto y = depthwise3x3(x, w, 2);
-  CHECK(difference(y, at::conv2d(x, w, {}, 2, 1, 1, 6)) < 1e-13);
+  CHECK(distance(y, at::conv2d(x, w, {}, 2, 1, 1, 6)) < 1e-13);
   // A gradient that is expanded from one number has strides of zero.
   y.sum().backward();
   const auto x2 = x.detach().clone().requires_grad_(true);
   at::conv2d(x2, w, {}, 2, 1, 1, 6).sum().backward();
-  CHECK(difference(x.grad(), x2.grad()) < 1e-13);
+  CHECK(distance(x.grad(), x2.grad()) < 1e-13);
   CHECK_FALSE(w.grad().defined());
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("other convolutions are left to torch") {
 template <typename T>
 void compareInstructionSets(at::ScalarType type, double bound) {
   at::manual_seed(5);
-  for (const Case& s : kCases) {
+  for (const DepthwiseCase& s : kDepthwiseCases) {
     for (int64_t stride : {1, 2}) {
       const DepthwiseShape shape{
           s.batch, s.channels, s.height, s.width, (s.height - 1) / stride + 1, (s.width - 1) / stride + 1, stride};
@@ -156,7 +156,7 @@ void compareInstructionSets(at::ScalarType type, double bound) {
         results.push_back(std::move(r));
       }
       for (size_t i = 1; i < results.size(); ++i)
-        for (size_t j = 0; j < results[i].size(); ++j) CHECK(difference(results[i][j], results[0][j]) < bound);
+        for (size_t j = 0; j < results[i].size(); ++j) CHECK(distance(results[i][j], results[0][j]) < bound);
     }
   }
 }
@@ -168,7 +168,7 @@ TEST_CASE("every instruction set gives the same values") {
 
 TEST_CASE("fp32 and bf16 are as near to fp64 as their digits allow") {
   at::manual_seed(6);
-  for (const Case& s : kCases) {
+  for (const DepthwiseCase& s : kDepthwiseCases) {
     for (int64_t stride : {1, 2}) {
       for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
         for (const auto type : {at::kFloat, at::kBFloat16}) {
@@ -192,9 +192,9 @@ TEST_CASE("fp32 and bf16 are as near to fp64 as their digits allow") {
           wanted.backward(g.to(at::kDouble));
           // Results of up to 20, rounded once: half of bf16's last digit is 2^-9 of that.
           const double bound = type == at::kFloat ? 1e-5 : 0.07;
-          CHECK(difference(y.detach().to(at::kDouble), wanted.detach()) < bound);
-          CHECK(difference(x.grad().to(at::kDouble), x64.grad()) < bound);
-          CHECK(difference(w.grad().to(at::kDouble), w64.grad()) < 2e-4);
+          CHECK(distance(y.detach().to(at::kDouble), wanted.detach()) < bound);
+          CHECK(distance(x.grad().to(at::kDouble), x64.grad()) < bound);
+          CHECK(distance(w.grad().to(at::kDouble), w64.grad()) < 2e-4);
         }
       }
     }

@@ -35,7 +35,7 @@ at::Tensor labelsOf(const Sequences& input) {
   return labels;
 }
 
-double difference(const at::Tensor& a, const at::Tensor& b) {
+double largestDifference(const at::Tensor& a, const at::Tensor& b) {
   return (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs().max().item<double>();
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("the loss over labelled positions has the gradients of plain logits") 
       const auto own = ownGradients(decoder, input, labelled), plain = plainGradients(decoder, input, labelled);
       for (size_t i = 0; i < own.size(); ++i) {
         CAPTURE(decoder.trainable()[i].name);
-        CHECK(difference(own[i], plain[i]) < 1e-12);
+        CHECK(largestDifference(own[i], plain[i]) < 1e-12);
       }
     }
   }
@@ -170,15 +170,15 @@ TEST_CASE("many positions are taken in chunks") {
   const auto own_sums = torch::autograd::grad({3 * headLossSum(x, head, targets)}, {x, head});
   const auto weighted = torch::autograd::grad({(factor * each).sum()}, {x, head});
   const at::Tensor own = headLogProbs(x, head, targets);
-  CHECK(difference(own, each) < 1e-12);
+  CHECK(largestDifference(own, each) < 1e-12);
   const auto own_weighted = torch::autograd::grad({(factor * own).sum()}, {x, head});
   const at::Tensor frozen = headLogProbs(x, head.detach(), targets);
   const auto towards_x = torch::autograd::grad({(factor * frozen).sum()}, {x});
   for (size_t i = 0; i < 2; ++i) {
-    CHECK(difference(own_sums[i], sums[i]) < 1e-11);
-    CHECK(difference(own_weighted[i], weighted[i]) < 1e-11);
+    CHECK(largestDifference(own_sums[i], sums[i]) < 1e-11);
+    CHECK(largestDifference(own_weighted[i], weighted[i]) < 1e-11);
   }
-  CHECK(difference(towards_x[0], weighted[0]) < 1e-11);
+  CHECK(largestDifference(towards_x[0], weighted[0]) < 1e-11);
 }
 
 TEST_CASE("adapters on every kind of product, the head too, have the gradients of plain operators") {
@@ -202,7 +202,7 @@ TEST_CASE("adapters on every kind of product, the head too, have the gradients o
     if (adapters[i].defined()) y[i] = y[i] + 0.7 * at::linear(at::linear(x, adapters[i].a), adapters[i].b);
   }
   const auto plain = torch::autograd::grad({scalar(y)}, learnt);
-  for (size_t i = 0; i < own.size(); ++i) CHECK(difference(own[i], plain[i]) < 1e-11);
+  for (size_t i = 0; i < own.size(); ++i) CHECK(largestDifference(own[i], plain[i]) < 1e-11);
 
   const Sequences input = someTokens();
   const Labelled labelled = labelledPositions(labelsOf(input));
@@ -216,7 +216,7 @@ TEST_CASE("adapters on every kind of product, the head too, have the gradients o
     at::Tensor(entry.tensor).normal_();
   }
   const auto first = ownGradients(decoder, input, labelled), second = plainGradients(decoder, input, labelled);
-  for (size_t i = 0; i < first.size(); ++i) CHECK(difference(first[i], second[i]) < 1e-11);
+  for (size_t i = 0; i < first.size(); ++i) CHECK(largestDifference(first[i], second[i]) < 1e-11);
 }
 
 TEST_CASE("dropout: the same draw in the backward pass and under checkpointing, none in evaluation") {
@@ -229,8 +229,8 @@ TEST_CASE("dropout: the same draw in the backward pass and under checkpointing, 
   const AdapterUse use{1, 0.4, 99};
   const at::Tensor y = adaptedProducts(x, {weight}, {adapter}, use)[0];
   const auto gradients = torch::autograd::grad({y.sum()}, {x, adapter.a});
-  CHECK(difference((gradients[0] * x).sum(), y.sum()) < 1e-9);
-  CHECK(difference((gradients[1] * adapter.a).sum(), y.sum()) < 1e-9);
+  CHECK(largestDifference((gradients[0] * x).sum(), y.sum()) < 1e-9);
+  CHECK(largestDifference((gradients[1] * adapter.a).sum(), y.sum()) < 1e-9);
   const double share = (gradients[0] == 0).to(at::kDouble).mean().item<double>();
   CHECK(std::abs(share - 0.4) < 0.05);
   CHECK_FALSE(at::equal(y, adaptedProducts(x, {weight}, {adapter}, {1, 0.4, 100})[0]));
@@ -251,12 +251,12 @@ TEST_CASE("dropout: the same draw in the backward pass and under checkpointing, 
     }
     found.push_back(ownGradients(decoder, input, labelled));
     const at::Tensor next = decoder.lossSum(input, labelled);
-    CHECK(difference(next, decoder.lossSum(input, labelled)) > 0);
+    CHECK(largestDifference(next, decoder.lossSum(input, labelled)) > 0);
     decoder.setTraining(false);
     evaluated.push_back(decoder.lossSum(input, labelled).item<double>());
     CHECK(evaluated.back() == decoder.lossSum(input, labelled).item<double>());
   }
-  for (size_t i = 0; i < found[0].size(); ++i) CHECK(difference(found[0][i], found[1][i]) < 1e-12);
+  for (size_t i = 0; i < found[0].size(); ++i) CHECK(largestDifference(found[0][i], found[1][i]) < 1e-12);
   CHECK(evaluated[0] == evaluated[1]);
 }
 

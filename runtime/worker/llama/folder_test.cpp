@@ -16,7 +16,7 @@
 namespace expc::llama {
 namespace {
 
-Config smallConfig() {
+Config tinyConfig() {
   Config c;
   c.vocabulary = 24, c.width = 16, c.layers = 2, c.heads = 4, c.kv_heads = 2, c.head_width = 4, c.mlp_width = 32;
   c.max_positions = 32;
@@ -34,7 +34,7 @@ struct Place {
 
 at::Tensor source(const TensorSpec& spec) { return randomWeight(spec, 7, at::kFloat); }
 
-void write(const Place& place, Naming naming, int64_t file_bytes, const Config& config = smallConfig()) {
+void write(const Place& place, Naming naming, int64_t file_bytes, const Config& config = tinyConfig()) {
   const auto error = llvm::toString(writeFolder(place.text(), config, source, at::kFloat, naming, file_bytes));
   REQUIRE_MESSAGE(error.empty(), error);
 }
@@ -83,7 +83,7 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
 
 TEST_CASE("a tied head may be stored or not") {
   const Place place;
-  Config tied = smallConfig();
+  Config tied = tinyConfig();
   tied.tied = true;
   write(place, Naming::HuggingFace, 1 << 30, tied);
   CHECK(errorOf(place).empty());
@@ -96,7 +96,7 @@ TEST_CASE("one error lists what does not fit") {
   const Place place;
   CHECK(has(errorOf(place), "config.json"));
   write(place, Naming::HuggingFace, 1 << 30);
-  Config other = smallConfig();
+  Config other = tinyConfig();
   other.layers = 1;
   other.mlp_width = 48;
   put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(other, "float32"))).str());
@@ -151,7 +151,7 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qkvo_mlp").value()};
   const WeightSource weights = randomWeights(7, at::kFloat);
-  Decoder first(smallConfig(), options, 1, weights), second(smallConfig(), options, 2, weights);
+  Decoder first(tinyConfig(), options, 1, weights), second(tinyConfig(), options, 2, weights);
   {
     at::NoGradGuard no_grad;
     for (const auto& entry : first.adapters()) at::Tensor(entry.tensor).normal_();
@@ -165,7 +165,7 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   CHECK(file->find("base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight") != nullptr);
 
   options.lora = LoraOptions{3, 4, 0, targetRoles("qv").value()};
-  Decoder other(smallConfig(), options, 1, weights);
+  Decoder other(tinyConfig(), options, 1, weights);
   const std::string error = llvm::toString(loadAdapter(place.text(), other));
   CHECK(has(error, "r is 2, expected 3"));
   CHECK(has(error, "target_modules are down_proj"));
@@ -181,7 +181,7 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
   const Place place;
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qv").value()};
-  Decoder decoder(smallConfig(), options, 1, randomWeights(7, at::kFloat));
+  Decoder decoder(tinyConfig(), options, 1, randomWeights(7, at::kFloat));
   REQUIRE(llvm::toString(saveAdapter(place.text(), decoder, "base/model")).empty());
   const auto loaded = [&](const std::string& more) {
     put(place / "adapter_config.json",

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/store/store.h"
+#include "tests/support/text/has.h"
 
 namespace expc::store::test {
 
@@ -29,7 +30,7 @@ std::string errorOf(llvm::Expected<T> result) {
   return llvm::toString(result.takeError());
 }
 
-inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using expc::test::has;
 
 inline Store openWriter(const std::string& folder) {
   std::vector<std::string> messages;
