@@ -130,7 +130,8 @@ struct PlanFields {
     io.field("name", factor.name);
     llvm::StringSet<> known;
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
-      describe(inner, level);
+      inner.field("label", level.label);
+      inner.field("value", level.value);
       if (!known.insert(level.label).second)
         inner.fail("label", inQuotes(level.label) + " is a second level of that name");
     });
