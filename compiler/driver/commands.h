@@ -10,6 +10,10 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
 
+namespace expc::store {
+class Store;
+}
+
 namespace expc::driver {
 
 /// What selects a study and changes it; shared by check, plan, run and report.
@@ -21,11 +25,11 @@ struct StudyOptions : select::Selection {
 
 /// What of this machine is used; shared by plan, run and report.
 struct MachineOptions {
-  std::string devices;            // "", "4", "cpu:2"
-  std::string null_gpus;          // "", "4", "4x94GiB", "found"
-  std::optional<unsigned> nodes;  // that a run takes; absent: as many as an allocation has, else this machine
-  std::string measured_in;        // a results folder, of whose machine "local" is to be; "": this machine
-  std::string agents;             // the line of sh that starts an agent on one of them; "": srun
+  std::string devices;                     // "", "4", "cpu:2"
+  std::string null_gpus;                   // "", "4", "4x94GiB", "found"
+  std::optional<unsigned> nodes;           // that a run takes; absent: as many as an allocation has, else this machine
+  const store::Store* measured = nullptr;  // of whose machine "local" is to be; null: this machine
+  std::string agents;                      // the line of sh that starts an agent on one of them; "": srun
 };
 
 /// What whoever reads stored results takes: the study, as its machine could run it, and where its results lie.

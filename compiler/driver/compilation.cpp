@@ -177,10 +177,20 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
   return true;
 }
 
-LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console) {
+LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console, std::optional<store::Store>* store) {
+  std::vector<std::string> messages;
+  auto found = store::Store::openForReading(options.results, messages);
   MachineOptions machine = options.machine;
-  if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured_in = options.results;
-  return loadPlans(options.study, machine, std::nullopt, console);
+  if (found && machine.devices.empty() && machine.null_gpus.empty()) machine.measured = &*found;
+  LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
+  if (!plans || !store) {
+    llvm::consumeError(found.takeError());
+    return plans;
+  }
+  for (const std::string& message : messages) console.message(message);
+  if (!found) return {std::nullopt, console.error(found.takeError())};
+  store->emplace(std::move(*found));
+  return plans;
 }
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,

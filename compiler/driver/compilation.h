@@ -96,7 +96,9 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
 
 /// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
 /// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
-LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console);
+/// `store`, if it is asked for, is what lies there, after what there is to say of it; without it there are no plans.
+LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
+                         std::optional<store::Store>* store = nullptr);
 
 // ---- the machine that a plan is for (systems.cpp)
 
@@ -131,10 +133,10 @@ llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions
 /// The results in a folder, to be read; `console` is told what there is to say of them, if it is given.
 llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
-/// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
+/// Judges what `store` has of `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
 /// kError after saying why. `null_cards`: of what ran on null cards, or on others; absent: see Store::load.
-int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
-                 const Console& console);
+int showVerdicts(const plan::Plan& plan, const store::Store& store, const ReportOptions& options,
+                 std::optional<bool> null_cards, const Console& console);
 
 /// What rehearsals of the study saw; nothing after saying that their file cannot be read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);

@@ -83,10 +83,9 @@ std::string contradiction(const ExportOptions& options) {
 
 int exportResults(const ExportOptions& options, const Console& console) {
   if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
-  auto plans = loadMeasured(options, console);
+  std::optional<store::Store> store;
+  auto plans = loadMeasured(options, console, &store);
   if (!plans) return plans.code;
-  auto store = openStore(options.results, &console);
-  if (!store) return console.error(store.takeError());
 
   std::vector<exports::Source> sources;
   for (ChosenPlan& one : *plans)

@@ -33,14 +33,10 @@ std::vector<check::System> builtIn() {
 /// A program or folder beside this program.
 std::string besideThis(const char* name) { return (base::programFolder() / name).lexically_normal().string(); }
 
-/// The machine of the newest session in a results folder, of one on real devices if there are any; nothing where none
-/// says it.
-std::optional<check::System> measuredSystem(const std::string& folder) {
-  // Whoever reads the results says what there is to say of them.
-  const auto store = llvm::expectedToOptional(openStore(folder));
-  if (!store) return std::nullopt;
+/// The machine of the newest session of a store, of one on real devices if there are any; nothing where none says it.
+std::optional<check::System> measuredSystem(const store::Store& store) {
   std::vector<const store::Session*> sessions;
-  for (const auto& [id, session] : store->contents().sessions) sessions.push_back(&session);
+  for (const auto& [id, session] : store.contents().sessions) sessions.push_back(&session);
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
     const auto environment = llvm::expectedToOptional(plan::parseJson(session->environment_json));
@@ -110,8 +106,8 @@ llvm::Error addResources(const MachineOptions& options, engine::Resources& resou
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
                                          const MachineOptions& options) {
   if (name == "local") {
-    if (!options.measured_in.empty())
-      if (auto measured = measuredSystem(options.measured_in)) return std::move(*measured);
+    if (options.measured)
+      if (auto measured = measuredSystem(*options.measured)) return std::move(*measured);
     return localSystem(options);
   }
   if (!options.devices.empty())

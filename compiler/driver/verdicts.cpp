@@ -94,11 +94,9 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
   return store;
 }
 
-int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
-                 const Console& console) {
-  auto store = openStore(options.results, &console);
-  if (!store) return console.error(store.takeError());
-  const store::Results results = null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
+int showVerdicts(const plan::Plan& plan, const store::Store& store, const ReportOptions& options,
+                 std::optional<bool> null_cards, const Console& console) {
+  const store::Results results = null_cards ? store.loadLatest(plan, *null_cards) : store.load(plan);
   const analysis::Judgement judgement = analysis::judge(plan, results);
   const analysis::Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
@@ -149,7 +147,8 @@ int worse(int first, int second) {
 }
 
 int report(const ReportOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options, console);
+  std::optional<store::Store> store;
+  const auto plans = loadMeasured(options, console, &store);
   if (!plans) return plans.code;
   const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
@@ -157,7 +156,7 @@ int report(const ReportOptions& options, const Console& console) {
   if (picture && plans->size() > 1) return console.error("a picture is of one study: say which with --study"), kUsage;
   int code = kSuccess;
   const auto null_cards = options.machine.null_gpus.empty() ? std::nullopt : std::optional(true);
-  for (const ChosenPlan& one : *plans) code = worse(code, showVerdicts(one.plan, options, null_cards, console));
+  for (const ChosenPlan& one : *plans) code = worse(code, showVerdicts(one.plan, *store, options, null_cards, console));
   return code;
 }
 
