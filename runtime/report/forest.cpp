@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 260, kHeight = 26, kMiddle = kHeight / 2;
 constexpr double kMargin = 8;
 /// Dots of single blocks beyond this are not drawn: they would be a bar.
-constexpr size_t kMaxDots = 200;
+constexpr size_t kMaxDotsOfCell = 200;
 
 std::string upright(const char* style, double x) {
   return fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2}\"/>", style, x, kHeight);
@@ -58,7 +58,7 @@ struct Drawing {
         "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"{2}\">{3}",
         kWidth, kHeight, html(valueCell(cell, unit, dimension).inText(" ")), marks());
-    for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDots; ++i)
+    for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDotsOfCell; ++i)
       if (std::isfinite(cell.values[i]))
         out += fmt::format("<circle class=\"block\" cx=\"{:.1f}\" cy=\"{}\" r=\"2.2\"/>", at(cell.values[i]),
                            kMiddle + 7.5);

@@ -18,7 +18,7 @@ using llvm::json::Object;
 /// The rest and what is too small for a colour of its own take the last two.
 constexpr size_t kMaxCategories = kColours - 2;
 constexpr size_t kMaxBars = 24;
-constexpr int kBarHeight = 34, kAround = 40;
+constexpr int kBarHeight = 34, kAroundBars = 40;
 constexpr const char *kOthers = "others", *kRest = "rest";
 
 /// Seconds of a step by category.
@@ -82,7 +82,7 @@ Object specification(const std::vector<Bar>& bars) {
   for (size_t i = 0; i < phases.size(); ++i)
     colours.push_back(phases[i] == kRest ? "#B8B8B8" : colourOf(phases[i] == kOthers ? kColours - 1 : i));
   return filled(assets::profile(), Object{{"unit", unit.symbol},
-                                          {"height", kAround + kBarHeight * static_cast<int>(bars.size())},
+                                          {"height", kAroundBars + kBarHeight * static_cast<int>(bars.size())},
                                           {"twice", twice},
                                           {"levels", std::move(levels)},
                                           {"phases", plan::jsonTexts(phases)},

@@ -54,7 +54,8 @@ class Adam : public Optimizer {
  public:
   Adam(const std::vector<at::Tensor>& parameters, const AdamOptions& options)
       : Optimizer(parameters, options.learning_rate, namesOf(parameters)), options_(options) {
-    for (const at::Tensor& parameter : parameters_) assert(isHalf(parameter) == half() && "all are fp16, or none");
+    for ([[maybe_unused]] const at::Tensor& parameter : parameters_)
+      assert(isHalf(parameter) == half() && "all are fp16, or none");
   }
 
   void step(const at::Tensor& overflow) override {
