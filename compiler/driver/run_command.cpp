@@ -96,7 +96,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
   if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
-  const auto store = openStore(options.results, &console);
+  auto store = openStore(options.results, &console);
   if (!store) return console.error(store.takeError());
   const int code = showVerdicts(plan, *store, options, outcome->null_cards, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;

@@ -24,7 +24,7 @@ plan::Plan planWith(const std::string& text, std::map<std::string, std::string> 
   return *plan;
 }
 
-Slugs slugsOf(const std::string& text, std::map<std::string, std::string> files = {}) {
+Slugs slugsWith(const std::string& text, std::map<std::string, std::string> files = {}) {
   check::Fixture fixture(text, std::move(files));
   CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
   points::verify(fixture.program, {}, fixture.emitter);
@@ -92,13 +92,13 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
   CHECK(plan.comparisons[0].without_partner == 0);
   CHECK(plan.comparisons[1].cells.size() == 1);
   CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
-  CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
-                                "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
-                                kMeasureBoth)) == Slugs{"ambiguous-baseline"});
+  CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
+                                  "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
+                                  kMeasureBoth)) == Slugs{"ambiguous-baseline"});
   // One level of it there is no ambiguity.
-  CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
-                                "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +
-                                kMeasureBoth)) == Slugs{"level-never-occurs"});
+  CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
+                                  "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +
+                                  kMeasureBoth)) == Slugs{"level-never-occurs"});
 }
 
 TEST_CASE("partners that are missing are counted for each reason") {
@@ -156,11 +156,11 @@ TEST_CASE("agreement with a reference is a band for each cell") {
   CHECK(plan.references[0].values[1].value == doctest::Approx(0.06));
   // 4 GPUs were not published: that cell is left out, and said so.
   std::string more = study("{ 1, 2, 4 }", "");
-  CHECK(slugsOf(more, files) == Slugs{"partly-published"});
+  CHECK(slugsWith(more, files) == Slugs{"partly-published"});
   plan::Plan some = planWith(more, files);
   CHECK(some.criteria[0].cells.size() == 1);
   CHECK(some.criteria[0].domain == "gpus 2 of 1, 2, 4");
-  CHECK(slugsOf(study("{ 1, 4 }", ""), files) == Slugs{"nothing-published"});
+  CHECK(slugsWith(study("{ 1, 4 }", ""), files) == Slugs{"nothing-published"});
 }
 
 TEST_CASE("a control is a second label on one point") {
@@ -176,8 +176,8 @@ TEST_CASE("a control is a second label on one point") {
   // `rank` does not vary there.
   CHECK(labelOf(planWith(study("gpus = 1, method = none")),
                 planWith(study("gpus = 1, method = none")).controls[0].point) == "gpus=1 method=none");
-  CHECK(slugsOf(study("gpus = 1, method = lora")) == Slugs{"control-point"});
-  CHECK(slugsOf(study("gpus = 2, method = none")) == Slugs{"control-point"});
+  CHECK(slugsWith(study("gpus = 1, method = lora")) == Slugs{"control-point"});
+  CHECK(slugsWith(study("gpus = 2, method = none")) == Slugs{"control-point"});
   CHECK(planWith(study("gpus = 1, method = none"), {}, {{}, {}, {"method=lora"}}).controls.empty());
 }
 
@@ -195,9 +195,9 @@ TEST_CASE("adaptive repetition: the most counts") {
   CHECK(plan.design.kinds[0].until[0].subject == "gain");
   CHECK(plan.design.kinds[0].until[0].relative);
   CHECK(plan.design.budget_seconds == 7200);
-  CHECK(slugsOf(study("3..5 until half_width(gain) <= 1%")) == Slugs{"cannot-pass", "until-never-holds"});
-  CHECK(slugsOf(study("6", "budget 1s")).empty());
-  CHECK(slugsOf(study("600", "budget 1s")) == Slugs{"budget-too-small"});
+  CHECK(slugsWith(study("3..5 until half_width(gain) <= 1%")) == Slugs{"cannot-pass", "until-never-holds"});
+  CHECK(slugsWith(study("6", "budget 1s")).empty());
+  CHECK(slugsWith(study("600", "budget 1s")) == Slugs{"budget-too-small"});
 }
 
 TEST_CASE("derived metrics and series cross as terms") {

@@ -77,7 +77,7 @@ struct Lowered {
   std::unique_ptr<points::Prepared> prepared;
 };
 
-const std::string kMeasure = " measure step_time, accuracy ";
+const std::string kMeasured = " measure step_time, accuracy ";
 
 /// Two programs and a study of both.
 std::string twins(const std::string& body, const std::string& theirs = "b") {
@@ -94,15 +94,16 @@ std::string twins(const std::string& body, const std::string& theirs = "b") {
 
 TEST_CASE("ids and lines from pieces are those of whole documents") {
   CHECK(Lowered(
-            check::jobStudy("factor gpus in 1..3 factor method in { none, lora } factor rank in { 8, 16 }" + kMeasure))
+            check::jobStudy("factor gpus in 1..3 factor method in { none, lora } factor rank in { 8, 16 }" + kMeasured))
             .ids()
             .size() == 3 * 3);
-  CHECK(Lowered(check::jobStudy(
-                    "factor data in { real(\"a\\\"b\"), fake(10), fake(20) } factor rate in { 0.5, 1 / 3 }" + kMeasure))
-            .ids()
-            .size() == 6);
+  CHECK(
+      Lowered(check::jobStudy("factor data in { real(\"a\\\"b\"), fake(10), fake(20) } factor rate in { 0.5, 1 / 3 }" +
+                              kMeasured))
+          .ids()
+          .size() == 6);
   CHECK(Lowered(check::jobStudy("factor (batch, size) in { (16, 64px), (32, 224px) } factor class in { small, large }" +
-                                kMeasure))
+                                kMeasured))
             .ids()
             .size() == 4);
   CHECK(Lowered(twins("factor size in { 8, 16 } factor depth in { 2, 3 }")).ids().size() == 2 + 2);
@@ -185,7 +186,7 @@ TEST_CASE("order of declarations, a new level and a condition elsewhere change n
   for (int round = 0; round < 6; ++round) {
     std::string body;
     for (const std::string& part : parts) body += part;
-    Lowered study(check::jobStudy(body + kMeasure));
+    Lowered study(check::jobStudy(body + kMeasured));
     auto ids = study.ids();
     if (round == 0) {
       first = ids;
@@ -199,7 +200,7 @@ TEST_CASE("order of declarations, a new level and a condition elsewhere change n
       Lowered(check::jobStudy("factor gpus in { 1, 2, 4 } factor method in { none, lora, qlora } factor rank in { 8, "
                               "16, 64 } when gpus > 1 factor (batch, size) in { (16, 64px), (32, 224px) } exclude "
                               "gpus == 2 and method == qlora" +
-                              kMeasure))
+                              kMeasured))
           .ids();
   CHECK(std::includes(more.begin(), more.end(), first.begin(), first.end()));
 }
@@ -209,9 +210,9 @@ TEST_CASE("points that mean the same are an error") {
   CHECK(!alike.prepared);
   CHECK(alike.fixture.slugs() == std::vector<std::string>{"same-point"});
   // The tuples differ only in a parameter that is not active there.
-  Lowered tuples(check::jobStudy("factor (method, rank) in { (none, 8), (none, 16), (lora, 8) }" + kMeasure));
+  Lowered tuples(check::jobStudy("factor (method, rank) in { (none, 8), (none, 16), (lora, 8) }" + kMeasured));
   CHECK(tuples.fixture.slugs() == std::vector<std::string>{"same-point"});
-  CHECK(Lowered(check::jobStudy("factor (method, rank) in { (none, 8), (lora, 16), (lora, 8) }" + kMeasure))
+  CHECK(Lowered(check::jobStudy("factor (method, rank) in { (none, 8), (lora, 16), (lora, 8) }" + kMeasured))
             .ids()
             .size() == 3);
 }

@@ -15,7 +15,7 @@
 namespace expc::report {
 namespace {
 
-void has(const std::string& text, const std::string& part) {
+void mentions(const std::string& text, const std::string& part) {
   CAPTURE(text);
   CAPTURE(part);
   CHECK(text.find(part) != std::string::npos);
@@ -96,17 +96,18 @@ TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetiti
   PlanExtras extras;
   extras.width = 140;
   const std::string text = planText(largerPlan(), extras);
-  has(text, "workloads ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
-  has(text, "(gpus, nodes)");
-  has(text, "timeout 4 h");
-  has(text, "fp64       –");
-  has(text, "1 point expected infeasible, and started since a criterion claims it: needs 120 GiB, a card has 94 GB");
-  has(text, "Trials  47..125");  // 5 points and a control in 7 to 20 timed blocks, 5 in one of quality
-  has(text, "7..20");
-  has(text, "5 + 1 control");
-  has(text, "until half_width(gain) <= 1.0 %");
-  has(text, "control twice: precision=fp64 (gpus, nodes)=1 once more in each block");
-  has(text, "passes when each ran out of memory in 2 blocks");
+  mentions(text, "workloads ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
+  mentions(text, "(gpus, nodes)");
+  mentions(text, "timeout 4 h");
+  mentions(text, "fp64       –");
+  mentions(text,
+           "1 point expected infeasible, and started since a criterion claims it: needs 120 GiB, a card has 94 GB");
+  mentions(text, "Trials  47..125");  // 5 points and a control in 7 to 20 timed blocks, 5 in one of quality
+  mentions(text, "7..20");
+  mentions(text, "5 + 1 control");
+  mentions(text, "until half_width(gain) <= 1.0 %");
+  mentions(text, "control twice: precision=fp64 (gpus, nodes)=1 once more in each block");
+  mentions(text, "passes when each ran out of memory in 2 blocks");
 }
 
 TEST_CASE("a label is explained only where it differs from what it stands for") {
@@ -114,7 +115,8 @@ TEST_CASE("a label is explained only where it differs from what it stands for") 
   plan.workloads[1].label = "train";
   PlanExtras extras;
   extras.width = 140;
-  has(planText(plan, extras), "workloads ours = image.mobilenet_v2 version 1; train, the command python3 train.py");
+  mentions(planText(plan, extras),
+           "workloads ours = image.mobilenet_v2 version 1; train, the command python3 train.py");
 }
 
 TEST_CASE("the plan's text can be made from counts") {
@@ -129,9 +131,9 @@ TEST_CASE("the plan's text can be made from counts") {
   PlanExtras extras;
   extras.counts = &counts;
   const std::string text = planText(plan, extras);
-  has(text, "1000000 of 8 in the product");
-  has(text, "3 points expected infeasible, started only with --try-infeasible");
-  has(text, "500000 cells");
+  mentions(text, "1000000 of 8 in the product");
+  mentions(text, "3 points expected infeasible, started only with --try-infeasible");
+  mentions(text, "500000 cells");
 }
 
 TEST_CASE("a result shows derived metrics, published values, controls and repetitions") {
@@ -142,17 +144,17 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   options.all = true;
   options.width = 160;
   const std::string text = resultText({plan, judgement, results}, options);
-  has(text, "(published 40.0 ms)");
-  has(text, "(published 2.00x)");
-  has(text, "published values are of table2 (table2.csv); absolute ones are shown and not judged");
-  has(text, "= 0.5 * step_time; median");
-  has(text, "20.1 ms");  // half of 40.2 ms
-  has(text, "(untrusted)");
-  has(text, "step_time of precision=fp64 (gpus, nodes)=1 (control twice), run twice in each block");
-  has(text, "Controls  the same twice in a block");
-  has(text, "widest half-width of gain");
-  has(text, "expected infeasible, not started");
-  has(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
+  mentions(text, "(published 40.0 ms)");
+  mentions(text, "(published 2.00x)");
+  mentions(text, "published values are of table2 (table2.csv); absolute ones are shown and not judged");
+  mentions(text, "= 0.5 * step_time; median");
+  mentions(text, "20.1 ms");  // half of 40.2 ms
+  mentions(text, "(untrusted)");
+  mentions(text, "step_time of precision=fp64 (gpus, nodes)=1 (control twice), run twice in each block");
+  mentions(text, "Controls  the same twice in a block");
+  mentions(text, "widest half-width of gain");
+  mentions(text, "expected infeasible, not started");
+  mentions(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
 
   const llvm::json::Value json = resultJson({plan, judgement, results});
   const llvm::json::Object& object = *json.getAsObject();
@@ -168,13 +170,13 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   CHECK(point.getString("workload") == "train");
 
   const std::string page = htmlPage({plan, judgement, results}, {});
-  has(page, "untrusted</span>");
-  has(page, "Controls: the same twice in a block");
-  has(page, "(published 40.0 ms)");
-  has(page, "overhead = 0.5 * step_time");
-  has(page, "expected infeasible, not started");
-  has(page, "widest half-width of gain");
-  has(page, "table2 (table2.csv)");
+  mentions(page, "untrusted</span>");
+  mentions(page, "Controls: the same twice in a block");
+  mentions(page, "(published 40.0 ms)");
+  mentions(page, "overhead = 0.5 * step_time");
+  mentions(page, "expected infeasible, not started");
+  mentions(page, "widest half-width of gain");
+  mentions(page, "table2 (table2.csv)");
 }
 
 TEST_CASE("a published comparison needs all its parts") {

@@ -214,7 +214,7 @@ class Autocast {
 };
 
 /// Size of the blockDifference as a share of the size of what is wanted.
-double distance(const at::Tensor& a, const at::Tensor& b) {
+double blockDistance(const at::Tensor& a, const at::Tensor& b) {
   const auto wanted = b.to(at::kDouble);
   return ((a.to(at::kDouble) - wanted).norm() / wanted.norm()).item<double>();
 }
@@ -244,13 +244,13 @@ void compareBf16(const BlockState& start, Forward forward) {
     }
     CHECK((y.scalar_type() == at::kBFloat16));
     y.backward(g);
-    CHECK(distance(y.detach(), wanted.detach()) < 0.01);
+    CHECK(blockDistance(y.detach(), wanted.detach()) < 0.01);
     const auto a = ours.results(), b = torchs.results(), c = exact.results();
     REQUIRE(a.size() == b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       CAPTURE(i);
       CHECK((a[i].scalar_type() == at::kFloat));
-      CHECK(distance(a[i], c[i]) < 1.5 * distance(b[i], c[i]) + 0.02);
+      CHECK(blockDistance(a[i], c[i]) < 1.5 * blockDistance(b[i], c[i]) + 0.02);
     }
   });
 }
