@@ -232,6 +232,7 @@ class Index {
     std::vector<stats::RunningMedian> seconds;     // of valid trials, by point
     std::vector<double> longest, within;           // by point: of valid trials; no more than the limit they had
     double longest_of_any = 0;
+    bool timed_out = false;                    // some trial: where none did, no limit that moves matters
     unsigned failed = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 

@@ -224,6 +224,7 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
   const double least = leastLimit(kind, number);
+  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
   if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
   if (const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
       given > 0 && trial.id > place.last_given) {
@@ -248,7 +249,7 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
   const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
-  for (unsigned other = 0; (moved || moved_others) && other < places_.size(); ++other)
+  for (unsigned other = 0; own.timed_out && (moved || moved_others) && other < places_.size(); ++other)
     if (moved_others || places_[other].point == point) settleTimeouts(kind, other);
 }
 
