@@ -20,11 +20,12 @@ if(EXPC_TESTS)
                               COMPILE_DEFINITIONS "EXPC_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
 endif()
 
-# expc_library(NAME [DEPS target...])
+# expc_library(NAME [COLD] [DEPS target...] [EXCLUDE file...])
 # One library per directory: every .cpp here except *_test.cpp, plus a doctest executable NAME_test from the *_test.cpp.
-# Includes are written from the repository root ("compiler/diag/emitter.h").
+# Includes are written from the repository root ("compiler/diag/emitter.h"). COLD: what it does is done once in a command or
+# waits for others, so that -O1, which takes three quarters of the time to compile, serves.
 function(expc_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPS;EXCLUDE" ${ARGN})
   file(GLOB _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   set(_tests ${_sources})
   list(FILTER _sources EXCLUDE REGEX "_test\\.cpp$")
@@ -36,6 +37,9 @@ function(expc_library name)
     add_library(${name} STATIC ${_sources})
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+    if(ARG_COLD)
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     expc_joined(${name})
   else()
     add_library(${name} INTERFACE)
