@@ -435,7 +435,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
 /// Whatever is opened next would have the number of a closed standard stream, and get what is printed.
 void openStandardStreams() {
   for (const auto& [number, flags] : {std::pair(0, O_RDONLY), std::pair(1, O_RDONLY), std::pair(2, O_WRONLY)})
-    if (fcntl(number, F_GETFD) < 0) open("/dev/null", flags);  // the lowest number that is free
+    if (fcntl(number, F_GETFD) < 0) ::open("/dev/null", flags);  // the lowest number that is free
 }
 
 /// "\nDocumentation: …/index.html", where an installation has the pages: pip puts them five folders above its programs.

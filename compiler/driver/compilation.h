@@ -133,10 +133,10 @@ llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions
 /// The results in a folder, to be read; `console` is told what there is to say of them, if it is given.
 llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
-/// Judges what `store` has of `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
-/// kError after saying why. `null_cards`: of what ran on null cards, or on others; absent: see Store::load.
-int showVerdicts(const plan::Plan& plan, const store::Store& store, const ReportOptions& options,
-                 std::optional<bool> null_cards, const Console& console);
+/// Judges what is stored of `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
+/// kError after saying why.
+int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
+                 const Console& console);
 
 /// What rehearsals of the study saw; nothing after saying that their file cannot be read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);

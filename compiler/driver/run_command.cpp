@@ -98,7 +98,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
   auto store = openStore(options.results, &console);
   if (!store) return console.error(store.takeError());
-  const int code = showVerdicts(plan, *store, options, outcome->null_cards, console);
+  const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }

@@ -94,9 +94,8 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
   return store;
 }
 
-int showVerdicts(const plan::Plan& plan, const store::Store& store, const ReportOptions& options,
-                 std::optional<bool> null_cards, const Console& console) {
-  const store::Results results = null_cards ? store.loadLatest(plan, *null_cards) : store.load(plan);
+int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
+                 const Console& console) {
   const analysis::Judgement judgement = analysis::judge(plan, results);
   const analysis::Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
@@ -155,8 +154,12 @@ int report(const ReportOptions& options, const Console& console) {
     return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
   if (picture && plans->size() > 1) return console.error("a picture is of one study: say which with --study"), kUsage;
   int code = kSuccess;
-  const auto null_cards = options.machine.null_gpus.empty() ? std::nullopt : std::optional(true);
-  for (const ChosenPlan& one : *plans) code = worse(code, showVerdicts(one.plan, *store, options, null_cards, console));
+  for (const ChosenPlan& one : *plans) {
+    const store::Results results =
+        options.machine.null_gpus.empty() ? store->load(one.plan) : store->loadLatest(one.plan, true);
+    if (&one == &plans->back()) store.reset();  // of a large study it is a fifth of all that would be held
+    code = worse(code, showVerdicts(one.plan, results, options, console));
+  }
   return code;
 }
 
