@@ -22,7 +22,7 @@ endif()
 
 # expc_library(NAME [COLD] [DEPS target...] [EXCLUDE file...])
 # One library per directory: every .cpp here except *_test.cpp, plus a doctest executable NAME_test from the *_test.cpp.
-# Includes are written from the repository root ("compiler/diag/emitter.h"). COLD: what it does is done once in a command or
+# Includes are written from the repository root ("compiler/diag/diagnostic.h"). COLD: what it does is done once in a command or
 # waits for others, so that -O1, which takes three quarters of the time to compile, serves.
 function(expc_library name)
   cmake_parse_arguments(ARG "COLD" "" "DEPS;EXCLUDE" ${ARGN})

@@ -1,7 +1,7 @@
 #pragma once
 
 // Why something has no value, or decides nothing: a code with what it speaks of. Words for it are where results are
-// laid out (runtime/report/why.h), so that whoever computes can ask for the code.
+// laid out (runtime/report/verdict_text.h), so that whoever computes can ask for the code.
 
 #include <climits>
 #include <cstdint>

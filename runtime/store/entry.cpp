@@ -57,12 +57,6 @@ void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
   moment = {*(*array)[0].getAsNumber(), *(*array)[1].getAsNumber()};
 }
 
-void describeValues(JsonRecord& io, TrialValues& trial) {
-  io.optional("absent", trial.not_on_device);
-  io.optional("metrics", trial.metrics);
-  io.optional("series", trial.series);
-}
-
 void describe(JsonRecord& io, Opened& entry) {
   uint64_t version = kJournalVersion;
   io.field("version", version);
@@ -175,17 +169,9 @@ void describe(JsonRecord& io, KeyAdded& entry) {
 }
 
 void describe(JsonRecord& io, TrialBegan& entry) {
-  TrialStart& trial = entry.trial;
-  io.field("trial", trial.id);
+  entry.trial.describe(io);
   io.field("key", entry.key);
-  io.field("run", trial.run);
-  io.field("session", trial.session);
-  io.field("block", trial.block);
-  io.field("position", trial.position);
-  io.field("attempt", trial.attempt);
-  io.field("limit", trial.limit);
-  io.field("started", trial.started);
-  embedded(io, "devices", trial.devices);
+  embedded(io, "devices", entry.trial.devices);
 }
 
 void describe(JsonRecord& io, TrialEnded& entry) {
@@ -193,19 +179,15 @@ void describe(JsonRecord& io, TrialEnded& entry) {
   io.field("trial", trial.id);
   io.field("session", trial.session);
   io.word("status", trial.status, kStatuses);
-  io.field("seconds", trial.seconds);
   describeMoment(io, "at", entry.at);
   embedded(io, "environment", trial.environment_json);
-  io.optional("reason", trial.reason);
-  io.optional("log", trial.log_tail);
-  io.optional("notes", trial.notes);
-  describeValues(io, trial);
+  trial.TrialResult::describe(io);
 }
 
 void describe(JsonRecord& io, Reread& entry) {
   io.field("trial", entry.trial.id);
   io.field("key", entry.key);
-  describeValues(io, entry.trial);
+  entry.trial.TrialValues::describe(io);
 }
 
 void describe(JsonRecord& io, Adopted& entry) {

@@ -118,6 +118,18 @@ struct TrialStart {
   double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
   int64_t run = 0;      // which started it; 0: not known (of old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
+
+  /// For plan::JsonRecord: what a journal's entry has of it as it is.
+  void describe(auto& io) {
+    io.field("trial", id);
+    io.field("run", run);
+    io.field("session", session);
+    io.field("block", block);
+    io.field("position", position);
+    io.field("attempt", attempt);
+    io.field("limit", limit);
+    io.field("started", started);
+  }
 };
 
 /// What it measured: the entry `reread` puts others in their place.
@@ -126,6 +138,11 @@ struct TrialValues {
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
   std::map<std::string, std::vector<double>> series;
 
+  void describe(auto& io) {
+    io.optional("absent", not_on_device);
+    io.optional("metrics", metrics);
+    io.optional("series", series);
+  }
   /// A value for a metric that the worker said its device cannot give; without one this stays so.
   void supply(const std::string& metric, std::optional<double> value) {
     if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
@@ -139,6 +156,14 @@ struct TrialResult : TrialValues {
   double seconds = 0;                   // how long it took, by a clock that nobody sets
   std::string environment_json = "{}";  // what the worker said of itself
   std::vector<std::string> notes;
+
+  void describe(auto& io) {
+    io.field("seconds", seconds);
+    io.optional("reason", reason);
+    io.optional("log", log_tail);
+    io.optional("notes", notes);
+    TrialValues::describe(io);
+  }
 };
 
 struct Trial : TrialStart, TrialResult {
