@@ -113,7 +113,6 @@ class Loader {
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
     for (const plan::Point& point : plan.points) points.insert(point.id);
-    if (!keep_) results_.trials.reserve(contents.trials.size());
     for (const auto& [id, trial] : contents.trials)
       if (trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted &&
           points.contains(trial.place().point))
