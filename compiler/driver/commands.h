@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,11 +26,13 @@ struct StudyOptions : select::Selection {
 
 /// What of this machine is used; shared by plan, run and report.
 struct MachineOptions {
-  std::string devices;                     // "", "4", "cpu:2"
-  std::string null_gpus;                   // "", "4", "4x94GiB", "found"
-  std::optional<unsigned> nodes;           // that a run takes; absent: as many as an allocation has, else this machine
-  const store::Store* measured = nullptr;  // of whose machine "local" is to be; null: this machine
-  std::string agents;                      // the line of sh that starts an agent on one of them; "": srun
+  std::string devices;            // "", "4", "cpu:2"
+  std::string null_gpus;          // "", "4", "4x94GiB", "found"
+  std::optional<unsigned> nodes;  // that a run takes; absent: as many as an allocation has, else this machine
+  std::string agents;             // the line of sh that starts an agent on one of them; "": srun
+
+  /// Opens the store of whose machine "local" is to be; null where it cannot be read. Without it: this machine.
+  std::function<const store::Store*()> measured = nullptr;
 };
 
 /// What whoever reads stored results takes: the study, as its machine could run it, and where its results lie.

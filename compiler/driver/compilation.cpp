@@ -179,18 +179,26 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
 
 LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console, std::optional<store::Store>* store) {
   std::vector<std::string> messages;
-  auto found = store::Store::openForReading(options.results, messages);
+  std::optional<store::Store> own;
+  std::optional<store::Store>& found = store ? *store : own;
+  std::string missing;
+  const auto read = [&]() -> const store::Store* {  // once, and not before the study is known to be one
+    if (!found && missing.empty()) {
+      auto opened = store::Store::openForReading(options.results, messages);
+      if (opened)
+        found.emplace(std::move(*opened));
+      else
+        missing = llvm::toString(opened.takeError());
+    }
+    return found ? &*found : nullptr;
+  };
   MachineOptions machine = options.machine;
-  if (found && machine.devices.empty() && machine.null_gpus.empty()) machine.measured = &*found;
+  if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured = read;
   LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
-  if (!plans || !store) {
-    llvm::consumeError(found.takeError());
-    return plans;
-  }
+  if (!plans || !store) return plans;
+  const bool is_there = read();
   for (const std::string& message : messages) console.message(message);
-  if (!found) return {std::nullopt, console.error(found.takeError())};
-  store->emplace(std::move(*found));
-  return plans;
+  return is_there ? std::move(plans) : LoadedPlans{std::nullopt, console.error(missing)};
 }
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,

@@ -106,8 +106,8 @@ llvm::Error addResources(const MachineOptions& options, engine::Resources& resou
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
                                          const MachineOptions& options) {
   if (name == "local") {
-    if (options.measured)
-      if (auto measured = measuredSystem(*options.measured)) return std::move(*measured);
+    if (const store::Store* store = options.measured ? options.measured() : nullptr)
+      if (auto measured = measuredSystem(*store)) return std::move(*measured);
     return localSystem(options);
   }
   if (!options.devices.empty())
