@@ -6,21 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
+
+#include "tests/support/folder.h"
 
 using namespace expc::machine;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/expc-leases-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
+using Folder = expc::test::TestFolder;
 
 Slot core(int number) {
   Slot slot;

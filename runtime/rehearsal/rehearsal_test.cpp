@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/plan/json.h"
+#include "tests/support/folder.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
 #include "tests/support/text/has.h"
 
@@ -23,14 +24,8 @@ Study example() {
            exampleEnd("c", Outcome::Failed, "it \x1b[31m fails"), exampleEnd("d", Outcome::NotRehearsed, "a command")}};
 }
 
-struct Results {
-  Results() {
-    char name[] = "/tmp/expc-rehearsal-XXXXXX";
-    path = mkdtemp(name);
-    std::filesystem::create_directories(folderOf(path));
-  }
-  ~Results() { std::filesystem::remove_all(path); }
-  std::string path;
+struct Results : expc::test::TestFolder {
+  Results() { std::filesystem::create_directories(folderOf(path)); }
 };
 
 std::string errorOf(llvm::Expected<Study> study) {

@@ -170,7 +170,6 @@ struct Designer {
     return std::move(diagnosis);
   }
 
- private:
   /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
   Scenario scenario(const double* distance) const {
     Scenario scenario = plan.criteria;

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 using namespace expc::store;
@@ -24,14 +24,9 @@ namespace {
 
 constexpr LeasePatience kQuick{120, 0.2};
 
-class LeaseFolder {
+class LeaseFolder : public expc::test::TestFolder {
  public:
-  LeaseFolder() {
-    char name[] = "/tmp/expc-lease-XXXXXX";
-    path = mkdtemp(name);
-    lease = path + "/" + std::string(kLeaseName);
-  }
-  ~LeaseFolder() { std::filesystem::remove_all(path); }
+  LeaseFolder() : lease(path + "/" + std::string(kLeaseName)) {}
 
   void write(const LeaseHolder& holder) const { std::ofstream(lease) << holder.toText(); }
   void age(double seconds) const {
@@ -47,7 +42,7 @@ class LeaseFolder {
     return lease ? "" : llvm::toString(lease.takeError());
   }
 
-  std::string path, lease;
+  std::string lease;
 };
 
 Lease take(const LeaseFolder& folder) {

@@ -14,6 +14,7 @@
 #include "runtime/engine/inputs/glob.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/store/store.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 using namespace expc;
@@ -24,13 +25,8 @@ namespace {
 
 using List = std::vector<std::string>;
 
-class StudyFolder {
+class StudyFolder : public expc::test::TestFolder {
  public:
-  StudyFolder() {
-    char name[] = "/tmp/expc-inputs-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~StudyFolder() { fs::remove_all(path); }
   void write(const std::string& name, const std::string& text = "x", bool executable = false) const {
     fs::create_directories(fs::path(path + "/" + name).parent_path());
     std::ofstream(path + "/" + name) << text;
@@ -42,7 +38,6 @@ class StudyFolder {
       names.push_back(fs::path(file).lexically_relative(path).string());
     return names;
   }
-  std::string path;
 };
 
 plan::Plan planOf(const StudyFolder& folder, List arguments, List inputs = {}) {

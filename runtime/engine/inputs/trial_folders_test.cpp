@@ -5,23 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "tests/support/folder.h"
 
 using namespace expc::engine::inputs;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Results {
+class Results : public expc::test::TestFolder {
  public:
-  Results() {
-    char name[] = "/tmp/expc-folders-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Results() { fs::remove_all(path); }
   std::string of(int64_t trial) const { return trialFolder(path, trial); }
   static void write(const std::string& file, const std::string& text) { std::ofstream(file) << text; }
   static std::string read(const std::string& file) {
@@ -34,8 +30,6 @@ class Results {
     CHECK(stat(file.c_str(), &state) == 0);
     return state.st_ino;
   }
-
-  std::string path;
 };
 
 std::vector<std::string> namesIn(const std::string& folder) {

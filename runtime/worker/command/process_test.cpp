@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/support/command/folder.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 using namespace expc::command;
@@ -27,6 +27,7 @@ std::string textOf(const std::string& path) {
 }
 
 using expc::test::has;
+using expc::test::TestFolder;
 
 class Runner {
  public:

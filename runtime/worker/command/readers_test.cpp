@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/support/command/folder.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 using namespace expc::command;
@@ -25,6 +25,7 @@ std::string refusal(llvm::Expected<T> result) {
 }
 
 using expc::test::has;
+using expc::test::TestFolder;
 
 llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, Which which = Which::Last) {
   auto compiled = Pattern::compile(pattern, Pattern::Use::Number);

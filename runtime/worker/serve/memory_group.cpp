@@ -18,6 +18,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/process.h"
+
 namespace expc::serve {
 namespace {
 
@@ -26,12 +28,7 @@ using llvm::StringRef;
 constexpr char kPrefix[] = "expc-";
 constexpr char kFirstEvents[] = "memory.oom_control", kSecondEvents[] = "memory.events";
 
-std::string firstLine(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
+std::string textOf(const std::string& path) { return base::readText(path).value_or(""); }
 
 bool write(const std::string& path, const std::string& text) {
   const base::Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -45,13 +42,13 @@ bool hasWord(StringRef text, StringRef word, char separator) {
 }
 
 bool handsOutMemory(const std::string& folder) {
-  return hasWord(firstLine(folder + "/cgroup.subtree_control"), "memory", ' ');
+  return hasWord(textOf(folder + "/cgroup.subtree_control"), "memory", ' ');
 }
 
 /// A group of version 2 hands memory out to groups below it only if no process is in it itself. So what is in it, if
 /// that is us and who started us alone, moves one down.
 bool letHandOut(const std::string& folder, const std::string& own) {
-  if (!hasWord(firstLine(folder + "/cgroup.controllers"), "memory", ' ')) return false;
+  if (!hasWord(textOf(folder + "/cgroup.controllers"), "memory", ' ')) return false;
   std::ifstream list(folder + "/cgroup.procs");
   for (pid_t pid; list >> pid;)
     if (pid != getpid() && pid != getppid()) return false;
@@ -132,7 +129,7 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
   const OwnGroup own = ownMemoryGroup(tables);
   if (own.folder.empty() || access(own.folder.c_str(), W_OK) != 0) return;
   // A group that is not below its parent in the kernel's count would escape the parent's limit.
-  if (!own.second_version && firstLine(own.folder + "/memory.use_hierarchy") != "1") return;
+  if (!own.second_version && textOf(own.folder + "/memory.use_hierarchy") != "1") return;
   events_ = own.second_version ? kSecondEvents : kFirstEvents;
   removeLeft(own.folder);
   const std::string folder = own.folder + "/" + kPrefix + std::to_string(getpid());

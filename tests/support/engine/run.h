@@ -5,8 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,18 +12,11 @@
 
 #include "runtime/engine/engine.h"
 #include "runtime/store/store.h"
+#include "tests/support/folder.h"
 
 namespace expc::engine {
 
-class TestFolder {
- public:
-  TestFolder() {
-    char name[] = "/tmp/expc-engine-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
+using test::TestFolder;
 
 /// `points` points that differ in `step`, `repeat` timed blocks and, if asked, one block of quality trials.
 inline plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = false) {

@@ -4,25 +4,15 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "runtime/store/store.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 namespace expc::store::test {
 
-/// A folder of its own for each test, removed at the end.
-class TestFolder {
- public:
-  TestFolder() {
-    char name[] = "/tmp/expc-store-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
+using expc::test::TestFolder;
 
 template <typename T>
 std::string errorOf(llvm::Expected<T> result) {
