@@ -4,7 +4,9 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Base64.h>
-#include <llvm/Support/Compression.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
+#include <zlib.h>
 
 #include <chrono>
 #include <cstring>
@@ -77,14 +79,46 @@ std::vector<Section> sectionsOf(Page& page) {
       {"environment", "Environment", environmentBlocks(page)}};
 }
 
+/// Packs what is written to it as it comes: results as text are several times the page.
+class Packer : public llvm::raw_ostream {
+ public:
+  Packer() {
+    if (deflateInit(&stream_, Z_DEFAULT_COMPRESSION) != Z_OK) llvm::report_bad_alloc_error("zlib has no memory");
+  }
+  ~Packer() override { deflateEnd(&stream_); }
+
+  /// All of it. Nothing is written afterwards.
+  const std::string& finish() {
+    flush();
+    pack({}, Z_FINISH);
+    return packed_;
+  }
+
+ private:
+  void write_impl(const char* text, size_t size) override { pack({text, size}, Z_NO_FLUSH); }
+  uint64_t current_pos() const override { return stream_.total_in; }
+
+  void pack(std::string_view text, int flush) {
+    char piece[1 << 14];
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream_.avail_in = static_cast<unsigned>(text.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(piece);
+      stream_.avail_out = sizeof piece;
+      deflate(&stream_, flush);
+      packed_.append(piece, sizeof piece - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+  z_stream stream_{};
+  std::string packed_;
+};
+
 /// The study's results as JSON for who saves them, packed. The script unpacks them when they are asked for.
 std::string dataElement(const Page& page) {
-  const std::string text = resultJsonText(page, page.options.rehearsed, page.results.trials.size() <= kMaxTrialsWhole);
-  if (!llvm::compression::zlib::isAvailable())
-    return "<script type=\"application/json\" id=\"data\">" + scriptSafe(text) + "</script>\n";
-  llvm::SmallVector<uint8_t, 0> packed;
-  llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(text), packed);
-  return "<script type=\"text/plain\" id=\"data\" data-packed=\"deflate\">" + llvm::encodeBase64(packed) +
+  Packer packer;
+  writeResultJson(packer, page, page.options.rehearsed, page.results.trials.size() <= kMaxTrialsWhole);
+  return "<script type=\"text/plain\" id=\"data\" data-packed=\"deflate\">" + llvm::encodeBase64(packer.finish()) +
          "</script>\n";
 }
 

@@ -265,8 +265,9 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
 /// is worse than every value) are the strings "inf" and "-inf".
 llvm::json::Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
-/// The same as text. Where it is not to be `whole`, values of single runs and blocks and the ids of cells' points are
-/// left out, which are most of it in a large study.
-std::string resultJsonText(const analysis::Findings& findings, const rehearsal::Study* rehearsed, bool whole);
+/// Writes the same as text. Where it is not to be `whole`, values of single runs and blocks and the ids of cells'
+/// points are left out, which are most of it in a large study.
+void writeResultJson(llvm::raw_ostream& out, const analysis::Findings& findings, const rehearsal::Study* rehearsed,
+                     bool whole);
 
 }  // namespace expc::report

@@ -149,7 +149,8 @@ Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
 
 }  // namespace
 
-std::string resultJsonText(const analysis::Findings& findings, const rehearsal::Study* rehearsed, bool whole) {
+void writeResultJson(llvm::raw_ostream& to, const analysis::Findings& findings, const rehearsal::Study* rehearsed,
+                     bool whole) {
   const auto& [plan, judgement, results] = findings;
   const char* schema = "expc.report/1";
   const int exit_code = analysis::exitCode(judgement);
@@ -169,20 +170,20 @@ std::string resultJsonText(const analysis::Findings& findings, const rehearsal::
   Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
   if (!seen.empty()) object["rehearsed"] = std::move(seen);
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  Writer out{llvm::json::OStream(stream), whole};
+  Writer out{llvm::json::OStream(to), whole};
   out.json.object([&] {
     out.members(object);
     out.json.attributeArray("criteria", [&] { criteria(out, findings); });
     out.json.attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
     out.json.attributeArray("points", [&] { points(out, plan, judgement); });
   });
-  return text;
 }
 
 Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed) {
-  return llvm::cantFail(plan::parseJson(resultJsonText(findings, rehearsed, true)));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  writeResultJson(stream, findings, rehearsed, true);
+  return llvm::cantFail(plan::parseJson(text));
 }
 
 }  // namespace expc::report

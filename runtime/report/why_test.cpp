@@ -179,8 +179,10 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
             expected + " (an estimate is no evidence; --try-infeasible starts it)"));
   CHECK(has(lineOf(plan, criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95), {}).text,
             "precision=bf16 gpus=1" + expected));
-  CHECK(has(resultJsonText({plan, analysis::judge(plan, store::Results()), {}}, nullptr, false),
-            "\"last_reason\":\"expected infeasible, not started: needs 120 GiB of 96 GB\""));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  writeResultJson(stream, {plan, analysis::judge(plan, store::Results()), {}}, nullptr, false);
+  CHECK(has(text, "\"last_reason\":\"expected infeasible, not started: needs 120 GiB of 96 GB\""));
 }
 
 TEST_CASE("a claim about every trial counts trials") {

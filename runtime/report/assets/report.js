@@ -77,7 +77,6 @@
   }
 
   const unpacked = async (element) => {
-    if (!element.dataset.packed) return element.textContent;
     const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(element.dataset.packed))).text();
   };
