@@ -17,7 +17,7 @@
 namespace nullgpu {
 namespace {
 
-std::shared_mutex mutex;
+std::shared_mutex ranges_mutex;
 std::map<const char*, HostRange> ranges;  // by their ends
 
 /// The first range that ends behind `address`.
@@ -49,7 +49,7 @@ Mapping mappingOf(const char* begin, size_t bytes) {
 
 /// Takes a range that begins at `address` out; a copy that waits for it ends the process.
 std::optional<HostRange> remove(void* address, bool registered, const char* deed) {
-  const std::unique_lock lock(mutex);
+  const std::unique_lock lock(ranges_mutex);
   const auto found = after(static_cast<const char*>(address));
   if (found == ranges.end() || found->second.begin != address || found->second.registered != registered)
     return std::nullopt;
@@ -67,7 +67,7 @@ cudaError_t allocateHost(size_t bytes, void** address) {
   void* memory = mmap(nullptr, inPages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return cudaErrorMemoryAllocation;
   *address = memory;
-  const std::unique_lock lock(mutex);
+  const std::unique_lock lock(ranges_mutex);
   auto* begin = static_cast<char*>(memory);
   ranges[begin + inPages(bytes)] = {begin, inPages(bytes), false, true};
   return cudaSuccess;
@@ -86,7 +86,7 @@ cudaError_t registerHost(void* address, size_t bytes) {
   if (!begin || bytes == 0) return cudaErrorInvalidValue;
   const Mapping mapping = mappingOf(begin, bytes);
   if (!mapping.whole) return cudaErrorInvalidValue;
-  const std::unique_lock lock(mutex);
+  const std::unique_lock lock(ranges_mutex);
   const auto next = after(begin);
   if (next != ranges.end() && next->second.begin < begin + bytes) return cudaErrorHostMemoryAlreadyRegistered;
   ranges[begin + bytes] = {begin, bytes, true, mapping.writable};
@@ -99,7 +99,7 @@ cudaError_t unregisterHost(void* address) {
 }
 
 std::optional<HostRange> hostRange(const void* address, size_t bytes) {
-  const std::shared_lock lock(mutex);
+  const std::shared_lock lock(ranges_mutex);
   const auto found = after(static_cast<const char*>(address));
   if (found == ranges.end() || !found->second.holds(address, bytes)) return std::nullopt;
   return found->second;

@@ -199,7 +199,7 @@ struct Symbol {
   std::map<unsigned, void*> places;  // by card
 };
 
-std::mutex mutex;
+std::mutex symbols_mutex;
 
 std::unordered_map<const void*, Symbol>& symbols() {
   static auto* all = new std::unordered_map<const void*, Symbol>;
@@ -210,7 +210,7 @@ std::unordered_map<const void*, Symbol>& symbols() {
 /// first.
 /// @returns cudaErrorInvalidSymbol for what was never registered, cudaErrorInvalidValue where `bytes` reach beyond it.
 cudaError_t addressOfSymbol(const void* symbol, size_t offset, size_t bytes, void** address) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(symbols_mutex);
   const auto found = symbols().find(symbol);
   if (found == symbols().end()) return cudaErrorInvalidSymbol;
   Symbol& known = found->second;
@@ -260,7 +260,7 @@ NULLGPU_CALL(cudaGetSymbolAddress, (void** address, const void* symbol),
              address ? addressOfSymbol(symbol, 0, 0, address) : cudaErrorInvalidValue)
 
 void __cudaRegisterVar(void**, char* variable, char*, const char*, int, size_t bytes, int, int) {
-  const std::lock_guard lock(nullgpu::mutex);
+  const std::lock_guard lock(symbols_mutex);
   symbols()[variable].bytes = bytes;
 }
 

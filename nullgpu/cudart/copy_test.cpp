@@ -10,11 +10,6 @@ namespace {
 
 constexpr size_t kBytes = size_t{1} << 20;
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 char valueOnCard(const char* address) {
   char value = 0;
   OK(cudaMemcpy(&value, address, 1, cudaMemcpyDeviceToHost));

@@ -19,11 +19,6 @@ nullgpu_counts counted() {
   return counters;
 }
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 /// How often `body` makes the host wait.
 std::string waits(const std::function<void(cudaStream_t)>& body) {
   return said(inChild({}, [&](std::FILE* out) {

@@ -7,11 +7,6 @@ using namespace nullgpu::testing;
 
 namespace {
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 /// The buses of the cards that are visible.
 std::string buses(const std::string& visible) {
   return said(inChild({{"NULLGPU_CARDS", "3"}, {"CUDA_VISIBLE_DEVICES", visible}}, [](std::FILE* out) {

@@ -8,11 +8,6 @@ using namespace nullgpu::testing;
 
 namespace {
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 /// What allocations of `bytes` answer.
 std::string allocations(const std::string& faults, size_t bytes, int count) {
   return said(inChild({{"NULLGPU_FAULTS", faults}}, [&](std::FILE* out) {

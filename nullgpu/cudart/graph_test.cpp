@@ -8,11 +8,6 @@ using namespace nullgpu::testing;
 
 namespace {
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 cudaGraphExec_t instantiated(cudaGraph_t graph) {
   cudaGraphExec_t executable = nullptr;
   OK(cudaGraphInstantiateWithFlags(&executable, graph, 0));

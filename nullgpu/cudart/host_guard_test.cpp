@@ -8,20 +8,20 @@ using namespace nullgpu::testing;
 
 namespace {
 
-constexpr size_t kBytes = size_t{1} << 20;
+constexpr size_t kRangeBytes = size_t{1} << 20;
 
 /// A copy of `bytes` from `host + offset` waits while `deed` is done to the buffer; then the stream goes on.
 Outcome whileCopyWaits(size_t offset, size_t bytes, const std::function<void(char* host)>& deed) {
   return inChild({}, [&](std::FILE* out) {
     const cudaStream_t stream = newStream();
-    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+    char *host = hostMemory(kRangeBytes), *card = cardMemory(kRangeBytes);
     Gate gate(stream);
     OK(cudaMemcpyAsync(card, host + offset, bytes, cudaMemcpyHostToDevice, stream));
     deed(host);
     std::fflush(nullptr);
     gate.open();
     OK(cudaStreamSynchronize(stream));
-    std::memset(host, 1, kBytes);  // from here on the buffer is the program's again
+    std::memset(host, 1, kRangeBytes);  // from here on the buffer is the program's again
     OK(cudaFreeHost(host));
     std::fprintf(out, "done");
   });
@@ -46,11 +46,11 @@ void checkBothPlaces(const Outcome& outcome, const std::string& deed) {
 }  // namespace
 
 TEST_CASE("who changes a buffer that a copy waits for is named") {
-  checkBothPlaces(whileCopyWaits(0, kBytes, [](char* host) { host[kBytes / 2] = 1; }), "changed");
+  checkBothPlaces(whileCopyWaits(0, kRangeBytes, [](char* host) { host[kRangeBytes / 2] = 1; }), "changed");
 }
 
 TEST_CASE("a change at the edge, or of a small buffer, is seen when the copy comes") {
-  for (const Outcome& outcome : {whileCopyWaits(100, kBytes / 2, [](char* host) { host[100] = 1; }),
+  for (const Outcome& outcome : {whileCopyWaits(100, kRangeBytes / 2, [](char* host) { host[100] = 1; }),
                                  whileCopyWaits(0, 1000, [](char* host) { host[999] = 1; })}) {
     CHECK(outcome.signal() == SIGABRT);
     CHECK(hasFrames(outcome.errors, "the copy was queued here:", "it was changed between"));
@@ -58,10 +58,10 @@ TEST_CASE("a change at the edge, or of a small buffer, is seen when the copy com
 }
 
 TEST_CASE("what lies beside the buffer may be changed") {
-  CHECK(whileCopyWaits(100, kBytes / 2, [](char* host) {
+  CHECK(whileCopyWaits(100, kRangeBytes / 2, [](char* host) {
           host[99] = 1;
-          host[100 + kBytes / 2] = 1;
-          std::memset(host + kBytes / 2 + 8192, 1, 4096);
+          host[100 + kRangeBytes / 2] = 1;
+          std::memset(host + kRangeBytes / 2 + 8192, 1, 4096);
         }).said == "done");
 }
 
@@ -69,12 +69,12 @@ TEST_CASE("who frees or unregisters a buffer that a copy waits for is named") {
   checkBothPlaces(whileCopyWaits(0, 1000, [](char* host) { OK(cudaFreeHost(host)); }), "freed");
   const auto registered = [](bool reads) {
     return inChild({}, [=](std::FILE*) {
-      auto* host = static_cast<char*>(std::aligned_alloc(4096, kBytes));
-      OK(cudaHostRegister(host, kBytes, cudaHostRegisterDefault));
-      char* card = cardMemory(kBytes);
+      auto* host = static_cast<char*>(std::aligned_alloc(4096, kRangeBytes));
+      OK(cudaHostRegister(host, kRangeBytes, cudaHostRegisterDefault));
+      char* card = cardMemory(kRangeBytes);
       Gate gate(nullptr);
-      if (reads) OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, nullptr));
-      if (!reads) OK(cudaMemcpyAsync(host, card, kBytes, cudaMemcpyDeviceToHost, nullptr));
+      if (reads) OK(cudaMemcpyAsync(card, host, kRangeBytes, cudaMemcpyHostToDevice, nullptr));
+      if (!reads) OK(cudaMemcpyAsync(host, card, kRangeBytes, cudaMemcpyDeviceToHost, nullptr));
       OK(cudaHostUnregister(host));
     });
   };
@@ -85,15 +85,15 @@ TEST_CASE("who frees or unregisters a buffer that a copy waits for is named") {
 TEST_CASE("a page is kept as long as any copy waits for it") {
   const Outcome outcome = inChild({}, [](std::FILE* out) {
     const cudaStream_t first = newStream(), second = newStream();
-    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+    char *host = hostMemory(kRangeBytes), *card = cardMemory(kRangeBytes);
     Gate gate(second);
-    OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, first));
-    OK(cudaMemcpyAsync(card, host + kBytes / 2, kBytes / 2, cudaMemcpyHostToDevice, second));
+    OK(cudaMemcpyAsync(card, host, kRangeBytes, cudaMemcpyHostToDevice, first));
+    OK(cudaMemcpyAsync(card, host + kRangeBytes / 2, kRangeBytes / 2, cudaMemcpyHostToDevice, second));
     OK(cudaStreamSynchronize(first));
-    host[kBytes / 4] = 1;
+    host[kRangeBytes / 4] = 1;
     std::fprintf(out, "first half free");
     std::fflush(out);
-    host[kBytes - kBytes / 4] = 1;
+    host[kRangeBytes - kRangeBytes / 4] = 1;
   });
   CHECK(outcome.said == "first half free");
   checkBothPlaces(outcome, "changed");
@@ -103,11 +103,11 @@ TEST_CASE("a copy that writes what another waits to read is named; in one stream
   const auto copies = [](bool ordered) {
     return inChild({}, [=](std::FILE* out) {
       const cudaStream_t first = newStream(), second = ordered ? first : newStream();
-      char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+      char *host = hostMemory(kRangeBytes), *card = cardMemory(kRangeBytes);
       Gate gate(first);
-      OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, first));
-      OK(cudaMemcpyAsync(host, card, kBytes, cudaMemcpyDeviceToHost, second));
-      OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, second));
+      OK(cudaMemcpyAsync(card, host, kRangeBytes, cudaMemcpyHostToDevice, first));
+      OK(cudaMemcpyAsync(host, card, kRangeBytes, cudaMemcpyDeviceToHost, second));
+      OK(cudaMemcpyAsync(card, host, kRangeBytes, cudaMemcpyHostToDevice, second));
       if (ordered) gate.open();
       OK(cudaStreamSynchronize(second));
       std::fprintf(out, "done");
@@ -122,12 +122,12 @@ TEST_CASE("a copy that writes what another waits to read is named; in one stream
 TEST_CASE("a function of the host may fill the buffer of a copy behind it") {
   const Outcome outcome = inChild({}, [](std::FILE* out) {
     const cudaStream_t stream = newStream();
-    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
-    OK(cudaLaunchHostFunc(stream, [](void* data) { std::memset(data, 'f', kBytes); }, host));
-    OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, stream));
+    char *host = hostMemory(kRangeBytes), *card = cardMemory(kRangeBytes);
+    OK(cudaLaunchHostFunc(stream, [](void* data) { std::memset(data, 'f', kRangeBytes); }, host));
+    OK(cudaMemcpyAsync(card, host, kRangeBytes, cudaMemcpyHostToDevice, stream));
     OK(cudaStreamSynchronize(stream));
     char value = 0;
-    OK(cudaMemcpy(&value, card + kBytes - 1, 1, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&value, card + kRangeBytes - 1, 1, cudaMemcpyDeviceToHost));
     std::fprintf(out, "%c", value);
   });
   CHECK_MESSAGE(outcome.said == "f", outcome.errors);
@@ -136,10 +136,10 @@ TEST_CASE("a function of the host may fill the buffer of a copy behind it") {
 TEST_CASE("registered memory that may only be read is copied and stays so") {
   const Outcome outcome = inChild({}, [](std::FILE* out) {
     std::FILE* file = std::tmpfile();
-    OK(ftruncate(fileno(file), kBytes) == 0 ? cudaSuccess : cudaErrorUnknown);
-    void* host = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fileno(file), 0);
-    OK(cudaHostRegister(host, kBytes, cudaHostRegisterReadOnly));
-    OK(cudaMemcpy(cardMemory(kBytes), host, kBytes, cudaMemcpyHostToDevice));
+    OK(ftruncate(fileno(file), kRangeBytes) == 0 ? cudaSuccess : cudaErrorUnknown);
+    void* host = mmap(nullptr, kRangeBytes, PROT_READ, MAP_SHARED, fileno(file), 0);
+    OK(cudaHostRegister(host, kRangeBytes, cudaHostRegisterReadOnly));
+    OK(cudaMemcpy(cardMemory(kRangeBytes), host, kRangeBytes, cudaMemcpyHostToDevice));
     std::fprintf(out, "done");
     std::fflush(out);
     *static_cast<volatile char*>(host) = 1;
@@ -149,9 +149,9 @@ TEST_CASE("registered memory that may only be read is copied and stays so") {
 }
 
 TEST_CASE("a forked process may write what a copy of its parent waits for") {
-  const Outcome outcome = whileCopyWaits(0, kBytes, [](char* host) {
+  const Outcome outcome = whileCopyWaits(0, kRangeBytes, [](char* host) {
     if (fork() == 0) {
-      std::memset(host, 1, kBytes);
+      std::memset(host, 1, kRangeBytes);
       _exit(cudaDeviceSynchronize() == cudaErrorInitializationError ? 0 : 1);
     }
     int status = 0;

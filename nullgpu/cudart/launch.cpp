@@ -12,7 +12,7 @@
 namespace nullgpu {
 namespace {
 
-std::mutex mutex;
+std::mutex kernels_mutex;
 
 /// Names by the host's function that stands for a kernel; they lie in the library that registers them.
 std::unordered_map<const void*, const char*>& kernels() {
@@ -21,7 +21,7 @@ std::unordered_map<const void*, const char*>& kernels() {
 }
 
 const char* nameOf(const void* function) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(kernels_mutex);
   const auto found = kernels().find(function);
   return found == kernels().end() ? nullptr : found->second;
 }
@@ -94,7 +94,7 @@ char __cudaInitModule(void**) { return 1; }
 
 void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
                             int*) {
-  const std::lock_guard lock(nullgpu::mutex);
+  const std::lock_guard lock(kernels_mutex);
   kernels()[function] = name;
 }
 

@@ -8,11 +8,6 @@ using namespace nullgpu::testing;
 
 namespace {
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 size_t left() {
   size_t left = 0, total = 0;
   OK(cudaMemGetInfo(&left, &total));

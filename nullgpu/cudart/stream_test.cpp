@@ -35,11 +35,6 @@ std::string order(int seed, bool waits) {
   return outcome.said;
 }
 
-std::string said(const Outcome& outcome) {
-  CHECK_MESSAGE(outcome.ended(), outcome.errors);
-  return outcome.said;
-}
-
 }  // namespace
 
 TEST_CASE("streams keep their own order and that of events, whatever the seed") {

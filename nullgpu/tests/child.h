@@ -59,4 +59,10 @@ inline Outcome inChild(const std::map<std::string, std::string>& environment,
   return outcome;
 }
 
+/// What a child that has to end well said.
+inline std::string said(const Outcome& outcome) {
+  CHECK_MESSAGE(outcome.ended(), outcome.errors);
+  return outcome.said;
+}
+
 }  // namespace nullgpu::testing

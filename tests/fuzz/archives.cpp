@@ -27,7 +27,7 @@ void mend(char* header) {
   std::memcpy(header + kSum, text.c_str(), text.size() + 1);
 }
 
-std::string withSums(std::string bytes) {
+std::string withMemberSums(std::string bytes) {
   for (size_t at = 0; at + kBlock <= bytes.size(); at += kBlock)
     if (bytes.compare(at + kMagic, 5, "ustar") == 0) mend(&bytes[at]);
   return bytes;
@@ -37,7 +37,7 @@ std::string withSums(std::string bytes) {
 
 void readBundle(const std::string& bytes) {
   const std::string folder = emptyFolder();
-  write(folder + "/bundle", withSums(bytes));
+  write(folder + "/bundle", withMemberSums(bytes));
   if (auto error = bundle::unpack(folder + "/bundle", folder + "/out"))
     hold(!llvm::toString(std::move(error)).empty(), "an error says something");
   uint64_t total = 0;

@@ -58,7 +58,7 @@ void readPacked(const std::string& bytes) {
 }
 
 /// The same with checksums that fit, so that what lies behind them is met.
-std::string withSums(std::string bytes) {
+std::string withPackedSums(std::string bytes) {
   data::PackedHeader header;
   if (bytes.size() < sizeof(header)) return bytes;
   std::memcpy(&header, bytes.data(), sizeof(header));
@@ -76,7 +76,7 @@ std::string withSums(std::string bytes) {
 void readImages(const std::string& bytes) {
   decodeImage(bytes);
   readPacked(bytes);
-  readPacked(withSums(bytes));
+  readPacked(withPackedSums(bytes));
 }
 
 }  // namespace expc::fuzz

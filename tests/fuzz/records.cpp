@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;
 
 /// Each line with a checksum that fits.
-std::string withSums(llvm::StringRef text) {
+std::string withLineSums(llvm::StringRef text) {
   std::string whole;
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
@@ -64,7 +64,7 @@ void report(const std::string& folder) {
 
 void readJournal(const std::string& bytes) {
   readLines(bytes);
-  const std::string fitting = withSums(bytes), folder = emptyFolder();
+  const std::string fitting = withLineSums(bytes), folder = emptyFolder();
   readLines(fitting);
   write(folder + "/journal/000001.jsonl", fitting);
   report(folder);

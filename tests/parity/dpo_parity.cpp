@@ -13,7 +13,7 @@
 namespace expc::parity {
 namespace {
 
-struct Fixture {
+struct DpoFixture {
   io::SafeTensors file = openTensors("dpo.safetensors");
   llvm::json::Value json = readJson("dpo.json");
   llama::Sequences input{tensorOf(file, "input_ids"), {}, {}};
@@ -22,7 +22,7 @@ struct Fixture {
 };
 
 TEST_CASE("dpo: log-probabilities, losses, rewards and gradients") {
-  const Fixture fixture;
+  const DpoFixture fixture;
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     const auto decoder = tinyAdapted(tinyLora(dtype));
     const auto policy = decoder->rowLogProbs(fixture.input, fixture.labelled);
@@ -56,7 +56,7 @@ TEST_CASE("dpo: log-probabilities, losses, rewards and gradients") {
 }
 
 TEST_CASE("dpo: four steps; the reference is computed once") {
-  const Fixture fixture;
+  const DpoFixture fixture;
   const auto& expected = *fixture.object().getArray("train_lr5e-3_wd0.05_beta0.1_B0");
   const auto decoder = tinyAdapted(tinyLora(at::kFloat), /*fresh=*/true);
   llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {5e-3, 0.9, 0.999, 1e-8, 0.05, true}),
@@ -82,7 +82,7 @@ TEST_CASE("dpo: four steps; the reference is computed once") {
 
 TEST_CASE("dpo: gradients of all weights are those of plain logits") {
   // The head is trained here: its logits are computed again in the backward pass.
-  const Fixture fixture;
+  const DpoFixture fixture;
   const auto reference = at::zeros({6}, at::kDouble);
   llama::DecoderOptions options;
   options.dtype = at::kDouble;

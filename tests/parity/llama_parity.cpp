@@ -16,7 +16,7 @@
 namespace expc::parity {
 namespace {
 
-struct Fixture {
+struct LlamaFixture {
   io::SafeTensors file = openTensors("llama_tiny/io.safetensors");
   llvm::json::Value json = readJson("llama_tiny/io.json");
   llama::Sequences input{tensorOf(file, "tokens"), {}, {}};
@@ -43,7 +43,7 @@ std::vector<int64_t> samplesOf(const at::Tensor& mask) {
 }
 
 TEST_CASE("llama: rows of q and k in torchtune's order") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   const auto decoder = tinyDecoder(full(at::kFloat));
   for (const auto& entry : decoder->trainable())
     if (entry.name == "layers.0.attn.k_proj.weight")
@@ -51,7 +51,7 @@ TEST_CASE("llama: rows of q and k in torchtune's order") {
 }
 
 TEST_CASE("llama: logits, hidden state and packed documents") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   at::NoGradGuard no_grad;
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     CAPTURE(dtype);
@@ -74,7 +74,7 @@ TEST_CASE("llama: logits, hidden state and packed documents") {
 }
 
 TEST_CASE("llama: bf16 and fp16") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   for (const auto dtype : {at::kBFloat16, at::kHalf}) {
     CAPTURE(dtype);
     const auto decoder = tinyDecoder(full(dtype));
@@ -93,7 +93,7 @@ TEST_CASE("llama: bf16 and fp16") {
 }
 
 TEST_CASE("llama: loss and gradients of every weight, with and without checkpointing") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     for (const bool checkpointing : {false, true}) {
       CAPTURE(dtype);
@@ -117,7 +117,7 @@ TEST_CASE("llama: loss and gradients of every weight, with and without checkpoin
 }
 
 TEST_CASE("llama: three steps of AdamW over all weights") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   const auto& expected = *fixture.json.getAsObject()->getObject("full_ft");
   const auto losses = numbers(*expected.getArray("losses"));
   const auto labelled = llama::labelledPositions(fixture.labels);
@@ -143,7 +143,7 @@ TEST_CASE("llama: three steps of AdamW over all weights") {
 }
 
 TEST_CASE("llama: rotation and norm alone") {
-  const Fixture fixture;
+  const LlamaFixture fixture;
   llama::Config config = tinyConfig();
   config.max_positions = 8192;
   CHECK(difference(llama::ropeFrequencies(config), tensorOf(fixture.file, "rope.theta")) == 0);

@@ -13,7 +13,7 @@
 namespace expc::parity {
 namespace {
 
-struct Fixture {
+struct LoraFixture {
   io::SafeTensors base = openTensors("llama_tiny/io.safetensors");
   io::SafeTensors file = openTensors("lora_tiny/io.safetensors");
   llvm::json::Value json = readJson("lora_tiny/io.json");
@@ -23,7 +23,7 @@ struct Fixture {
 };
 
 TEST_CASE("lora: logits with and without adapters, loss, gradients") {
-  const Fixture fixture;
+  const LoraFixture fixture;
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     for (const bool checkpointing : {false, true}) {
       CAPTURE(dtype);
@@ -50,7 +50,7 @@ TEST_CASE("lora: logits with and without adapters, loss, gradients") {
 }
 
 TEST_CASE("lora: three steps, and the adapter merged") {
-  const Fixture fixture;
+  const LoraFixture fixture;
   const auto losses = numbers(*fixture.object().getArray("losses_adamw_lr3e-3_wd0.01"));
   const auto labelled = llama::labelledPositions(fixture.labels);
   for (const auto dtype : {at::kFloat, at::kDouble}) {
@@ -83,7 +83,7 @@ TEST_CASE("lora: three steps, and the adapter merged") {
 }
 
 TEST_CASE("lora: the recipe's loop: accumulation by tokens, clipping, warm-up and cosine") {
-  const Fixture fixture;
+  const LoraFixture fixture;
   const auto& recipe = *fixture.object().getObject("recipe");
   const auto& expected = *recipe.getArray("steps");
   const auto decoder = tinyAdapted(tinyLora(at::kFloat), /*fresh=*/true);

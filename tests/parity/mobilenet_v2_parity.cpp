@@ -30,7 +30,7 @@ const Variant kVariants[] = {
     {"fp64 nchw", at::kDouble, false, true},        {"fp64 nhwc", at::kDouble, true, true},
     {"fp64 nchw torch", at::kDouble, false, false}, {"fp64 nhwc torch", at::kDouble, true, false}};
 
-struct Fixture {
+struct MobileNetFixture {
   io::SafeTensors io = openTensors("mobilenetv2/io.safetensors");
   llvm::json::Value json = readJson("mobilenetv2/io.json");
   at::Tensor target = tensorOf(io, "target");
@@ -72,7 +72,7 @@ TEST_CASE("names, order and shapes are torchvision's") {
   model::MobileNetV2Options options;
   options.classes = 1000;
   const model::MobileNetV2 net(options, 0);
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   const auto& wanted = *fixture.json.getAsObject()->getArray("state_dict_shapes_width1");
   const auto state = net.stateDict();
   REQUIRE(state.size() == 314);
@@ -87,7 +87,7 @@ TEST_CASE("names, order and shapes are torchvision's") {
 }
 
 TEST_CASE("parameter counts") {
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   const auto& counts = *fixture.json.getAsObject()->getObject("param_counts");
   const auto count = [](double width, int64_t classes) {
     model::MobileNetV2Options options;
@@ -132,7 +132,7 @@ TEST_CASE("initial weights are torch's after manual_seed") {
 }
 
 TEST_CASE("evaluation and one training step") {
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   for (const Variant& variant : kVariants) {
     SUBCASE(variant.name) {
       auto net = makeModel(variant);
@@ -184,7 +184,7 @@ TEST_CASE("evaluation and one training step") {
 }
 
 /// Four steps as the fixture made them; the name says how, e.g. "frozen_sgd_lr0.045_m0.9_wd4e-5".
-void checkSteps(const Fixture& fixture, const Variant& variant, const std::string& name) {
+void checkSteps(const MobileNetFixture& fixture, const Variant& variant, const std::string& name) {
   auto net = makeModel(variant);
   const bool training = name.rfind("train", 0) == 0;
   const auto start = name.find("_lr") + 3;
@@ -217,7 +217,7 @@ void checkSteps(const Fixture& fixture, const Variant& variant, const std::strin
 }
 
 TEST_CASE("four steps of SGD and Adam") {
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   const auto& runs = *fixture.json.getAsObject()->getObject("train_losses");
   CHECK(runs.size() == 4);
   for (const Variant& variant : kVariants) {
@@ -229,7 +229,7 @@ TEST_CASE("four steps of SGD and Adam") {
 }
 
 TEST_CASE("bf16 autocast stays near fp32 in both layouts") {
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   for (const bool channels_last : {false, true}) {
     const Variant variant{"bf16", at::kFloat, channels_last, true};
     auto net = makeModel(variant);
@@ -252,7 +252,7 @@ TEST_CASE("bf16 autocast stays near fp32 in both layouts") {
 }
 
 TEST_CASE("fp64 agrees with itself whichever kernels and layout, much closer than fp32 could") {
-  const Fixture fixture;
+  const MobileNetFixture fixture;
   std::vector<at::Tensor> reference;
   for (const Variant& variant : kVariants) {
     if (variant.dtype != at::kDouble) continue;

@@ -90,7 +90,7 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
 }
 
 /// What rank 0 of `world` says.
-std::string onRanks(unsigned world, const std::function<std::string(comm::Communicator&)>& body) {
+std::string ofFirstRank(unsigned world, const std::function<std::string(comm::Communicator&)>& body) {
   const auto outcomes = comm::runRanks(world, 300s, 500s, [&](const comm::Rendezvous& rendezvous) {
     at::set_num_threads(1);
     memory::countTensors();
@@ -107,7 +107,7 @@ TEST_CASE("weights, gradients and moments are divided by the ranks; two units at
   const double weights = kLayers * block + ends;
   for (const unsigned world : {1u, 2u, 4u}) {
     CAPTURE(world);
-    const std::string said = onRanks(world, [&](comm::Communicator& ranks) {
+    const std::string said = ofFirstRank(world, [&](comm::Communicator& ranks) {
       std::string wrong;
       const auto expect = [&](bool holds, const std::string& what) {
         if (!holds) wrong += what + "; ";
@@ -143,7 +143,7 @@ TEST_CASE("measured: gathers beside the computation" * doctest::skip()) {
   for (const unsigned world : {1u, 2u, 4u})
     for (const bool prefetch : {true, false}) {
       if (world == 1 && !prefetch) continue;
-      const std::string said = onRanks(world, [&](comm::Communicator& ranks) {
+      const std::string said = ofFirstRank(world, [&](comm::Communicator& ranks) {
         const Measured m = measure(ranks, 512, 128, 7, prefetch);
         return fmt::format(
             "live {:.1f} MiB, peak {:.1f} MiB, step {:.1f} ms, of it waiting {:.1f} ms, gathered {:.1f} MiB",
