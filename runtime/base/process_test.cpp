@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/folder.h"
+
 namespace expc::base {
 
 TEST_CASE("a process is known by its parent and its start") {
@@ -21,9 +23,8 @@ TEST_CASE("a process is known by its parent and its start") {
 }
 
 TEST_CASE("a process may be called anything, and one that has ended does not run") {
-  char folder[] = "/tmp/expc-base-XXXXXX";
-  REQUIRE(mkdtemp(folder));
-  const std::string proc = folder, rest = " 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9";
+  const test::TestFolder folder;
+  const std::string proc = folder.path, rest = " 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9";
   const auto write = [&](const char* pid, const std::string& text) {
     std::filesystem::create_directory(proc + "/" + pid);
     std::ofstream(proc + "/" + pid + "/stat") << text;

@@ -2,12 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
 
 #include "runtime/files/files.h"
+#include "tests/support/folder.h"
 
 namespace expc::bundle {
 namespace {
@@ -96,15 +96,14 @@ TEST_CASE(
 }
 
 TEST_CASE("whatever was written is searched, and one name that is left is an error that says where") {
-  std::string folder = (std::filesystem::temp_directory_path() / "expc-anonymous-XXXXXX").string();
-  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const test::TestFolder folder;
   const Anonymous hidden(measured("node7"), "/work/study", "/work/study/results", words("trial cpu n2"));
   const auto left = [&](const std::string& file, const std::string& text) {
-    CHECK(llvm::toString(files::write(folder + "/" + file, text)).empty());
+    CHECK(llvm::toString(files::write(folder / file, text)).empty());
     std::set<std::string> unsought;
-    std::string why = llvm::toString(hidden.search(folder, unsought));
+    std::string why = llvm::toString(hidden.search(folder.path, unsought));
     CHECK(unsought.count("n2") == 1);
-    std::filesystem::remove(folder + "/" + file);
+    std::filesystem::remove(folder / file);
     return why;
   };
   CHECK(left("page.html", "<p>cpu, n2, node77, anode7: a trial</p>").empty());
@@ -114,7 +113,6 @@ TEST_CASE("whatever was written is searched, and one name that is left is an err
   CHECK(left("x.jsonl", "{\"boot\":\"11111111-aaaa\"}").find("a boot") != std::string::npos);
   CHECK(left("x.txt", "of GPU-8F3C here").find("a card") != std::string::npos);
   CHECK(left("x.txt", "in /work/study/results/journal").find("a folder") != std::string::npos);
-  files::removeTree(folder);
 }
 
 }  // namespace

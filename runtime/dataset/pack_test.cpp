@@ -1,7 +1,6 @@
 #include "runtime/dataset/pack.h"
 
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include "runtime/worker/data/packed.h"
 #include "runtime/worker/data/preparer.h"
 #include "tests/source_dir.h"
+#include "tests/support/folder.h"
 
 namespace expc::dataset {
 namespace {
@@ -30,15 +30,7 @@ namespace fs = std::filesystem;
 
 const fs::path kGolden = fs::path(expc::test::sourceDir()) / "tests/parity/golden/images";
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    llvm::SmallString<128> made;
-    REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-pack", made));
-    path = made.str().str();
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
+struct Folder : test::TestFolder {
   size_t entries() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }
@@ -119,10 +111,10 @@ TEST_CASE("what was packed is what is read, whatever the number of threads") {
 TEST_CASE("colour is packed as it is decoded, and scaled as the loader would scale it") {
   const Folder folder;
   for (const char* set : {"train", "test"})
-    for (const char* name : {"b ä", "a"}) fs::create_directories(folder.path / "images" / set / name);
+    for (const char* name : {"b ä", "a"}) fs::create_directories(fs::path(folder.path) / "images" / set / name);
   for (const char* set : {"train", "test"}) {
-    fs::copy_file(kGolden / "420.jpg", folder.path / "images" / set / "a" / "0.jpg");
-    fs::copy_file(kGolden / "rgb.png", folder.path / "images" / set / "b ä" / "1.png");
+    fs::copy_file(kGolden / "420.jpg", fs::path(folder.path) / "images" / set / "a" / "0.jpg");
+    fs::copy_file(kGolden / "rgb.png", fs::path(folder.path) / "images" / set / "b ä" / "1.png");
   }
   auto sets = data::openFolder(folder / "images");
   REQUIRE(sets);
@@ -148,9 +140,9 @@ TEST_CASE("colour is packed as it is decoded, and scaled as the loader would sca
 TEST_CASE("images of several sizes, and corrupt ones, are refused by name or left out") {
   const Folder folder;
   for (const char* set : {"train", "test"}) {
-    fs::create_directories(folder.path / "images" / set / "a");
+    fs::create_directories(fs::path(folder.path) / "images" / set / "a");
     for (const char* name : {"0.jpg", "1.jpg", "2.jpg"})
-      fs::copy_file(kGolden / "420.jpg", folder.path / "images" / set / "a" / name);
+      fs::copy_file(kGolden / "420.jpg", fs::path(folder.path) / "images" / set / "a" / name);
   }
   const std::string victim = folder / "images/train/a/1.jpg";
   fs::resize_file(victim, 400);
@@ -239,7 +231,7 @@ TEST_CASE("a header that lies is refused, also with the right sum") {
   CHECK(said([](H& h) { h.classes = 9; }).find("cannot be read") != std::string::npos);
   CHECK(said([](H& h) { h.magic[0] = 'E'; }).find("not a packed file") != std::string::npos);
   CHECK(judge(folder / "gone").find("no such file") != std::string::npos);
-  CHECK(judge(folder.path.string()).find("not a file") != std::string::npos);
+  CHECK(judge(folder.path).find("not a file") != std::string::npos);
 
   // Labels beyond the classes, with sums that fit.
   auto labels = bytes;

@@ -1,7 +1,6 @@
 #include "runtime/dataset/shapes.h"
 
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 
@@ -17,9 +16,12 @@
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/packed.h"
+#include "tests/support/folder.h"
 
 namespace expc::dataset {
 namespace {
+
+using test::TestFolder;
 
 namespace fs = std::filesystem;
 
@@ -28,17 +30,6 @@ std::vector<uint8_t> drawn(int64_t label, int64_t size, uint64_t seed, bool test
   drawShape(label, size, seed, test, number, out.data());
   return out;
 }
-
-struct ShapesFolder {
-  fs::path path;
-  ShapesFolder() {
-    llvm::SmallString<128> made;
-    REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-shapes", made));
-    path = made.str().str();
-  }
-  ~ShapesFolder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 std::string textOf(llvm::Error error) { return error ? llvm::toString(std::move(error)) : "none"; }
 
@@ -86,12 +77,12 @@ TEST_CASE("files hold what was drawn") {
 }
 
 TEST_CASE("a set of shapes is a class folder, balanced, equal for equal arguments") {
-  const ShapesFolder folder;
+  const TestFolder folder;
   const ShapeOptions options{.size = 32, .count = 23, .classes = 4, .png = true, .seed = 3, .threads = 3};
   REQUIRE(textOf(makeShapes(folder / "a/", options, false)) == "none");
   auto alone = options;
   alone.threads = 1;
-  fs::create_directory(folder.path / "b");  // an empty one may be taken
+  fs::create_directory(folder / "b");  // an empty one may be taken
   REQUIRE(textOf(makeShapes(folder / "b", alone, false)) == "none");
   auto place = recognise(folder / "a");
   REQUIRE(place);
@@ -119,9 +110,9 @@ TEST_CASE("a set of shapes is a class folder, balanced, equal for equal argument
 }
 
 TEST_CASE("a folder that is there is replaced only if it was made here, and only when asked to") {
-  const ShapesFolder folder;
+  const TestFolder folder;
   const ShapeOptions options{.size = 16, .count = 4, .classes = 2};
-  fs::create_directory(folder.path / "mine");
+  fs::create_directory(folder / "mine");
   std::ofstream(folder / "mine/thesis.txt") << "text";
   CHECK(textOf(makeShapes(folder / "mine", options, false)).find("is there already; choose another name") !=
         std::string::npos);
@@ -140,7 +131,7 @@ TEST_CASE("a folder that is there is replaced only if it was made here, and only
 }
 
 TEST_CASE("what is damaged is listed, all of it") {
-  const ShapesFolder folder;
+  const TestFolder folder;
   REQUIRE(textOf(makeShapes(folder / "shapes", {.size = 16, .count = 20, .classes = 2}, false)) == "none");
   const auto place = data::Place{data::Place::Kind::Folder, folder / "shapes", 0};
   auto verified = verify(place, 2);
@@ -148,7 +139,7 @@ TEST_CASE("what is damaged is listed, all of it") {
   CHECK(verified->images == 24);
   CHECK(verified->damaged.empty());
   for (const char* name : {"train/red_disc/0000004.jpg", "test/green_ring/0000003.jpg"})
-    fs::resize_file(folder.path / "shapes" / name, 300);
+    fs::resize_file(folder / "shapes/" + name, 300);
   std::ofstream(folder / "shapes/train/green_ring/0000001.jpg") << "no image";
   verified = verify(place, 2);
   REQUIRE(verified);
@@ -161,7 +152,7 @@ TEST_CASE("what is damaged is listed, all of it") {
 }
 
 TEST_CASE("what is no data set is told what one looks like") {
-  const ShapesFolder folder;
+  const TestFolder folder;
   const auto said = [&](const char* name) {
     auto place = recognise(folder / name);
     return place ? std::string(toString(place->kind)) : llvm::toString(place.takeError());
@@ -170,9 +161,9 @@ TEST_CASE("what is no data set is told what one looks like") {
   CHECK(said("").find("expected train/CLASS/*.jpg") != std::string::npos);
   std::ofstream(folder / "file") << "x";
   CHECK(said("file") == "packed");  // opening it says what is wrong with it
-  fs::create_directories(folder.path / "half/train/a");
+  fs::create_directories(folder / "half/train/a");
   CHECK(said("half") == "folder");
-  fs::create_directory(folder.path / "idx");
+  fs::create_directory(folder / "idx");
   std::ofstream(folder / "idx/train-images-idx3-ubyte") << "x";
   CHECK(said("idx") == "mnist");
 }

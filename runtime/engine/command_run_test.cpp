@@ -16,6 +16,7 @@
 #include "runtime/plan/described.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 
 using namespace expc;
@@ -38,11 +39,9 @@ plan::Metric metricOf(const std::string& name, bool series = false) {
 }
 
 /// A study's folder with a plan of one command in it, at two points unless told otherwise.
-class Study {
+class Study : public expc::test::TestFolder {
  public:
   explicit Study(List arguments, unsigned repeat = 1) {
-    char name[] = "/tmp/expc-commands-XXXXXX";
-    path = mkdtemp(name);
     options.results = path + "/results";
     options.worker = "/no/such/worker";  // a plan of commands alone needs none
     options.command_worker = EXPC_COMMAND_WORKER;
@@ -62,7 +61,6 @@ class Study {
     plan.design.kinds.push_back(std::move(design));
     point(llvm::json::Object{{"level", 1}});
   }
-  ~Study() { fs::remove_all(path); }
 
   plan::Command& command() { return *plan.workloads[0].command; }
   plan::Point& point(llvm::json::Object parameters) {
@@ -112,7 +110,6 @@ class Study {
     return std::distance(fs::directory_iterator(options.results + "/trials", none), {});
   }
 
-  std::string path;
   plan::Plan plan;
   EngineOptions options;
 };

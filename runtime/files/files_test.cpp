@@ -18,19 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/folder.h"
+
 namespace expc::files {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Place {
-  fs::path path;
-  Place() {
-    std::string name = (fs::temp_directory_path() / "expc-files-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Place() { removeTree(path.string()); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
+struct Place : test::TestFolder {
+  ~Place() { removeTree(path); }
   size_t entries() const { return size_t(std::distance(fs::directory_iterator(path), {})); }
 };
 
@@ -98,9 +94,9 @@ TEST_CASE("a disk that is full leaves what was there and says so") {
 TEST_CASE("only a regular file of the name itself is replaced") {
   const Place place;
   CHECK(refusal(write(place / "target", "old and long")).empty());
-  fs::create_symlink("target", place.path / "link");
-  fs::create_symlink("/dev/null", place.path / "null");
-  fs::create_symlink("/dev/full", place.path / "full");
+  fs::create_symlink("target", place / "link");
+  fs::create_symlink("/dev/null", place / "null");
+  fs::create_symlink("/dev/full", place / "full");
   CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
   CHECK(refusal(write(place / "link", "new")).empty());
   CHECK(fs::is_symlink(place / "link"));
@@ -115,14 +111,14 @@ TEST_CASE("only a regular file of the name itself is replaced") {
   CHECK(::read(reader, piece, sizeof piece) == 3);
   close(reader);
   CHECK(fs::is_fifo(place / "pipe"));
-  CHECK(refusal(write(place.path.string(), "new")).find("Is a directory") != std::string::npos);
+  CHECK(refusal(write(place.path, "new")).find("Is a directory") != std::string::npos);
 }
 
 TEST_CASE("a link in the place of a file of ours is replaced, and leads nobody to another file") {
   const Place place;
   for (const char* target : {"target", "nowhere"}) {
     CHECK(refusal(write(place / "target", "another's")).empty());
-    fs::create_symlink(target, place.path / "link");
+    fs::create_symlink(target, place / "link");
     CHECK(isThere(place / "link"));
     CHECK(refusal(write(place / "link", "ours", Links::Refused)).empty());
     CHECK(fs::is_regular_file(fs::symlink_status(place / "link")));
@@ -142,7 +138,7 @@ TEST_CASE("what a killed process left is no file of a folder") {
   CHECK(refusal(write(folder + "/image", "one of many")).empty());
   CHECK(refusal(write(place / ".expc-notes", "a user's")).empty());
   std::vector<std::string> names;
-  CHECK(refusal(eachFile(place.path.string(), [&](const std::string& file) {
+  CHECK(refusal(eachFile(place.path, [&](const std::string& file) {
           names.push_back(fs::path(file).filename());
           return llvm::Error::success();
         })).empty());
@@ -205,12 +201,12 @@ TEST_CASE("moving replaces files, and folders only where there is none") {
 TEST_CASE("what is no regular file is not read, and waited for neither") {
   const Place place;
   CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
-  fs::create_symlink("/dev/zero", place.path / "zero");
-  fs::create_symlink("itself", place.path / "itself");
+  fs::create_symlink("/dev/zero", place / "zero");
+  fs::create_symlink("itself", place / "itself");
   CHECK(contents(place / "pipe").ends_with("not a regular file"));
   CHECK(contents(place / "zero").ends_with("not a regular file"));
   CHECK(contents(place / "itself").find("Too many levels of symbolic links") != std::string::npos);
-  CHECK(contents(place.path.string()).ends_with("Is a directory"));
+  CHECK(contents(place.path).ends_with("Is a directory"));
   CHECK(refusal(write(place / "long", "12345")).empty());
   CHECK(llvm::toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes, and at most 4 are read"));
   CHECK(contents(place / "long") == "12345");
@@ -222,7 +218,7 @@ TEST_CASE("of a file that grows the end is read, and no link is followed") {
   CHECK(tail(place / "log", 100) == "first\nsecond\nthird");
   CHECK(tail(place / "log", 9) == "third");
   CHECK(tail(place / "log", 3) == "ird");
-  fs::create_symlink("log", place.path / "link");
+  fs::create_symlink("log", place / "link");
   CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
   for (const char* name : {"link", "pipe", "none"}) CHECK(tail(place / name, 9).empty());
   CHECK(llvm::toString(read(place / "link", kMost, Links::Refused).takeError())
@@ -242,20 +238,20 @@ TEST_CASE("a log begins anew or goes on, and leads nobody to another file") {
   CHECK(log("new", Log::BeginsAnew) == "said");
   CHECK(log("new", Log::GoesOn) == "saidsaid");
   CHECK(log("new", Log::BeginsAnew) == "said");
-  fs::create_symlink("mine", place.path / "link");
-  fs::create_hard_link(place / "mine", place.path / "hard");
+  fs::create_symlink("mine", place / "link");
+  fs::create_hard_link(place / "mine", place / "hard");
   CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
   for (const char* name : {"link", "hard", "pipe"}) CHECK(log(name, Log::GoesOn) == "said");
   CHECK(contents(place / "mine") == "mine");
-  CHECK(openLog(place.path.string()) == -1);
+  CHECK(openLog(place.path) == -1);
 }
 
 TEST_CASE("what its maker left read-only is removed, and nothing that a link leads to") {
   const Place place;
-  fs::create_directories(place.path / "mod/cache");
+  fs::create_directories(place / "mod/cache");
   CHECK(refusal(write(place / "mod/cache/f", "x")).empty());
   CHECK(refusal(write(place / "kept", "x")).empty());
-  fs::create_symlink(place.path, place.path / "mod/up");
+  fs::create_symlink(place.path, place / "mod/up");
   CHECK(chmod((place / "mod/cache").c_str(), 0500) == 0);
   CHECK(chmod((place / "mod").c_str(), 0500) == 0);
   CHECK(removeTree(place / "mod"));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/plan/json_record.h"
+#include "tests/support/folder.h"
 
 using namespace expc::machine;
 using expc::plan::written;
@@ -22,15 +23,11 @@ struct Variable {
 };
 
 /// A folder that looks like that of the null libraries.
-struct Libraries {
+struct Libraries : expc::test::TestFolder {
   explicit Libraries(bool with_preload = true) {
-    char name[] = "/tmp/expc-null-XXXXXX";
-    folder = mkdtemp(name);
-    std::filesystem::copy(EXPC_FAKE_NVML, folder + "/libnvidia-ml.so.1");
-    if (with_preload) std::ofstream(folder + "/libnullgpu_preload.so") << "x";
+    std::filesystem::copy(EXPC_FAKE_NVML, path + "/libnvidia-ml.so.1");
+    if (with_preload) std::ofstream(path + "/libnullgpu_preload.so") << "x";
   }
-  ~Libraries() { std::filesystem::remove_all(folder); }
-  std::string folder;
 };
 
 std::string errorOf(std::string_view text, const std::string& folder) {
@@ -47,18 +44,18 @@ bool has(const std::vector<std::string>& texts, const std::string& text) {
 
 TEST_CASE("--null-gpus says how many cards, and how large") {
   const Libraries libraries;
-  const NullGpus four = llvm::cantFail(nullGpusFrom("4", libraries.folder));
+  const NullGpus four = llvm::cantFail(nullGpusFrom("4", libraries.path));
   CHECK(four.cards == 4);
   CHECK(four.memory.empty());
-  CHECK(four.library == libraries.folder + "/libnvidia-ml.so.1");
-  const NullGpus large = llvm::cantFail(nullGpusFrom("8x94GiB", libraries.folder));
+  CHECK(four.library == libraries.path + "/libnvidia-ml.so.1");
+  const NullGpus large = llvm::cantFail(nullGpusFrom("8x94GiB", libraries.path));
   CHECK(large.cards == 8);
   CHECK(large.memory == "94GiB");
   CHECK(llvm::cantFail(nullGpusFrom("found", "/nonexistent")).cards == 0);
   for (const char* wrong : {"", "0", "four", "4x", "4xlots", "4x8Gb", "-1", "65", "4 "})
-    CHECK(errorOf(wrong, libraries.folder).find("as in 4 or 4x94GiB") != std::string::npos);
+    CHECK(errorOf(wrong, libraries.path).find("as in 4 or 4x94GiB") != std::string::npos);
   CHECK(errorOf("2", "/nonexistent").find("`make cuda` builds") != std::string::npos);
-  CHECK(errorOf("2", Libraries(false).folder).find("libnullgpu_preload.so is not in") != std::string::npos);
+  CHECK(errorOf("2", Libraries(false).path).find("libnullgpu_preload.so is not in") != std::string::npos);
 }
 
 TEST_CASE("null cards that a machine shows are no GPUs unless they are asked for") {
@@ -92,7 +89,7 @@ TEST_CASE("the null cards of the libraries are asked for by number, whatever thi
   const Libraries libraries;
   const Variable uuid("EXPC_FAKE_UUID", "GPU-6e756c6c-000"), hidden("CUDA_VISIBLE_DEVICES", "");
   setenv("NULLGPU_CARDS", "1", 1);
-  const Machine machine = probe(llvm::cantFail(nullGpusFrom("3x1GiB", libraries.folder)));
+  const Machine machine = probe(llvm::cantFail(nullGpusFrom("3x1GiB", libraries.path)));
   CHECK(std::string(std::getenv("NULLGPU_CARDS")) == "1");  // as before
   CHECK(!std::getenv("NULLGPU_MEMORY"));
   unsetenv("NULLGPU_CARDS");
@@ -103,9 +100,9 @@ TEST_CASE("the null cards of the libraries are asked for by number, whatever thi
   CHECK(has(environment, "NULLGPU_CARDS=3"));
   CHECK(has(environment, "NULLGPU_MEMORY=1GiB"));
   CHECK(has(environment, "NULLGPU_MACHINE=/tmp/machine"));
-  CHECK(has(environment, "EXPC_NVML_LIBRARY=" + libraries.folder + "/libnvidia-ml.so.1"));
-  CHECK(has(environment, "LD_PRELOAD=" + libraries.folder + "/libnullgpu_preload.so"));
-  CHECK(has(environment, "LD_LIBRARY_PATH=" + libraries.folder));
+  CHECK(has(environment, "EXPC_NVML_LIBRARY=" + libraries.path + "/libnvidia-ml.so.1"));
+  CHECK(has(environment, "LD_PRELOAD=" + libraries.path + "/libnullgpu_preload.so"));
+  CHECK(has(environment, "LD_LIBRARY_PATH=" + libraries.path));
   const Variable machine_file("NULLGPU_MACHINE", "/tmp/other");
   CHECK(!has(nullEnvironment(machine, "/tmp/machine"), "NULLGPU_MACHINE=/tmp/machine"));
   CHECK(has(nullEnvironment(machine, "/tmp/machine"), "NULLGPU_MACHINE=/tmp/other"));

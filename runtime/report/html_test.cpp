@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "tests/support/folder.h"
 #include "tests/support/report/example_results.h"
 
 using namespace expc;
@@ -22,12 +23,6 @@ std::string page(const Example& example, bool charts = true) {
   options.written = 1763700000;
   options.charts = charts;
   return htmlPage({example.plan, example.judgement, example.results}, options);
-}
-
-std::string folder() {
-  const auto path = std::filesystem::temp_directory_path() / ("expc_html_test." + std::to_string(::getpid()));
-  std::filesystem::create_directories(path);
-  return path.string();
 }
 
 std::string contents(const std::string& path) {
@@ -162,7 +157,8 @@ TEST_CASE("a study without table or plot still has a chart") {
 }
 
 TEST_CASE("writing is whole or not at all") {
-  const std::string place = folder();
+  const expc::test::TestFolder folder;
+  const std::string& place = folder.path;
   const std::string path = place + "/deep/er/page.html";
   const Example example = exampleResults();
   HtmlOptions options;
@@ -177,12 +173,12 @@ TEST_CASE("writing is whole or not at all") {
       llvm::toString(writeHtml(place + "/taken.html", {example.plan, example.judgement, example.results}, options));
   CHECK(message.find(place + "/taken.html: Is a directory; ") != std::string::npos);
   CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 2);
-  std::filesystem::remove_all(place);
 }
 
 TEST_CASE("a full disk is named, with the way out") {
   // What is no regular file is written to as it is, and stays.
-  const std::string place = folder();
+  const expc::test::TestFolder folder;
+  const std::string& place = folder.path;
   const std::string path = place + "/page.html";
   REQUIRE(::symlink("/dev/full", path.c_str()) == 0);
   const Example example = exampleResults();
@@ -191,7 +187,6 @@ TEST_CASE("a full disk is named, with the way out") {
         std::string::npos);
   CHECK(std::filesystem::is_symlink(path));
   CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 1);
-  std::filesystem::remove_all(place);
 }
 
 TEST_CASE("a page from null cards says so over everything, and another does not") {

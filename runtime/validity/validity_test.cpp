@@ -9,6 +9,7 @@
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/monitor.h"
+#include "tests/support/folder.h"
 
 using namespace expc;
 using namespace expc::validity;
@@ -16,11 +17,9 @@ using namespace expc::validity;
 namespace {
 
 /// A folder with the files of /proc and /sys that are looked at, for a machine with two cores.
-class FakeMachine {
+class FakeMachine : public expc::test::TestFolder {
  public:
   FakeMachine() {
-    char name[] = "/tmp/expc-validity-XXXXXX";
-    root = mkdtemp(name);
     cores({0, 0});
     write("/proc/vmstat", "nr_free_pages 7\npswpin 10\npswpout 20\npgmajfault 100\n");
     write("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=7\n");
@@ -28,11 +27,9 @@ class FakeMachine {
     process(10, "engine", 0, 0, "11");
     process(11, "rank", 0, 0, "");
   }
-  ~FakeMachine() { std::filesystem::remove_all(root); }
-
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
-    std::ofstream(root + path) << text;
+  void write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
+    std::ofstream(path + file) << text;
   }
   /// Seconds that each core was busy since the machine was started.
   void cores(const std::vector<int>& seconds) const {
@@ -55,8 +52,6 @@ class FakeMachine {
     write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_cur_freq",
           std::to_string(mhz * 1000) + "\n");
   }
-
-  std::string root;
 };
 
 plan::Validity limits(std::map<std::string, double, std::less<>> limits) { return {3, std::move(limits)}; }
@@ -71,7 +66,7 @@ std::vector<std::string> names(const std::vector<Flag>& flags) {
 
 TEST_CASE("what others take of a trial's cores is told, with who they are, and not what the trial takes itself") {
   const FakeMachine machine;
-  Monitor monitor(Cards(""), 10, machine.root);
+  Monitor monitor(Cards(""), 10, machine.path);
   monitor.begin(1, {0, 1}, {}, 0);
   machine.cores({8, 4});
   machine.process(11, "rank", 8, 0, "");
@@ -92,11 +87,11 @@ TEST_CASE("what others take of a trial's cores is told, with who they are, and n
 TEST_CASE(
     "what others take is not told of a trial that was too short to count, nor where processes hide their children") {
   const FakeMachine machine;
-  Monitor monitor(Cards(""), 10, machine.root);
+  Monitor monitor(Cards(""), 10, machine.path);
   monitor.begin(1, {0}, {}, 0);
   machine.cores({1, 0});
   CHECK_FALSE(monitor.end(1, 0.5).other_cpu);
-  std::filesystem::remove(machine.root + "/proc/11/task/11/children");
+  std::filesystem::remove(machine.path + "/proc/11/task/11/children");
   monitor.begin(2, {0}, {}, 1);
   machine.cores({9, 0});
   CHECK_FALSE(monitor.end(2, 9).other_cpu);
@@ -105,7 +100,7 @@ TEST_CASE(
 TEST_CASE("swap, pages that are read from a disk, pressure and clocks that fall disturb where the study limits them") {
   const FakeMachine machine;
   machine.clock(0, 3000);
-  Monitor monitor(Cards(""), 10, machine.root);
+  Monitor monitor(Cards(""), 10, machine.path);
   monitor.begin(1, {0}, {}, 0);
   CHECK_FALSE(monitor.isDue(0.5));
   CHECK(monitor.isDue(1));
@@ -164,7 +159,7 @@ struct FakeCard {
 TEST_CASE("a card's clock that falls, its energy, its errors and who else is on it are seen during a trial") {
   const FakeMachine machine;
   const FakeCard card("1 300 5000 2");
-  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.root);
+  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.path);
   monitor.begin(1, {0}, {1}, 0);
   card.set("0 1980 6000 2 11");  // our rank
   monitor.look(1);
@@ -189,7 +184,7 @@ TEST_CASE(
     "a card that names processes by numbers of another namespace has no others, but those that were there before") {
   const FakeMachine machine;
   const FakeCard card("0 1980 0 0");
-  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.root);
+  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.path);
   monitor.begin(1, {0}, {0}, 0);
   card.set("0 1980 0 0 900011");  // our rank, as its host calls it
   CHECK(monitor.end(1, 1).gpus.at(0).others.empty());
@@ -228,8 +223,8 @@ TEST_CASE("what the processors took is known of a trial that ran alone") {
     machine.write("/sys/class/powercap/intel-rapl:0:0/energy_uj", "77");  // of the cores in it
     machine.write("/sys/class/powercap/intel-rapl:1/energy_uj", std::to_string(second * 1'000'000));
   };
-  Monitor monitor(Cards(""), 10, machine.root);
-  CHECK(!readEnergy(machine.root));
+  Monitor monitor(Cards(""), 10, machine.path);
+  CHECK(!readEnergy(machine.path));
   counters(100, 10);
   monitor.begin(1, {0}, {}, 0);
   counters(103, 14);
@@ -271,7 +266,7 @@ TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
   machine.allowed = {0, 1};
   machine.cpu_quota = 1.5;
   std::map<std::string, Finding> found;
-  for (Finding& finding : examineHost(machine, fake.root)) found[finding.subject] = finding;
+  for (Finding& finding : examineHost(machine, fake.path)) found[finding.subject] = finding;
   for (const char* subject : {"governor", "clock source", "swap", "quota"}) {
     CAPTURE(subject);
     CHECK((found[subject].weight == Finding::Weight::Spoils));
@@ -286,6 +281,6 @@ TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
 
 TEST_CASE("the doctor says of a results folder whether it can be leased") {
   const FakeMachine fake;
-  CHECK((examineFolder(fake.root + "/not/there/yet").front().weight == Finding::Weight::Fine));
+  CHECK((examineFolder(fake.path + "/not/there/yet").front().weight == Finding::Weight::Fine));
   CHECK((examineFolder("/proc/nowhere").front().weight == Finding::Weight::Spoils));
 }

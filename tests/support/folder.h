@@ -20,6 +20,8 @@ class TestFolder {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
   }
+  std::string operator/(const std::string& name) const { return path + "/" + name; }
+
   std::string path;
 };
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/folder.h"
+
 namespace expc::engine::inputs {
 namespace {
 
@@ -17,22 +19,19 @@ namespace fs = std::filesystem;
 llvm::Error noTick() { return llvm::Error::success(); }
 
 /// A folder with a folder of data in it, and one for copies.
-struct Disk {
+struct Disk : test::TestFolder {
   Disk() {
-    char name[] = "/tmp/expc-scratch-test-XXXXXX";
-    root = mkdtemp(name);
-    fs::create_directories(root + "/data/digits/train");
+    fs::create_directories(path + "/data/digits/train");
     write("data/digits/train/0.png", "a picture");
     write("data/digits/labels", "0");
-    plan.root = root;
+    plan.root = path;
     plan.data_paths = {"data/digits"};
   }
-  ~Disk() { fs::remove_all(root); }
 
-  void write(const std::string& path, const std::string& text) const { std::ofstream(root + "/" + path) << text; }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
   ScratchCopy copy() const {
     auto digests = llvm::cantFail(digestData(plan, noTick));
-    return scratchCopies(plan, digests, root + "/local").at("data/digits");
+    return scratchCopies(plan, digests, path + "/local").at("data/digits");
   }
   static std::string text(const std::string& path) {
     std::ifstream in(path);
@@ -44,7 +43,6 @@ struct Disk {
     return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
   }
 
-  std::string root;
   plan::Plan plan;
 };
 
@@ -100,7 +98,7 @@ TEST_CASE("nothing is left of a copy that cannot be made") {
 TEST_CASE("a program stays where it is") {
   Disk disk;
   disk.write("run.sh", "exit 0");
-  chmod((disk.root + "/run.sh").c_str(), 0755);
+  chmod((disk.path + "/run.sh").c_str(), 0755);
   disk.plan.data_paths.push_back("run.sh");
   const auto copies = scratchCopies(disk.plan, llvm::cantFail(digestData(disk.plan, noTick)), "/local");
   REQUIRE(copies.size() == 1);

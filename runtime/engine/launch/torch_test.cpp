@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/files/files.h"
+#include "tests/support/folder.h"
 
 namespace {
 
@@ -17,11 +18,9 @@ using expc::engine::launch::withTorch;
 using Variables = std::vector<std::string>;
 
 /// Folders as pip lays them: the workers' bin in expc, torch and NVIDIA's wheels beside that.
-struct Site {
-  fs::path root;
+struct Site : expc::test::TestFolder {
+  const fs::path root = path;
   explicit Site(const char* version) {
-    std::string name = (fs::temp_directory_path() / "expc-torch-XXXXXX").string();
-    root = mkdtemp(name.data());
     fs::create_directories(root / "torch/lib");
     fs::create_directories(root / "expc/bin");
     write("torch/lib/libtorch_cpu.so", "");
@@ -30,10 +29,7 @@ struct Site {
     unsetenv("EXPC_DALI_ROOT");
     unsetenv("LD_LIBRARY_PATH");
   }
-  ~Site() {
-    fs::remove_all(root);
-    unsetenv("EXPC_TORCH");
-  }
+  ~Site() { unsetenv("EXPC_TORCH"); }
   void write(const char* name, const std::string& text) const {
     REQUIRE(!expc::files::write((root / name).string(), text));
   }

@@ -2,13 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "runtime/worker/command/metrics.h"
+#include "tests/support/folder.h"
 
 using namespace expc;
 using namespace expc::command;
@@ -18,18 +18,15 @@ namespace {
 
 struct KeptFolder {
   KeptFolder() {
-    char name[] = "/tmp/expc-kept-XXXXXX";
-    root = mkdtemp(name);
-    path = root + "/trial";
     for (const std::string& folder : {path, plan::outputsOf(path)}) fs::create_directories(folder);
   }
-  ~KeptFolder() { fs::remove_all(root); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(trialFile(name, path)) << text; }
   std::string read(const std::string& name) const {
     std::ifstream in(trialFile(name, path));
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::string root, path;
+  expc::test::TestFolder made;
+  const std::string path = made.path + "/trial";
 };
 
 }  // namespace

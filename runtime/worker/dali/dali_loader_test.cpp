@@ -7,13 +7,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <string>
 
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/preparer.h"
+#include "tests/support/folder.h"
 
 // Each case runs the real DALI on the host. A build without it has nothing to test but its message.
 
@@ -36,8 +36,6 @@ std::unique_ptr<data::Images> greySet(int64_t count) {
 class PpmFolder : public data::Images {
  public:
   explicit PpmFolder(const std::vector<data::Shape>& shapes) {
-    std::string name = (std::filesystem::temp_directory_path() / "expc_dali_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     for (size_t i = 0; i < shapes.size(); ++i) {
       std::vector<uint8_t> pixels(static_cast<size_t>(shapes[i].rows * shapes[i].cols * 3));
       for (size_t k = 0; k < pixels.size(); ++k)
@@ -49,11 +47,9 @@ class PpmFolder : public data::Images {
       images_.push_back({std::move(pixels), shapes[i]});
     }
   }
-  ~PpmFolder() override { std::filesystem::remove_all(folder_); }
-
   int64_t count() const override { return static_cast<int64_t>(images_.size()); }
   int64_t classes() const override { return 5; }
-  const std::string& origin() const override { return folder_; }
+  const std::string& origin() const override { return folder_.path; }
   std::optional<data::Shape> shape() const override { return std::nullopt; }
   int64_t label(int64_t index) const override { return index % 5; }
   llvm::Expected<data::Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
@@ -61,7 +57,7 @@ class PpmFolder : public data::Images {
     const auto& image = images_[static_cast<size_t>(index)];
     return data::Pixels{image.pixels.data(), image.shape.rows, image.shape.cols, 3};
   }
-  std::string file(int64_t index) const override { return folder_ + "/" + std::to_string(index) + ".ppm"; }
+  std::string file(int64_t index) const override { return folder_.path + "/" + std::to_string(index) + ".ppm"; }
 
   void breakFile(int64_t index) {
     broken_ = index;
@@ -73,7 +69,7 @@ class PpmFolder : public data::Images {
     std::vector<uint8_t> pixels;
     data::Shape shape;
   };
-  std::string folder_;
+  test::TestFolder folder_;
   std::vector<Image> images_;
   int64_t broken_ = -1;
 };

@@ -1,5 +1,6 @@
+#include "tests/support/folder.h"
+
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
@@ -24,13 +25,6 @@ const fs::path kGolden = fs::path(expc::test::sourceDir()) / "tests/parity/golde
 
 class Tree {
  public:
-  Tree() {
-    llvm::SmallString<128> path;
-    REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-folder", path));
-    root_ = path.str().str();
-  }
-  ~Tree() { fs::remove_all(root_); }
-
   std::string path(const std::string& name = "") const {
     return name.empty() ? root_.string() : (root_ / name).string();
   }
@@ -44,7 +38,8 @@ class Tree {
   }
 
  private:
-  fs::path root_;
+  test::TestFolder made_;
+  const fs::path root_ = made_.path;
 };
 
 std::string messageOf(const std::string& path) {

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "runtime/worker/data/open.h"
 #include "tests/source_dir.h"
+#include "tests/support/folder.h"
 
 namespace expc::data {
 namespace {
@@ -26,19 +26,14 @@ const uint8_t* pixelsOf(const Images& images, int64_t index) {
   return llvm::cantFail(images.read(index, scratch)).data;
 }
 
-/// A folder with the four files of a tiny set (3 training, 2 test images of 2 x 2), removed at the end.
-struct Folder {
-  std::string path;
+/// A folder with the four files of a tiny set (3 training, 2 test images of 2 x 2).
+struct Folder : test::TestFolder {
   Folder() {
-    llvm::SmallString<128> made;
-    REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-idx", made));
-    path = made.str().str();
     write("train-images-idx3-ubyte", images(3));
     write("train-labels-idx1-ubyte", labels("\0\5\11", 3));
     write("t10k-images-idx3-ubyte", images(2));
     write("t10k-labels-idx1-ubyte", labels("\1\2", 2));
   }
-  ~Folder() { llvm::sys::fs::remove_directories(path); }
   void write(const std::string& name, const std::string& content) {
     std::ofstream(path + "/" + name, std::ios::binary) << content;
   }

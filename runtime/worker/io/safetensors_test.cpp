@@ -1,13 +1,13 @@
 #include "runtime/worker/io/safetensors.h"
 
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstring>
 #include <random>
+
+#include "tests/support/folder.h"
 
 namespace expc::io {
 namespace {
@@ -116,9 +116,8 @@ TEST_CASE("any change of a valid file is read or refused, never worse") {
 }
 
 TEST_CASE("what is written is read back") {
-  llvm::SmallString<128> folder;
-  REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-st", folder));
-  const std::string path = (folder + "/w.safetensors").str();
+  const test::TestFolder folder;
+  const std::string path = folder / "w.safetensors";
   const uint8_t bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   TensorInfo a{"weights \"x\"", DType::F32, {1, 2}, llvm::ArrayRef<uint8_t>(bytes, 8)};
   TensorInfo b{"count", DType::I32, {}, llvm::ArrayRef<uint8_t>(bytes + 8, 4)};
@@ -135,13 +134,12 @@ TEST_CASE("what is written is read back") {
   auto twice = writeSafeTensors(path, {a, a});
   REQUIRE_FALSE(twice);
   CHECK(llvm::toString(twice.takeError()).find("two tensors of the name") != std::string::npos);
-  auto nowhere = writeSafeTensors((folder + "/none/w.safetensors").str(), {a});
+  auto nowhere = writeSafeTensors(folder / "none/w.safetensors", {a});
   REQUIRE_FALSE(nowhere);
   CHECK(llvm::toString(nowhere.takeError()).find("w.safetensors: No such file") != std::string::npos);
-  auto missing = SafeTensors::open((folder + "/none.safetensors").str());
+  auto missing = SafeTensors::open(folder / "none.safetensors");
   REQUIRE_FALSE(missing);
   CHECK(llvm::toString(missing.takeError()).find("none.safetensors: No such file") != std::string::npos);
-  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST_CASE("the digest is BLAKE3's") {

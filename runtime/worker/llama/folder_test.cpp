@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FormatVariadic.h>
 
@@ -12,9 +11,12 @@
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/model/state_file.h"
+#include "tests/support/folder.h"
 
 namespace expc::llama {
 namespace {
+
+using test::TestFolder;
 
 Config tinyConfig() {
   Config c;
@@ -23,26 +25,17 @@ Config tinyConfig() {
   return c;
 }
 
-/// A folder that is gone after the test.
-struct Place {
-  llvm::SmallString<128> path;
-  Place() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-llama", path)); }
-  ~Place() { llvm::sys::fs::remove_directories(path); }
-  std::string text() const { return path.str().str(); }
-  std::string operator/(const char* name) const { return text() + "/" + name; }
-};
-
 at::Tensor source(const TensorSpec& spec) { return randomWeight(spec, 7, at::kFloat); }
 
-void write(const Place& place, Naming naming, int64_t file_bytes, const Config& config = tinyConfig()) {
-  const auto error = llvm::toString(writeFolder(place.text(), config, source, at::kFloat, naming, file_bytes));
+void write(const TestFolder& place, Naming naming, int64_t file_bytes, const Config& config = tinyConfig()) {
+  const auto error = llvm::toString(writeFolder(place.path, config, source, at::kFloat, naming, file_bytes));
   REQUIRE_MESSAGE(error.empty(), error);
 }
 
 void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-std::string errorOf(const Place& place) {
-  auto folder = Folder::open(place.text());
+std::string errorOf(const TestFolder& place) {
+  auto folder = Folder::open(place.path);
   return folder ? "" : llvm::toString(folder.takeError());
 }
 
@@ -55,11 +48,11 @@ bool has(const std::string& text, const std::string& part) {
 TEST_CASE("a folder comes back as it was written: either's names, one file or several") {
   for (const Naming naming : {Naming::HuggingFace, Naming::Torchtune}) {
     for (const int64_t bytes : {int64_t{1} << 30, int64_t{4000}}) {
-      const Place place;
+      const TestFolder place;
       write(place, naming, bytes);
       CHECK(llvm::sys::fs::exists(place / "model.safetensors") == (bytes > 4000));
       CHECK(llvm::sys::fs::exists(place / "model.safetensors.index.json") == (bytes == 4000));
-      auto folder = Folder::open(place.text());
+      auto folder = Folder::open(place.path);
       REQUIRE(static_cast<bool>(folder));
       CHECK((folder->naming() == naming));
       const WeightSource parts = folder->weights();
@@ -74,7 +67,7 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
     }
   }
   // Fewer files than before: no index of the old ones stays behind.
-  const Place place;
+  const TestFolder place;
   write(place, Naming::HuggingFace, 4000);
   write(place, Naming::HuggingFace, 1 << 30);
   CHECK_FALSE(llvm::sys::fs::exists(place / "model.safetensors.index.json"));
@@ -82,7 +75,7 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
 }
 
 TEST_CASE("a tied head may be stored or not") {
-  const Place place;
+  const TestFolder place;
   Config tied = tinyConfig();
   tied.tied = true;
   write(place, Naming::HuggingFace, 1 << 30, tied);
@@ -93,7 +86,7 @@ TEST_CASE("a tied head may be stored or not") {
 }
 
 TEST_CASE("one error lists what does not fit") {
-  const Place place;
+  const TestFolder place;
   CHECK(has(errorOf(place), "config.json"));
   write(place, Naming::HuggingFace, 1 << 30);
   Config other = tinyConfig();
@@ -121,7 +114,7 @@ TEST_CASE("one error lists what does not fit") {
 }
 
 TEST_CASE("an index opens nothing outside of its folder") {
-  const Place place;
+  const TestFolder place;
   write(place, Naming::HuggingFace, 4000);
   const auto index = [&](const std::string& text) {
     put(place / "model.safetensors.index.json", text);
@@ -135,7 +128,7 @@ TEST_CASE("an index opens nothing outside of its folder") {
   CHECK(has(index(R"({"weight_map": {"x": 3}})"), "expected the name"));
   CHECK(has(index(R"({"weight_map": {"x": "gone.safetensors"}})"), "gone.safetensors"));
   // The same tensor in two files.
-  Place twice;
+  TestFolder twice;
   write(twice, Naming::HuggingFace, 1 << 30);
   REQUIRE_FALSE(llvm::sys::fs::copy_file(twice / "model.safetensors", twice / "again.safetensors"));
   put(twice / "model.safetensors.index.json",
@@ -147,7 +140,7 @@ TEST_CASE("an index opens nothing outside of its folder") {
 }
 
 TEST_CASE("adapters come back as they were written; what differs is listed") {
-  const Place place;
+  const TestFolder place;
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qkvo_mlp").value()};
   const WeightSource weights = randomWeights(7, at::kFloat);
@@ -156,8 +149,8 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
     at::NoGradGuard no_grad;
     for (const auto& entry : first.adapters()) at::Tensor(entry.tensor).normal_();
   }
-  REQUIRE(llvm::toString(saveAdapter(place.text(), first, "base/model")).empty());
-  REQUIRE(llvm::toString(loadAdapter(place.text(), second)).empty());
+  REQUIRE(llvm::toString(saveAdapter(place.path, first, "base/model")).empty());
+  REQUIRE(llvm::toString(loadAdapter(place.path, second)).empty());
   for (size_t i = 0; i < first.adapters().size(); ++i)
     CHECK(at::equal(first.adapters()[i].tensor, second.adapters()[i].tensor));
   auto file = io::SafeTensors::open(place / "adapter_model.safetensors");
@@ -166,27 +159,27 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
 
   options.lora = LoraOptions{3, 4, 0, targetRoles("qv").value()};
   Decoder other(tinyConfig(), options, 1, weights);
-  const std::string error = llvm::toString(loadAdapter(place.text(), other));
+  const std::string error = llvm::toString(loadAdapter(place.path, other));
   CHECK(has(error, "r is 2, expected 3"));
   CHECK(has(error, "target_modules are down_proj"));
   put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4, "use_rslora": true, "peft_type": "IA3"})");
-  const std::string kinds = llvm::toString(loadAdapter(place.text(), other));
+  const std::string kinds = llvm::toString(loadAdapter(place.path, other));
   CHECK(has(kinds, "use_rslora"));
   CHECK(has(kinds, "IA3"));
   put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4})");
-  CHECK(has(llvm::toString(loadAdapter(place.text(), other)), "does not fit the model"));
+  CHECK(has(llvm::toString(loadAdapter(place.path, other)), "does not fit the model"));
 }
 
 TEST_CASE("a field of a foreign adapter is used, known to change nothing, or refused") {
-  const Place place;
+  const TestFolder place;
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qv").value()};
   Decoder decoder(tinyConfig(), options, 1, randomWeights(7, at::kFloat));
-  REQUIRE(llvm::toString(saveAdapter(place.text(), decoder, "base/model")).empty());
+  REQUIRE(llvm::toString(saveAdapter(place.path, decoder, "base/model")).empty());
   const auto loaded = [&](const std::string& more) {
     put(place / "adapter_config.json",
         R"({"r": 2, "lora_alpha": 4, "peft_type": "LORA", "target_modules": ["v_proj", "q_proj"], )" + more + "}");
-    return llvm::toString(loadAdapter(place.text(), decoder));
+    return llvm::toString(loadAdapter(place.path, decoder));
   };
   // What peft 0.18 writes of an adapter with nothing special.
   CHECK(loaded(R"("alora_invocation_tokens": null, "alpha_pattern": {}, "arrow_config": null, "auto_mapping": null,

@@ -1,27 +1,22 @@
 #include "runtime/worker/serve/memory_group.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
+
+#include "tests/support/folder.h"
 
 using namespace expc::serve;
 
 namespace {
 
 /// The kernel's tables as a test writes them.
-struct TestTables {
+struct TestTables : expc::test::TestFolder {
   TestTables(const std::string& groups, const std::string& mounts) {
-    char name[] = "/tmp/expc-groups-XXXXXX";
-    folder = mkdtemp(name);
-    std::ofstream(folder + "/groups") << groups;
-    std::ofstream(folder + "/mounts") << mounts;
+    std::ofstream(path + "/groups") << groups;
+    std::ofstream(path + "/mounts") << mounts;
   }
-  ~TestTables() { std::filesystem::remove_all(folder); }
-  OwnGroup own() const { return ownMemoryGroup({folder + "/groups", folder + "/mounts"}); }
-  std::string folder;
+  OwnGroup own() const { return ownMemoryGroup({path + "/groups", path + "/mounts"}); }
 };
 
 }  // namespace
@@ -50,7 +45,7 @@ TEST_CASE("tables without a memory group, or of nonsense, give none") {
   CHECK(TestTables("4:memory:/job\n", "35\n - \n- cgroup\n\xff\n").own().folder.empty());
   CHECK(TestTables("memory\n::::\n", "35 31 0:32 / /x rw - cgroup cgroup rw,memory\n").own().folder.empty());
   const TestTables nowhere("4:memory:/no/such/group\n", "35 31 0:32 / /tmp rw - cgroup cgroup rw,memory\n");
-  const MemoryGroup group({nowhere.folder + "/groups", nowhere.folder + "/mounts"});
+  const MemoryGroup group({nowhere.path + "/groups", nowhere.path + "/mounts"});
   CHECK(!group.made());
   CHECK(group.kills() == 0);
 }

@@ -1,12 +1,12 @@
 #include "runtime/worker/text/dataset.h"
 
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <system_error>
 
 #include "runtime/worker/text/token_rows.h"
 #include "tests/source_dir.h"
+#include "tests/support/folder.h"
 #include "tests/support/text/golden.h"
 
 namespace expc::text {
@@ -186,15 +186,14 @@ TEST_CASE("a quote that is never closed ends the reading, not the memory") {
 }
 
 TEST_CASE("a folder has a file for each template") {
-  llvm::SmallString<128> folder;
-  REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-text", folder));
+  const test::TestFolder folder;
   const auto write = [&](const char* name, const char* text) {
     std::error_code error;
-    llvm::raw_fd_ostream(folder.str().str() + "/" + name, error) << text;
+    llvm::raw_fd_ostream(folder.path + "/" + name, error) << text;
     REQUIRE(!error);
   };
   auto options = of(Template::Grammar);
-  options.path = folder.str().str();
+  options.path = folder.path;
   has(messageOf(readDataset(options)),
       ": it has no rows of template grammar: grammar.jsonl, grammar.json or grammar.csv");
   write("grammar.csv", "input,output\na,b\n");
@@ -209,12 +208,11 @@ TEST_CASE("a folder has a file for each template") {
        {std::pair("\x1f\x8b\x08", "it is gzip data"), std::pair("\xff\xfe{", "it is UTF-16 text"),
         std::pair("<!DOCTYPE html>", "it is an HTML page")}) {
     write("packed.jsonl", text);
-    options.path = folder.str().str() + "/packed.jsonl";
+    options.path = folder.path + "/packed.jsonl";
     has(messageOf(readDataset(options)), form);
   }
   options.path = "/dev/zero.csv";
   has(messageOf(readDataset(options)), "/dev/zero.csv: ");
-  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST_CASE("the project's own sets are read whole, each with its template") {

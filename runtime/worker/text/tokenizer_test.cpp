@@ -6,6 +6,7 @@
 
 #include <iterator>
 
+#include "tests/support/folder.h"
 #include "tests/support/text/golden.h"
 
 namespace expc::text {
@@ -46,9 +47,8 @@ TEST_CASE("both forms of a vocabulary give the ids of tiktoken and Hugging Face"
 }
 
 TEST_CASE("a model's folder is opened by the tokenizer in it") {
-  llvm::SmallString<128> folder;
-  REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-text", folder));
-  const std::string path = folder.str().str();
+  const test::TestFolder folder;
+  const std::string path = folder.path;
   REQUIRE(!llvm::sys::fs::create_directory(path + "/original"));
   REQUIRE(!llvm::sys::fs::copy_file(kGolden + "toy_bpe.model", path + "/original/tokenizer.model"));
   auto tokenizer = Tokenizer::open(path);
@@ -58,7 +58,6 @@ TEST_CASE("a model's folder is opened by the tokenizer in it") {
   tokenizer = Tokenizer::open(path);
   REQUIRE(tokenizer);
   CHECK(tokenizer->origin() == path + "/tokenizer.json");
-  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST_CASE("special tokens lie where Llama 3 has them") {

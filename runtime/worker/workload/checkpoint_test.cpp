@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "runtime/worker/model/state_file.h"
+#include "tests/support/folder.h"
 
 using namespace expc::workload;
 using llvm::json::Object;
@@ -19,14 +19,11 @@ namespace model = expc::model;
 
 namespace {
 
-struct Place {
-  llvm::SmallString<128> path;
-  Place() { REQUIRE_FALSE(fs::createUniqueDirectory("expc-checkpoint", path)); }
-  ~Place() { fs::remove_directories(path); }
+struct Place : expc::test::TestFolder {
   CheckpointFolder folder(Object facts = Object{{"seed", "7"}, {"threads", "1"}}) const {
-    return CheckpointFolder(path.str().str(), {"trial", std::move(facts)});
+    return CheckpointFolder(path, {"trial", std::move(facts)});
   }
-  std::string epoch(const char* number) const { return (path + "/trial/epoch-" + number).str(); }
+  std::string epoch(const char* number) const { return path + "/trial/epoch-" + number; }
 };
 
 std::vector<model::NamedTensor> tensors(double value) { return {{"a", at::full({3}, value)}}; }
@@ -150,7 +147,7 @@ TEST_CASE("at the end the model stays") {
 
 TEST_CASE("where checkpoints cannot be kept is said at once, and a second writer is noticed") {
   Place place;
-  write((place.path + "/trial").str(), "a file");
+  write(place.path + "/trial", "a file");
   CHECK(contains(llvm::toString(place.folder().prepare()), "Name a folder that can be written"));
   fs::remove(place.path + "/trial");
   REQUIRE(save(place.folder(), 1).empty());
