@@ -82,8 +82,9 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   for (ssize_t got; (got = ::read(said.read, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
   if (code == 0) return llvm::Error::success();
   if (code == kLacking) return lacking();
-  if (problem.empty()) problem = llvm::StringRef(text).rtrim().str();
-  return failure(problem.substr(problem.rfind('\n') + 1));  // of a traceback the error
+  std::string last = llvm::StringRef(text).rtrim().str();
+  last.erase(0, last.rfind('\n') + 1);  // of a traceback the error
+  return failure(problem.empty() ? last : last.empty() ? problem : problem + ": " + last);
 }
 
 llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path) {

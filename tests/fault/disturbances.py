@@ -162,9 +162,10 @@ def a_command_has_the_energy_of_its_cards():
     return None
 
 
-# Works on a card for three seconds, whose clock is lowered by its owner's limit of power half way.
+# Works on a card for six seconds, whose clock is lowered by its owner's limit of power half way. It is told once: who
+# looks while a file is written anew finds it empty.
 CLOCKS = """
-import ctypes, time
+import ctypes, os, time
 card = ctypes.CDLL("{library}/libcudart.so.13")
 held = ctypes.c_void_p()
 card.cudaMalloc(ctypes.byref(held), 1 << 24)
@@ -172,7 +173,7 @@ begin = time.monotonic()
 while time.monotonic() - begin < 6:
     card.cudaMemset(held, 0, 1 << 24)
     card.cudaDeviceSynchronize()
-    if time.monotonic() - begin > 3:
+    if time.monotonic() - begin > 3 and not os.path.exists("{throttle}"):
         open("{throttle}", "w").write("0x4")
 """
 

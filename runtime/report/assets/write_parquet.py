@@ -8,6 +8,13 @@ import os
 import sys
 
 
+def end(problem=None):
+    """Ends without the interpreter's own end: a thread of pyarrow's that has read ahead may still want the interpreter, and aborts then."""
+    if problem:
+        print(problem, file=sys.stderr, flush=True)
+    os._exit(1 if problem else 0)
+
+
 def main():
     try:
         import pyarrow
@@ -29,7 +36,8 @@ def main():
             for batch in rows:
                 file.write_batch(pyarrow.RecordBatch.from_arrays(batch.columns, schema=schema))
     except (pyarrow.ArrowException, OSError) as problem:
-        sys.exit(os.strerror(problem.errno) if getattr(problem, "errno", None) else str(problem).splitlines()[0])
+        end(os.strerror(problem.errno) if getattr(problem, "errno", None) else str(problem).splitlines()[0])
+    end()
 
 
 main()
