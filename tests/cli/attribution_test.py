@@ -3,16 +3,9 @@
 
 usage: attribution_test.py --expc PATH --null-worker PATH
 """
-import argparse
 import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 
-OPTIONS = None
-FOLDER = None
+from command import OPTIONS, Command, expc, main, new_folder
 
 STUDY = """import std.null
 study slow {
@@ -29,19 +22,18 @@ study slow {
 """
 
 
-def expc(*arguments, code=0):
-    done = subprocess.run([OPTIONS.expc, *map(str, arguments)], cwd=FOLDER, capture_output=True, text=True, timeout=300)
-    assert done.returncode == code, (arguments, done.returncode, done.stdout[-1500:], done.stderr[-1500:])
-    return done
+class Attribution(Command):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = new_folder(cls.addClassCleanup)
+        (cls.folder / "s.exp").write_text(STUDY, encoding="utf-8")
+        expc("run", "s.exp", "--devices", "cpu:2", "--heat-up", "0", "--worker", OPTIONS.null_worker, folder=cls.folder)
 
+    def explain(self, change, *more, code=0):
+        return self.expc("report", "s.exp", "--devices", "cpu:2", "--explain", change, *more, code=code)
 
-def explain(change, *more, code=0):
-    return expc("report", "s.exp", "--devices", "cpu:2", "--explain", change, *more, code=code)
-
-
-class Attribution(unittest.TestCase):
     def test_the_report_has_intervals_over_blocks_and_flags_what_may_be_noise(self):
-        report = json.loads(expc("report", "s.exp", "--devices", "cpu:2", "--format", "json").stdout)
+        report = self.document("report", "s.exp", "--devices", "cpu:2")
         by_pair = {(one["baseline"], one["treated"]): one for one in report["attributions"]}
         clear = [one for one in by_pair.values() if not one["may_be_none"]]
         noise = [one for one in by_pair.values() if one["may_be_none"]]
@@ -55,24 +47,24 @@ class Attribution(unittest.TestCase):
         for one in noise:
             timed, = [effect for effect in one["timed"] if effect["comparison"] == "same"]
             self.assertTrue(timed["interval"]["low"] <= 1 <= timed["interval"]["high"], timed)
-        self.assertIn("95 % interval", expc("report", "s.exp", "--devices", "cpu:2", "--all").stdout)
-        text = " ".join(explain("step: 10ms -> 10.001ms").stdout.split())
+        self.assertIn("95 % interval", self.expc("report", "s.exp", "--devices", "cpu:2", "--all").stdout)
+        text = " ".join(self.explain("step: 10ms -> 10.001ms").stdout.split())
         self.assertEqual(text.count("caution: in the timed trials the difference may be none"), 2)
-        page = (FOLDER / "results" / "slow.html").read_text(encoding="utf-8")
+        page = (self.folder / "results" / "slow.html").read_text(encoding="utf-8")
         self.assertIn("in the timed trials the difference may be none", page)
 
     def test_time_of_other_threads_says_so(self):
-        self.assertIn("beside these", explain("step: 20ms -> 10ms @ gpus = 2").stdout)
-        text = " ".join(explain("step: 20ms -> 10ms @ gpus = 2").stdout.split())
+        self.assertIn("beside these", self.explain("step: 20ms -> 10ms @ gpus = 2").stdout)
+        text = " ".join(self.explain("step: 20ms -> 10ms @ gpus = 2").stdout.split())
         self.assertIn("time of other threads and devices", text)
-        self.assertNotIn("time of other threads and devices", " ".join(explain("step: 20ms -> 10ms @ gpus = 1").stdout.split()))
+        self.assertNotIn("time of other threads and devices", " ".join(self.explain("step: 20ms -> 10ms @ gpus = 1").stdout.split()))
 
     def test_one_change_is_explained_at_one_place_or_at_all(self):
-        one = json.loads(explain("step: 20ms -> 10ms @ gpus = 2", "--format", "json").stdout)
-        every = json.loads(explain("step:20ms->10ms", "--format", "json").stdout)
+        one = json.loads(self.explain("step: 20ms -> 10ms @ gpus = 2", "--format", "json").stdout)
+        every = json.loads(self.explain("step:20ms->10ms", "--format", "json").stdout)
         self.assertEqual((len(one), len(every)), (1, 2))
         self.assertIn(one[0], every)
-        back, = json.loads(explain("step: 10ms -> 20ms @ gpus = 2", "--format", "json").stdout)
+        back, = json.loads(self.explain("step: 10ms -> 20ms @ gpus = 2", "--format", "json").stdout)
         self.assertAlmostEqual(back["treated_step"], one[0]["baseline_step"])
 
     def test_what_is_not_there_is_named(self):
@@ -82,27 +74,19 @@ class Attribution(unittest.TestCase):
                               ("step: 20ms", "'step: 20ms' is no change of a level, which is written 'precision: fp64 -> fp16"),
                               ("step: 20ms -> 10ms @ step = 20ms", "the plan has no two points with"),
                               ("\x1b[31m: a -> b", "is no factor of the study")):
-            failed = explain(change, code=1)
+            failed = self.explain(change, code=1)
             self.assertIn(words, failed.stderr)
             self.assertEqual(failed.stdout, "")
             self.assertNotIn("\x1b", failed.stderr)
 
     def test_without_profile_trials_there_is_the_way_to_them(self):
-        failed = expc("report", "s.exp", "--devices", "cpu:2", "--results", "none", "--explain", "step: 20ms -> 10ms", code=1)
+        failed = self.expc("report", "s.exp", "--devices", "cpu:2", "--results", "none", "--explain", "step: 20ms -> 10ms", code=1)
         self.assertIn("no results in", failed.stderr)
-        expc("run", "s.exp", "--devices", "cpu:2", "--heat-up", "0", "--worker", OPTIONS.null_worker, "--results", "none",
-             "--where", "step == 20ms", code=4)
-        failed = expc("report", "s.exp", "--devices", "cpu:2", "--results", "none", "--explain", "step: 20ms -> 10ms", code=1)
+        self.expc("run", "s.exp", "--devices", "cpu:2", "--heat-up", "0", "--worker", OPTIONS.null_worker, "--results", "none",
+                  "--where", "step == 20ms", code=4)
+        failed = self.expc("report", "s.exp", "--devices", "cpu:2", "--results", "none", "--explain", "step: 20ms -> 10ms", code=1)
         self.assertIn("2 of 2 pairs of points with 'step: 20ms -> 10ms' have no block with profile trials of both", failed.stderr)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--null-worker", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="expc-attribution-") as name:
-        FOLDER = pathlib.Path(name)
-        (FOLDER / "s.exp").write_text(STUDY, encoding="utf-8")
-        expc("run", "s.exp", "--devices", "cpu:2", "--heat-up", "0", "--worker", OPTIONS.null_worker)
-        unittest.main(argv=[sys.argv[0], *rest])
+    main("--null-worker")

@@ -4,16 +4,10 @@ Trials are real programs, run by `expc-worker-command`.
 
 usage: bench_test.py --expc PATH
 """
-import argparse
-import json
-import os
-import pathlib
 import shutil
 import subprocess
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import OPTIONS, Command, main
 
 # A second start in one folder, or one without what `before` makes there, fails. Each leaves a line beside the study.
 AROUND = """workload tool command ["sh", "-c", "test ! -e mine && touch mine && test -e ready && echo start $$0 >> $$EXPC_STUDY_FOLDER/log; exit $$0", "${{code}}"] {{
@@ -30,34 +24,17 @@ study around {{
 READY = 'before ["sh", "-c", "touch ready; echo before >> $$EXPC_STUDY_FOLDER/log"]'
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-bench-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-
+class Commands(Command):
     def read(self, name="bench.exp"):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def start(self, *words):
-        return subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-
-    def expc(self, *words, code=0):
-        done = self.start(*words)
-        self.assertIn(done.returncode, (0, 3, 4) if code is None else (code,), f"expc {words}\n{done.stdout}\n{done.stderr}")
-        return done
-
     def values(self, study="bench.exp"):
-        points = json.loads(self.start("report", study, "--format", "json").stdout)["points"]
+        points = self.document("report", study, code=None)["points"]
         return [point["metrics"]["wall"]["values"] for point in points]
 
 
-class Bench(Command):
-    def bench(self, *words, code=None):
+class Bench(Commands):
+    def bench(self, *words, code=(0, 3, 4)):
         """Verdicts about times are their own affair, unless a test names the code."""
         done = self.expc("bench", "--heat-up", "0", *words, code=code)
         for study in self.folder.glob("bench*.exp"):
@@ -111,7 +88,7 @@ class Bench(Command):
         self.assertIn("wrote bench_2.exp", self.bench(*line).stderr)
         self.assertEqual(self.read(), grown)
         self.assertIn("study bench_2 {", self.read("bench_2.exp"))
-        self.expc("run", "bench.exp", "--heat-up", "0", code=None)  # which goes on with it
+        self.expc("run", "bench.exp", "--heat-up", "0", code=(0, 3, 4))  # which goes on with it
         self.assertGreaterEqual(len(self.values()[0]), 8)
 
     def test_words_are_split_as_a_shell_does_and_a_shell_runs_the_rest(self):
@@ -188,7 +165,7 @@ class Bench(Command):
         self.assertIn("nowhere", done.stdout + done.stderr)
 
 
-class Around(Command):
+class Around(Commands):
     """What runs around a start, in studies of one's own."""
 
     def around(self, clauses, settings="", code=0):
@@ -234,8 +211,4 @@ class Around(Command):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
-    unittest.main(argv=["bench_test.py", *rest])
+    main()

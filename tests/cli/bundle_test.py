@@ -3,21 +3,16 @@
 
 usage: bundle_test.py --expc PATH
 """
-import argparse
 import io
 import json
-import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
-import sys
 import tarfile
 import tempfile
-import unittest
 
-EXPC = None
+from command import Command, main
 
 STUDY = """import "shared/job.exp" as shared
 
@@ -37,20 +32,15 @@ JOB = """workload nothing command ["echo", "${level}"] {
 """
 
 
-class Bundle(unittest.TestCase):
+class Bundle(Command):
+    timeout = 120
+
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="expc-bundle-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        (self.folder / "shared").mkdir()
-        (self.folder / "shared/job.exp").write_text(JOB)
-        (self.folder / "nothing.exp").write_text(STUDY)
+        super().setUp()
+        self.write("shared/job.exp", JOB)
+        self.write("nothing.exp", STUDY)
         self.expc("run", "nothing.exp", "--devices", "cpu:1", "--heat-up", "0")
         self.expc("plan", "nothing.exp", "--lock", "--devices", "cpu:1")
-
-    def expc(self, *arguments, code=0, cwd=None):
-        done = subprocess.run([EXPC, *arguments], cwd=cwd or self.folder, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done
 
     def bundle(self, *more, code=0):
         return self.expc("bundle", "nothing.exp", "--devices", "cpu:1", *more, code=code)
@@ -69,9 +59,9 @@ class Bundle(unittest.TestCase):
                               "nothing.html", "results/journal/000001.jsonl"}, names)
         self.assertEqual(sum(name.startswith("results/outputs/") for name in names), 21)
         self.assertIn('name: "Ada"', (out / "CITATION.cff").read_text())
-        judged = json.loads(self.expc("report", "plan.json", "--format", "json", cwd=out).stdout)
+        judged = self.document("report", "plan.json", folder=out)
         self.assertEqual([c["verdict"] for c in judged["criteria"]], ["pass"])
-        self.expc("run", "nothing.exp", "--results", "mine", "--devices", "cpu:1", "--heat-up", "0", cwd=out)
+        self.expc("run", "nothing.exp", "--results", "mine", "--devices", "cpu:1", "--heat-up", "0", folder=out)
 
     def test_without_names(self):
         # Lanes have sessions of their own, and their nodes a place in devices.
@@ -91,10 +81,8 @@ class Bundle(unittest.TestCase):
         (self.folder / "shared/job.exp").write_text(JOB.replace("${level}\"]", "${level}\", \"${place}\"]").replace("param", "param place : string = \"x\"\n  param", 1))
         (self.folder / "nothing.exp.lock").unlink()
         given = ["-D", f'place="{home}/x"', "--devices", "cpu:1"]
-        env = dict(os.environ, HOME=str(home))
-        for command in (["run", "nothing.exp", *given, "--heat-up", "0"], ["bundle", "nothing.exp", *given, "--anonymous"]):
-            done = subprocess.run([EXPC, *command], cwd=self.folder, env=env, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.expc("run", "nothing.exp", *given, "--heat-up", "0", code=None, HOME=str(home))
+        done = self.expc("bundle", "nothing.exp", *given, "--anonymous", code=1, HOME=str(home))
         self.assertIn("no bundle was written", done.stderr)
         self.assertIn("plan.json", done.stderr)
         self.assertEqual(list(self.folder.glob("*.zst")), [])
@@ -102,10 +90,7 @@ class Bundle(unittest.TestCase):
     def test_names_beyond_ascii(self):
         (self.folder / "nothing.exp").rename(self.folder / "größe.exp")
         self.expc("bundle", "größe.exp", "--devices", "cpu:1")
-        env = dict(os.environ, LC_ALL="C")
-        done = subprocess.run([EXPC, "bundle", "nothing.bundle.tar.zst", "--to", "out"], cwd=self.folder, env=env, capture_output=True,
-                              text=True, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expc("bundle", "nothing.bundle.tar.zst", "--to", "out", LC_ALL="C")
         self.assertTrue((self.folder / "out/größe.exp").exists())
 
     def refuse(self, change, *parts):
@@ -176,8 +161,4 @@ class Bundle(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    EXPC = str(options.expc.resolve())
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -3,17 +3,15 @@
 
 usage: chart_test.py --expc PATH [--clients PYTHON]
 """
-import argparse
 import json
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
 
-OPTIONS = None
+from command import OPTIONS, expc, main, new_folder
+
 PUBLISHED = """gpus,seconds
 1,0.100
 2,0.060
@@ -51,27 +49,15 @@ PLACE = re.compile(r'id="(chart-\d+)" role="img" aria-label="Chart of ([^"]+)"')
 
 
 def setUpModule():
-    global FOLDER, KEEP
-    KEEP = tempfile.TemporaryDirectory(prefix="expc-chart-")
-    FOLDER = pathlib.Path(KEEP.name)
+    global FOLDER
+    FOLDER = new_folder(unittest.addModuleCleanup)
     (FOLDER / "s.exp").write_text(STUDY, encoding="utf-8")
     (FOLDER / "published.csv").write_text(PUBLISHED, encoding="utf-8")
-    done = expc("run", "s.exp", "--devices", "cpu:4", "--heat-up", "0")
-    assert done.returncode == 0, done.stderr + done.stdout
+    study("run", "--heat-up", "0", code=0)
 
 
-def tearDownModule():
-    KEEP.cleanup()
-
-
-def expc(*words):
-    return subprocess.run([OPTIONS.expc, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
-
-
-def report(*words, code=0):
-    done = expc("report", "s.exp", "--devices", "cpu:4", *words)
-    assert done.returncode == code, done.stderr + done.stdout
-    return done
+def study(command, *words, code=None):
+    return expc(command, "s.exp", "--devices", "cpu:4", *words, folder=FOLDER, code=code)
 
 
 def charts(page):
@@ -117,19 +103,19 @@ class Charts(unittest.TestCase):
         self.assertEqual([30, 30, 60, 60, 100, 100], sorted(one["r"] for one in drawn["datasets"]["cells"] if "r" in one))
         self.assertIn("table2", drawn["title"]["text"])
         for words, page in ((["--preset", "large"], "s.large.html"), (["-D", "loader=2"], "s.loader=2.html")):
-            done = expc("run", "s.exp", "--devices", "cpu:4", "--heat-up", "0", *words)
+            done = study("run", "--heat-up", "0", *words)
             self.assertIn("report: results/" + page, done.stdout)
             self.assertNotIn("published at other settings", done.stdout)
             self.assertNotRegex(done.stdout, r"\(published \d")
             self.assertEqual([], having("r", charts(page)["job_time over gpus by method"]))
         self.assertTrue((FOLDER / "results/s.html").exists())  # what another selection left as it was
         # Selecting levels is no other setting.
-        report("-D", "gpus=1")
+        study("report", "-D", "gpus=1", code=0)
         self.assertEqual(2, sum("r" in one for one in charts("s.gpus=1.html")["job_time over gpus by method"]["datasets"]["cells"]))
 
     def test_a_chart_as_a_picture(self):
         for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-")):
-            done = expc("report", "s.exp", "--devices", "cpu:4", "--format", kind, "--chart", "scaling over gpus by method", "-o", "x." + kind)
+            done = study("report", "--format", kind, "--chart", "scaling over gpus by method", "-o", "x." + kind)
             if "needs vl-convert" in done.stderr:
                 self.assertIn("tools/setup", done.stderr)
                 self.skipTest("no vl-convert here")
@@ -154,31 +140,23 @@ class Charts(unittest.TestCase):
             self.assertGreater(int(greys), 10)  # it is not blank
 
     def test_a_chart_is_asked_for_by_name_or_number(self):
-        several = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg")
+        several = study("report", "--format", "svg")
         self.assertEqual(1, several.returncode)
         self.assertRegex(several.stderr, r"several charts: say --chart .*\n *1  job_time over gpus by method")
-        self.assertIn("no chart 'x'", expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "x").stderr)
+        self.assertIn("no chart 'x'", study("report", "--format", "svg", "--chart", "x").stderr)
         for words in (["--chart", "1"], ["--to", "x.svg"]):
-            self.assertEqual(2, expc("report", "s.exp", "--devices", "cpu:4", *words).returncode)
-        done = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "2")
+            self.assertEqual(2, study("report", *words).returncode)
+        done = study("report", "--format", "svg", "--chart", "2")
         if done.returncode == 0:
             self.assertEqual("scaling-over-gpus-by-method.svg\n", done.stdout)
             self.assertTrue((FOLDER / "scaling-over-gpus-by-method.svg").exists())
 
     def test_a_picture_that_cannot_be_written_is_one_message(self):
-        done = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "1", "--to", "nowhere/x.svg")
+        done = study("report", "--format", "svg", "--chart", "1", "--to", "nowhere/x.svg")
         self.assertEqual(1, done.returncode)
         self.assertIn("nowhere/x.svg", done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 
 
-def main():
-    global OPTIONS
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--expc", required=True)
-    arguments.add_argument("--clients", default="")
-    OPTIONS, rest = arguments.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
-main()
+if __name__ == "__main__":
+    main()

@@ -3,18 +3,15 @@
 
 usage: ci_test.py --expc PATH
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree
 
-OPTIONS = None
+from command import OPTIONS, Command, expc, main, new_folder
+
 HISTORY = """workload bench command ["bash", "-c", "echo took $$(cat %s/time) ms; echo steady 5"] {
   metric wall : Time lower from regex("took ([0-9]+) ms", unit = 1ms)
   metric steady : float lower from regex("steady ([0-9]+)")
@@ -35,19 +32,15 @@ def block(language):
     return found
 
 
-class Gate(unittest.TestCase):
+class Gate(Command):
     def setUp(self):
-        keep = tempfile.TemporaryDirectory(prefix="expc-ci-")
-        self.addCleanup(keep.cleanup)
-        self.folder = pathlib.Path(keep.name)
-        (self.folder / "gate.exp").write_text(block("exp"), encoding="utf-8")
-        (self.folder / "gate.sh").write_text(block("sh"), encoding="utf-8")
+        super().setUp()
+        self.write("gate.exp", block("exp"))
+        self.write("gate.sh", block("sh"))
         self.program("old", "100")
 
     def program(self, name, milliseconds, then="true"):
-        path = self.folder / name
-        path.write_text(f"#!/bin/bash\ntime=$(({milliseconds}))\necho took $time.$((EXPC_TRIAL * 7 % 10)) ms\n{then}\n", encoding="utf-8")
-        path.chmod(0o755)
+        self.write(name, f"#!/bin/bash\ntime=$(({milliseconds}))\necho took $time.$((EXPC_TRIAL * 7 % 10)) ms\n{then}\n").chmod(0o755)
 
     def gate(self, code):
         path = f"{os.path.dirname(OPTIONS.expc)}:{os.environ['PATH']}"
@@ -75,9 +68,7 @@ class Gate(unittest.TestCase):
         self.assertIn("| ❌ | **no&#95;regression**<br>", summary)
         self.assertIn("exited with code 1", summary)
         # What it was to be held against is not measured beside nothing.
-        report = subprocess.run([OPTIONS.expc, "report", "gate.exp", "--results", "gate-results", "--format", "json"], cwd=self.folder,
-                                capture_output=True, text=True, timeout=300)
-        points = json.loads(report.stdout)["points"]
+        points = self.document("report", "gate.exp", "--results", "gate-results", code=None)["points"]
         self.assertEqual({point["levels"]["program"]: point["trials"][0]["valid"] for point in points}, {'"./old"': 2, '"./new"': 0})
 
     def test_noise_leaves_it_shut(self):
@@ -88,43 +79,25 @@ class Gate(unittest.TestCase):
         self.assertIn("| ❔ | **no&#95;regression**<br>", summary)
 
 
-class History(unittest.TestCase):
+class History(Command):
     """Sixteen sessions of one program that becomes slower after the eighth; each takes over the journal of the one before."""
 
     @classmethod
     def setUpClass(cls):
-        cls.keep = tempfile.TemporaryDirectory(prefix="expc-history-")
-        cls.folder = pathlib.Path(cls.keep.name)
+        cls.folder = new_folder(cls.addClassCleanup)
         (cls.folder / "h.exp").write_text(HISTORY % cls.folder, encoding="utf-8")
         for session in range(16):
             (cls.folder / "time").write_text(str((100 if session < 8 else 120) + session % 3))
-            done = cls.expc("run", "--heat-up", "0", "--results", f"results-{session}")
-            assert done.returncode in (0, 3), done.stderr
+            results = f"results-{session}"
+            expc("run", "h.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", results, folder=cls.folder, code=(0, 3))
             if session:
-                cls.expc_store("merge", f"results-{session}", "--results", "results-0")
+                expc("store", "merge", results, "--results", "results-0", folder=cls.folder)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.keep.cleanup()
-
-    @classmethod
-    def expc(cls, command, *words):
-        return subprocess.run([OPTIONS.expc, command, "h.exp", "--devices", "cpu:1", *words], cwd=cls.folder, capture_output=True,
-                              text=True, timeout=300)
-
-    @classmethod
-    def expc_store(cls, *words):
-        done = subprocess.run([OPTIONS.expc, "store", *words], cwd=cls.folder, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-
-    @classmethod
-    def history(cls, *words):
-        return cls.expc("compare", *words, "--by", "session")
+    def history(self, *words, code=None):
+        return self.expc("compare", "h.exp", "--devices", "cpu:1", *words, "--by", "session", code=code)
 
     def test_a_level_that_changed_is_found_between_two_sessions(self):
-        done = self.history("results-0", "--format", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        whole = json.loads(done.stdout)
+        whole = json.loads(self.history("results-0", "--format", "json", code=0).stdout)
         courses = {course["metric"]: course for course in whole["courses"]}
         self.assertEqual(len(courses["wall"]["stays"]), 16)
         change, = courses["wall"]["changes"]
@@ -155,8 +128,4 @@ class History(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -3,17 +3,15 @@
 
 usage: cli_test.py --expc PATH --null-worker PATH
 """
-import argparse
 import json
 import os
 import pathlib
 import subprocess
-import tempfile
-import unittest
 import zlib
 
+from command import OPTIONS, Command, main
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
 
 STUDY = """import std.null
 
@@ -34,23 +32,12 @@ FAILS = "faster: forall gpus: gain[step = 10ms] >= 3.0x  with confidence 95%"
 UNDECIDED = "faster: forall gpus: gain[step = 10ms] >= 2.0x  with confidence 95%"
 
 
-class Command(unittest.TestCase):
+class Tiny(Command):
+    timeout = 120
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-cli-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.study = self.write("tiny.exp", STUDY.replace("CRITERION", PASSES))
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def expc(self, *arguments, code=0, timeout=120):
-        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
-                                cwd=self.folder, stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
 
     def run_study(self, path, *arguments, code=0, heat_up=False):
         cold = () if heat_up else ("--heat-up", "0")
@@ -71,7 +58,7 @@ study s {
 """
 
 
-class Surroundings(Command):
+class Surroundings(Tiny):
     """What is around a run: streams that are gone, names of folders, devices, links."""
 
     def run_command(self, *more, **streams):
@@ -157,7 +144,7 @@ study s {{ workload w  measure wall  design full {{ repeat 1 }} }}
         self.assertNotEqual((self.folder / "f/own.exp").read_text(), "let   a=1\n")
 
 
-class Strangers(Command):
+class Strangers(Tiny):
     """Files that somebody else wrote."""
 
     def test_a_plan_or_lock_nested_without_end_is_refused(self):
@@ -168,7 +155,7 @@ class Strangers(Command):
         self.assertIn("nested deeper than", self.run_study(self.study, code=1).stderr)
 
     def test_a_plan_names_no_file_outside_the_results(self):
-        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        plan = self.document("plan", self.study, "--devices", "cpu:2")
         for name in ("../../x", str(self.folder / "x"), "a\0b", ""):
             path = self.write("plan.json", json.dumps({**plan, "study": name}))
             for command in ("run", "report"):
@@ -176,7 +163,7 @@ class Strangers(Command):
         self.assertEqual([], list(self.folder.glob("**/*.html")))
 
     def test_an_id_that_would_be_read_as_a_control_is_refused(self):
-        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        plan = self.document("plan", self.study, "--devices", "cpu:2")
         plan["points"][0]["id"] = "ab#cd"
         self.assertIn("$.points[0].id: holds a '#'", self.expc("run", self.write("plan.json", json.dumps(plan)), code=1).stderr)
 
@@ -279,7 +266,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
             (self.folder / f"r/jobs/{job}.json").write_text(json.dumps({"schema": "expc.job/1", "name": job, "cluster": cluster.replace("local", ""),
                                                                         "id": number, "study": name, "host": name, "began": "", "submitted": 1}))
         (self.folder / "r/jobs/slurm.states").write_text("7|RUNNING|x\n")
-        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        plan = self.document("plan", self.study, "--devices", "cpu:2")
         self.write("field.json", json.dumps({**plan, name: 1}))
         plan["metrics"][0]["better"] = name
         self.write("word.json", json.dumps(plan))
@@ -299,7 +286,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         for words in (("status", "--results", "r"), ("cancel", "local-8", "--results", "r"), ("report", "field.json"), ("report", "word.json"),
                       ("plan", self.study, "--diff", "other.lock"), ("store", "verify", "--results", "r"), ("data", "info", "set"),
                       ("data", "verify", "set"), ("data", "pack", "set", "--to", "p"), ("fmt", "--check", "f"), ("fmt", "--diff", "f"), ("fmt", "f")):
-            done = subprocess.run([OPTIONS.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            done = self.expc(*words, code=None, timeout=60)
             self.assertIn("PASS forged", done.stdout + done.stderr, words)
             self.assertNotRegex(done.stdout + done.stderr, r"(?m)^PASS", words)
 
@@ -314,7 +301,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
         (self.folder / "set/test" / folder.name).mkdir(parents=True)
         for image in (folder, self.folder / "set/test" / folder.name):
             (image / "x.jpg").write_text("x")
-        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        plan = self.document("plan", self.study, "--devices", "cpu:2")
         for part in ("factors", "metrics", "comparisons", "criteria"):
             changed = json.loads(json.dumps(plan))
             changed[part][0]["name"] = evil
@@ -343,7 +330,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
             self.assertFalse([c for c in file.read_text() if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], file.name)
 
 
-class Usage(Command):
+class Usage(Tiny):
     def test_help_names_every_command(self):
         text = self.expc("--help").stdout
         for command in ("check", "plan", "rehearse", "run", "report"):
@@ -365,7 +352,7 @@ class Usage(Command):
         self.assertIn(str(self.folder), self.expc("check", self.folder, code=1).stderr)
 
 
-class Check(Command):
+class Check(Tiny):
     def test_clean_study_is_silent(self):
         result = self.expc("check", self.study)
         self.assertEqual((result.stdout, result.stderr), ("", ""))
@@ -379,10 +366,10 @@ class Check(Command):
 
     def test_json_diagnostics(self):
         bad = self.write("bad.exp", STUDY.replace("CRITERION", PASSES).replace("baseline 1\n", "baseline 9\n"))
-        document = json.loads(self.expc("check", bad, "--format", "json", code=1).stdout)
+        document = self.document("check", bad, code=1)
         self.assertEqual(document["schema"], "expc.diagnostics/1")
         self.assertTrue(any(d["severity"] == "error" and d["range"]["begin"]["line"] == 7 for d in document["diagnostics"]))
-        self.assertEqual(json.loads(self.expc("check", self.study, "--format", "json").stdout)["diagnostics"], [])
+        self.assertEqual(self.document("check", self.study)["diagnostics"], [])
 
     def test_empty_and_binary_files_are_diagnosed(self):
         for name, content in (("empty.exp", b""), ("nul.exp", b"study\0x {}"), ("latin.exp", b"study \xe9 {}")):
@@ -395,7 +382,7 @@ class Check(Command):
         self.assertIn("nope", self.expc("check", self.study, "-D", "nope=1", code=2).stderr)
 
 
-class Plan(Command):
+class Plan(Tiny):
     def test_text_counts_points_and_trials(self):
         text = self.expc("plan", self.study, "--devices", "cpu:2").stdout
         self.assertRegex(text, r"Points +4, the whole product")
@@ -423,14 +410,14 @@ class Plan(Command):
             self.assertIn(json.loads(line)["point"], full, "a restricted point keeps its id")
 
     def test_damaged_plan_is_refused(self):
-        document = json.loads(self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout)
+        document = self.document("plan", self.study, "--devices", "cpu:2")
         for name, damage in (("version", {"schema": "expc.plan/99"}), ("points", {"points": 3}), ("factors", {"factors": None})):
             path = self.write(f"{name}.json", json.dumps({**document, **damage}))
             self.assertIn(path.name, self.expc("run", path, code=1).stderr)
         self.expc("run", self.write("cut.json", json.dumps(document)[:200]), code=1)
 
 
-class Run(Command):
+class Run(Tiny):
     def test_pass_fail_undecided(self):
         for claim, code, word in ((PASSES, 0, "PASS"), (FAILS, 3, "FAIL"), (UNDECIDED, 4, "INCONCLUSIVE")):
             path = self.write("tiny.exp", STUDY.replace("CRITERION", claim))
@@ -492,11 +479,11 @@ class Run(Command):
         self.assertEqual(process.returncode, 0)
 
 
-class LargerPlans(Command):
+class LargerPlans(Tiny):
     """Plans with what a design can ask for beyond repetitions, as `run` accepts them."""
 
     def plan(self, change):
-        plan = json.loads(self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout)
+        plan = self.document("plan", self.study, "--devices", "cpu:2")
         change(plan)
         return self.write("plan.json", json.dumps(plan))
 
@@ -517,7 +504,7 @@ class LargerPlans(Command):
         self.assertIn("Controls", whole)
         self.assertIn("(control twice), run twice in each", " ".join(whole.split()))
         self.assertIn("timed trials, 8 of at most 8 repetitions", whole)
-        report = json.loads(self.expc("report", path, "--devices", "cpu:2", "--format", "json").stdout)
+        report = self.document("report", path, "--devices", "cpu:2")
         self.assertEqual(report["controls"][0]["scope"]["complete"], 8)
         self.assertEqual(report["points"][0]["metrics"]["step_time"]["n"], 8)
         page = next((self.folder / "results").glob("*.html"))
@@ -566,8 +553,4 @@ class LargerPlans(Command):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--null-worker", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=["cli_test.py", *rest], verbosity=1)
+    main("--null-worker")

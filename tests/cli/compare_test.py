@@ -3,16 +3,10 @@
 
 usage: compare_test.py --expc PATH
 """
-import argparse
 import json
 import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import Command, expc, main, new_folder
 
 # What the files beside it hold is not part of what must agree for two trials to be compared: they stand for another machine. The noise is
 # a counter's, so that it is the same in every run of the test.
@@ -33,31 +27,22 @@ study s {
 """
 
 
-class Compare(unittest.TestCase):
+class Compare(Command):
     @classmethod
     def setUpClass(cls):
-        cls.keep = tempfile.TemporaryDirectory(prefix="expc-compare-")
-        cls.folder = pathlib.Path(cls.keep.name)
+        cls.folder = new_folder(cls.addClassCleanup)
         (cls.folder / "s.exp").write_text(STUDY % cls.folder, encoding="utf-8")
         for name, speed, size in [("old", 100, 4096), ("same", 100, 4096), ("near", 120, 4096), ("slow", 200, 8192)]:
             (cls.folder / "n").write_text("0")
             (cls.folder / "speed").write_text(str(speed))
             (cls.folder / "bytes").write_text(str(size))
-            done = cls.expc("run", "s.exp", "--results", name, "--heat-up", "0")
-            assert done.returncode in (0, 3), done.stderr + done.stdout
+            expc("run", "s.exp", "--results", name, "--heat-up", "0", "--devices", "cpu:1", folder=cls.folder, code=(0, 3))
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.keep.cleanup()
-
-    @classmethod
-    def expc(cls, command, *words):
-        return subprocess.run([OPTIONS.expc, command, *words, "--devices", "cpu:1"], cwd=cls.folder, capture_output=True,
-                              text=True, timeout=300)
+    def expc(self, *words, code=None, devices="cpu:1"):
+        return super().expc(*words, "--devices", devices, code=code)
 
     def compare(self, *words, code):
-        done = self.expc("compare", "s.exp", *words)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        done = self.expc("compare", "s.exp", *words, code=code)
         return done.stdout if code in (0, 3, 4) else done.stderr
 
     def test_nothing_moves_between_two_runs_of_the_same(self):
@@ -105,10 +90,8 @@ class Compare(unittest.TestCase):
         self.assertIn("0 of 5 moved", merged)
         self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
         host = os.uname().nodename
-        lanes = [["run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2"],
-                 ["compare", "s.exp", f"lanes,host={host}", f"lanes,host={host}"]]
-        for words in lanes:
-            done = subprocess.run([OPTIONS.expc, *words, "--devices", "cpu:2"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2", devices="cpu:2")
+        done = self.expc("compare", "s.exp", f"lanes,host={host}", f"lanes,host={host}", devices="cpu:2")
         self.assertIn("0 of 5 moved", done.stdout, done.stderr)
         self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
         (self.folder / "old,run=7").symlink_to("old")
@@ -141,7 +124,7 @@ class Compare(unittest.TestCase):
         self.assertIn("old and old,run=1 hold the same trials: each counts once", self.compare("old", "old,run=1", "--by", "session", code=1))
         self.assertIn("old and old hold the same trials: a copy", self.compare("old", "old", "--claims", code=1))
         self.assertIn("replicate is now `expc run", self.expc("replicate", "s.exp", "--of", "old").stderr)
-        self.assertEqual(self.expc("history", "s.exp").returncode, 2)
+        self.expc("history", "s.exp", code=2)
 
     def test_markdown_for_a_pull_request(self):
         text = self.compare("old", "slow", "--format", "markdown", code=3)
@@ -152,8 +135,4 @@ class Compare(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -4,7 +4,6 @@ presses it, and then run. Shells that are not installed are skipped, bash is not
 
 usage: completion_test.py --expc PATH
 """
-import argparse
 import concurrent.futures
 import os
 import pathlib
@@ -13,13 +12,13 @@ import re
 import select
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
 
+from command import OPTIONS, Command, main
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
 
 STUDY = """import std.image
 study first {
@@ -54,28 +53,25 @@ study s {
 """
 
 
-class Words(unittest.TestCase):
+class Words(Command):
     """What could stand at the cursor, without a shell."""
 
+    timeout = 60
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-words-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "study.exp").write_text(STUDY)
+        super().setUp()
+        self.write("study.exp", STUDY)
 
     def ask(self, *words):
-        result = subprocess.run([OPTIONS.expc, "complete-words", "--words", *words], capture_output=True, text=True,
-                                check=True, timeout=60, cwd=self.folder)
+        result = self.expc("complete-words", "--words", *words)
         self.assertEqual(result.stderr, "")
         return [line.split("\t")[0] for line in result.stdout.splitlines()]
 
     def line(self, text):
-        result = subprocess.run([OPTIONS.expc, "complete-words", "--line", text], capture_output=True, text=True, check=True,
-                                timeout=60, cwd=self.folder)
-        return [line.split("\t")[0] for line in result.stdout.splitlines()]
+        return [line.split("\t")[0] for line in self.expc("complete-words", "--line", text).stdout.splitlines()]
 
     def test_commands_are_those_of_the_help(self):
-        text = subprocess.run([OPTIONS.expc, "--help"], capture_output=True, text=True, check=True).stdout
+        text = self.expc("--help").stdout
         listed = re.findall(r"^  (\w+) {2,}", text.split("Subcommands:")[1], re.M)
         self.assertEqual(self.ask(""), listed)
         self.assertEqual(self.ask("che"), ["check"])
@@ -148,13 +144,13 @@ class Words(unittest.TestCase):
         page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
         for command in self.ask(""):
             self.assertIn(f"**`expc {command}", page)
-            text = subprocess.run([OPTIONS.expc, command, "--help"], capture_output=True, text=True, check=True).stdout
+            text = self.expc(command, "--help").stdout
             self.assertNotIn("->", text)
             for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
                 self.assertIn(option, page, f"docs/command-line.md does not know {option} of expc {command}")
 
     def test_the_options_of_a_run_stand_in_groups(self):
-        text = subprocess.run([OPTIONS.expc, "run", "--help"], capture_output=True, text=True, check=True).stdout
+        text = self.expc("run", "--help").stdout
         groups = dict(re.findall(r"^(\S.*):\n((?:  .*\n)+)", text, re.M))
         self.assertEqual(re.findall(r"^  (-\S*)", groups["Options"], re.M), ["-h,--help"])
         self.assertIn("--memory-limit", groups["Limits of a trial"])
@@ -279,8 +275,4 @@ class Shells(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
-    unittest.main(argv=["completion_test.py", *rest], verbosity=1)
+    main()

@@ -3,17 +3,10 @@
 
 usage: counting_test.py --expc PATH
 """
-import argparse
-import json
-import os
 import pathlib
 import random
-import subprocess
-import sys
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import Command, main
 
 STUDY = """workload bench command [{arguments}] {{
   inputs {inputs}
@@ -30,32 +23,23 @@ study {study} {{
 """
 
 
-class Counting(unittest.TestCase):
+class Counting(Command):
     def setUp(self):
-        keep = tempfile.TemporaryDirectory(prefix="expc-counting-")
-        self.addCleanup(keep.cleanup)
-        self.folder = pathlib.Path(keep.name)
-        self.write("bench.sh", "#!/bin/sh\nfor a; do last=$a; done\necho took ${last}0 ms\n")
-        (self.folder / "bench.sh").chmod(0o755)
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
+        super().setUp()
+        self.write("bench.sh", "#!/bin/sh\nfor a; do last=$a; done\necho took ${last}0 ms\n").chmod(0o755)
 
     def study(self, parameters="param level : int in 1..9 = 1", factor="factor level in { 1, 5 }", arguments='"./bench.sh", "${level}"',
               clauses="", inputs='"bench.sh"', study="s", file="s.exp"):
         self.write(file, STUDY.format(parameters=parameters, factor=factor, arguments=arguments, clauses=clauses, inputs=inputs, study=study))
 
-    def expc(self, command, *words, code=0, file="s.exp", **environment):
-        done = subprocess.run([OPTIONS.expc, command, file, "--devices", "cpu:1", *words], cwd=self.folder, capture_output=True, text=True,
-                              timeout=300, env={**os.environ, "EXPC_DEVICE_LOCKS": "none", **environment})
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done
+    def expc(self, command, *words, file="s.exp", **more):
+        return super().expc(command, file, "--devices", "cpu:1", *words, **more)
 
     def run_study(self, *words, code=0, **more):
         return " ".join(self.expc("run", "--heat-up", "0", *words, code=code, **more).stderr.split())
 
     def values(self, file="s.exp"):
-        points = json.loads(self.expc("report", "--format", "json", file=file).stdout)["points"]
+        points = self.document("report", file=file)["points"]
         return {point["levels"].get("level", ""): point["metrics"]["t"]["values"] for point in points}
 
     def test_a_default_that_is_changed_is_another_trial(self):
@@ -135,7 +119,7 @@ class Counting(unittest.TestCase):
         text = " ".join(self.expc("plan").stdout.split())
         self.assertRegex(text, r"Trials 6, about \d+ .*?\(from stored trials\): 4 stored, 2 left")
         self.assertNotIn("will not count", text)
-        done = subprocess.run([OPTIONS.expc, "plan", "s.exp", "--system", "proxima"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        done = super().expc("plan", "s.exp", "--system", "proxima", code=None)
         self.assertTrue(done.stdout.startswith("study s (s.exp, for proxima)"), done.stdout + done.stderr)
         (self.folder / "bench.sh").unlink()
         self.assertIn("a run does not start now: the workload bench: the program './bench.sh' does not exist",
@@ -159,9 +143,7 @@ class Counting(unittest.TestCase):
                     self.expc("export", "--results", results, "--format", format, "--to", f"{results}.{format}", file=file)
                 self.expc("report", "--results", results, "--html", f"{results}.page.html", file=file)
                 self.expc("bundle", "--results", results, "--to", f"{results}.{file}.bundle.tar.zst", file=file)
-                stored = subprocess.run([OPTIONS.expc, "store", "export", f"{results}.{file}.sqlite", "--results", results], cwd=self.folder,
-                                        capture_output=True, text=True, timeout=300)
-                self.assertEqual(stored.returncode, 0, stored.stderr)
+                super().expc("store", "export", f"{results}.{file}.sqlite", "--results", results)
                 self.write("s.exp", "// a comment\n" + (self.folder / "s.exp").read_text())
                 self.assertIn("nothing to run", self.run_study("--results", results, file=file))
 
@@ -172,8 +154,4 @@ class Counting(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

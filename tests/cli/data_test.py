@@ -3,7 +3,6 @@
 
 usage: data_test.py --expc PATH [--clients PYTHON]
 """
-import argparse
 import collections
 import gzip
 import io
@@ -16,28 +15,19 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import types
-import unittest
 import zipfile
+
+from command import OPTIONS, Command, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "experiments" / "data" / "digits"
-OPTIONS = None
 
 
-class Data(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-data-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Data(Command):
     def data(self, *arguments, code=0):
-        result = subprocess.run([OPTIONS.expc, "data", *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                                cwd=self.folder, stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, code, f"expc data {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
+        return self.expc("data", *arguments, code=code, timeout=120)
 
     def refused(self, *arguments, code=1):
         result = self.data(*arguments, code=code)
@@ -339,9 +329,4 @@ class Data(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--clients", default="")
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=["data_test.py", *rest])
+    main()

@@ -3,15 +3,7 @@
 
 usage: diagnose_test.py --expc PATH
 """
-import argparse
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
-
-OPTIONS = None
+from command import Command, main
 
 STUDY = """workload job command ["python3", "-c",
     "import random, sys; s, f = map(int, sys.argv[1:]); print((3 - f) * random.Random(2 * s + f).gauss(1, 0.02))", "${seed}", "${fast}"] {
@@ -28,20 +20,13 @@ study s {
 """
 
 
-class Diagnose(unittest.TestCase):
+class Diagnose(Command):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-diagnose-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "s.exp").write_text(STUDY, encoding="utf-8")
-
-    def expc(self, *words, code=0):
-        result = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, text=True, timeout=300)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return result
+        super().setUp()
+        self.write("s.exp", STUDY)
 
     def criterion(self, *more):
-        said = json.loads(self.expc("diagnose", "s.exp", "--format", "json", *more).stdout)
+        said = self.document("diagnose", "s.exp", *more)
         self.assertEqual(said["schema"], "expc.diagnosis/1")
         return said, said["design"]["criteria"][0]
 
@@ -97,7 +82,7 @@ study s {
         self.assertIn("1000 simulated studies of s: 10 timed repetitions", text)
         self.assertIn("measured (10 trials)", text)
         self.assertFalse((self.folder / "results" / "s.html").exists())
-        found, = json.loads(self.expc(*run, "--format", "json").stdout)["criteria"]
+        found, = self.document(*run)["criteria"]
         self.assertEqual((found["scope"]["complete"], found["look"], found["provisional"]), (10, None, False))
 
     def test_what_is_stated_wrongly_is_refused_with_the_way_out(self):
@@ -113,8 +98,4 @@ study s {
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = OPTIONS.expc.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

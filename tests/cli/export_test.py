@@ -3,7 +3,6 @@
 
 usage: export_test.py --expc PATH [--clients PYTHON]
 """
-import argparse
 import contextlib
 import csv
 import io
@@ -13,12 +12,11 @@ import pathlib
 import shutil
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-OPTIONS = None
+from command import OPTIONS, expc, main, new_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIL = "<script>alert('1')<!--, \"@all\""
 
@@ -44,34 +42,23 @@ study s {
 
 
 def setUpModule():
-    global FOLDER, KEEP
-    KEEP = tempfile.TemporaryDirectory(prefix="expc-export-")
-    FOLDER = pathlib.Path(KEEP.name)
+    global FOLDER
+    FOLDER = new_folder(unittest.addModuleCleanup)
     (FOLDER / "s.exp").write_text(STUDY, encoding="utf-8")
-    done = expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0")
-    assert done.returncode == 6, done.stderr + done.stdout  # at 30 nothing runs
-
-
-def tearDownModule():
-    KEEP.cleanup()
-
-
-def expc(*words):
-    return subprocess.run([OPTIONS.expc, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+    expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", folder=FOLDER, code=6)  # at 30 nothing runs
 
 
 def export(*words, file="s.exp", code=0, devices=("--devices", "cpu:1")):
-    done = expc("export", file, *devices, *words)
-    assert done.returncode == code, done.stderr + done.stdout
+    done = expc("export", file, *devices, *words, folder=FOLDER, code=code)
     return done.stdout if code == 0 else done.stderr
 
 
 def evil(*words):
     """The same study under a name that no `.exp` file can have, but a plan."""
     if not (FOLDER / "evil.json").exists():
-        plan = json.loads(expc("plan", "s.exp", "--devices", "cpu:1", "--format", "json").stdout)
+        plan = json.loads(expc("plan", "s.exp", "--devices", "cpu:1", "--format", "json", folder=FOLDER, code=None).stdout)
         (FOLDER / "evil.json").write_text(json.dumps({**plan, "study": EVIL}), encoding="utf-8")
-        assert expc("run", "evil.json", "--heat-up", "0", "--results", "evil").returncode == 6
+        expc("run", "evil.json", "--heat-up", "0", "--results", "evil", folder=FOLDER, code=6)
     return export("--results", "evil", *words, file="evil.json", devices=())
 
 
@@ -99,7 +86,7 @@ class Tables(unittest.TestCase):
     def test_what_the_report_does_not_count_is_marked(self):
         source = (FOLDER / "s.exp").read_text(encoding="utf-8")
         (FOLDER / "other.exp").write_text(source.replace("t ([0-9]+) ms", "t ([0-9]*) ms"), encoding="utf-8")
-        expc("run", "other.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "again")
+        expc("run", "other.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "again", folder=FOLDER, code=None)
         rows = list(csv.DictReader(io.StringIO(export("--results", "again", file="s.exp"))))
         self.assertEqual({row["counts"] for row in rows}, {"false"})
 
@@ -243,7 +230,7 @@ class Sql(unittest.TestCase):
 
     def setUp(self):
         (FOLDER / "all.sqlite").unlink(missing_ok=True)
-        self.assertEqual(expc("store", "export", "all.sqlite").returncode, 0)
+        expc("store", "export", "all.sqlite", folder=FOLDER)
 
     def test_measurements_are_those_of_the_export(self):
         rows = {(str(row["trial"]), row["metric"] or ""): row for row in self.rows("SELECT * FROM measurement")}
@@ -283,9 +270,4 @@ class Summaries(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--clients")
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

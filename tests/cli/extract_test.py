@@ -3,16 +3,7 @@
 
 usage: extract_test.py --expc PATH
 """
-import argparse
-import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
-
-OPTIONS = None
+from command import Command, main
 
 STUDY = """workload tool command ["bash", "-c", "echo step 5 ms; echo loss 3; echo nap $$NAP"] {
   metric value : float lower from regex("%s")
@@ -25,26 +16,22 @@ study s {
 """
 
 
-class Commands(unittest.TestCase):
+class Commands(Command):
+    timeout = 120
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-extract-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.read("step ([0-9]+)")
 
     def read(self, pattern):
-        (self.folder / "s.exp").write_text(STUDY % pattern, encoding="utf-8")
+        self.write("s.exp", STUDY % pattern)
 
-    def expc(self, command, *more, code, **environment):
+    def expc(self, command, *words, code, **more):
         heat_up = ["--heat-up", "0"] if command == "run" else []
-        result = subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", "cpu:1", *heat_up, *more], cwd=self.folder,
-                                env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
-        if code is not None:
-            self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return result
+        return super().expc(command, "s.exp", "--devices", "cpu:1", *heat_up, *words, code=code, **more)
 
     def values(self):
-        point, = json.loads(self.expc("report", "--format", "json", code=None).stdout)["points"]
+        point, = self.document("report", code=None)["points"]
         return point["metrics"]["value"]["values"]
 
     def test_a_corrected_pattern_is_read_from_what_was_kept(self):
@@ -66,7 +53,7 @@ class Commands(unittest.TestCase):
             if whole:
                 (self.folder / "s.exp").write_text(study % r"loss (\\S+)", encoding="utf-8")
                 self.expc("extract", "--results", printed[:4], code=0)
-                point, = json.loads(self.expc("report", "--results", printed[:4], "--format", "json", code=None).stdout)["points"]
+                point, = self.document("report", "--results", printed[:4], code=None)["points"]
                 self.assertEqual(set(point["metrics"]["value"]["values"]), {whole})
 
     def test_a_copied_input_is_no_output_until_the_program_writes_it(self):
@@ -108,8 +95,4 @@ study s {{ workload tool  measure value  design full {{ repeat 3 }} }}""", encod
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

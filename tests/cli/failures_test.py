@@ -4,15 +4,10 @@ real programs, run by `expc-worker-command`.
 
 usage: failures_test.py --expc PATH
 """
-import argparse
-import json
-import pathlib
 import signal
 import subprocess
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import OPTIONS, Command, main
 
 # Level 3 needs a file that is not there, unless a test makes it.
 LICENCE = """workload tool command ["sh", "-c", "test -e LICENCE -o $$0 -lt 3 || {{ echo no licence >&2; exit 1; }}; echo t $$0", "${{n}}"] {{
@@ -43,30 +38,21 @@ study ask {
 """
 
 
-class Run(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-failures-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+class Run(Command):
+    timeout = 120
 
-    def write(self, text):
-        (self.folder / "s.exp").write_text(text, encoding="utf-8")
+    def study(self, text):
+        self.write("s.exp", text)
 
     def licensed(self, design="repeat 6"):
-        self.write(LICENCE.format(design=design).replace("LICENCE", str(self.folder / "licence")))
-
-    def expc(self, *arguments, code=0):
-        result = subprocess.run([OPTIONS.expc, *arguments], capture_output=True, text=True, timeout=120, cwd=self.folder,
-                                stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
+        self.study(LICENCE.format(design=design).replace("LICENCE", str(self.folder / "licence")))
 
     def run_study(self, *arguments, code=0):
         return self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", *arguments, code=code)
 
     def trials(self):
         """How the timed trials of each level ended, as `report` counts them."""
-        report = json.loads(self.expc("report", "s.exp", "--format", "json", code=self.code).stdout)
+        report = self.document("report", "s.exp", code=self.code)
         levels = {next(iter(point["levels"].values())): point["trials"][0] for point in report["points"]}
         return {level: (counts["valid"], counts["failed"]) for level, counts in levels.items()}, levels
 
@@ -85,7 +71,7 @@ class Told(Run):
         self.assertRegex(quiet.stdout, r"(?m)^BROKEN +c: ")
 
     def test_an_interrupt_counts_although_a_shell_told_us_to_ignore_it(self):
-        self.write(SERVER.replace("SERVER", str(self.folder / "server")))
+        self.study(SERVER.replace("SERVER", str(self.folder / "server")))
         run = subprocess.Popen([OPTIONS.expc, "run", "s.exp", "--devices", "cpu:1", "--heat-up", "0"], cwd=self.folder,
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
@@ -101,7 +87,7 @@ class Folders(Run):
     def test_a_results_folder_that_is_removed_or_moved_ends_the_run_once_and_stays_away(self):
         for away in ("rm -rf results", "mv results moved"):
             with self.subTest(away):
-                self.write('workload gone command ["sh", "-c", "cd %s && %s && echo done; exit 0", "x"] {\n'
+                self.study('workload gone command ["sh", "-c", "cd %s && %s && echo done; exit 0", "x"] {\n'
                            '  param n : int in 1..9 = 1\n  metric wall : Time lower\n}\n'
                            'study s {\n  workload gone\n  factor n in 1..2\n  measure wall\n  design full { repeat 2 }\n}\n'
                            % (self.folder, away))
@@ -187,7 +173,7 @@ class Failures(Run):
 
 class Timeouts(Run):
     def test_a_timeout_counts_under_its_limit_and_is_run_again_under_a_larger_one(self):
-        self.write(SERVER.replace("SERVER", str(self.folder / "server")))
+        self.study(SERVER.replace("SERVER", str(self.folder / "server")))
         self.code = 3
         self.run_study("--timeout", "1", code=3)
         _, levels = self.trials()
@@ -204,7 +190,4 @@ class Timeouts(Run):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=["failures_test.py", *rest])
+    main()

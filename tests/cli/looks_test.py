@@ -3,16 +3,10 @@
 
 usage: looks_test.py --expc PATH
 """
-import argparse
 import json
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import Command, main
 
 # A command that draws its time: two levels, of which the second is half as much again as fast.
 STUDY = """workload job command ["python3", "-c",
@@ -30,31 +24,23 @@ study s {
 """
 
 
-class Looks(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-looks-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, repeat, bound="1.2x"):
-        (self.folder / "s.exp").write_text(STUDY % (bound, repeat), encoding="utf-8")
+class Looks(Command):
+    def study(self, repeat, bound="1.2x"):
+        self.write("s.exp", STUDY % (bound, repeat))
 
     def expc(self, command, *more, code):
         heat_up = ["--heat-up", "0", "--devices", "cpu:1"] if command == "run" else []
-        result = subprocess.run([OPTIONS.expc, command, "s.exp", *heat_up, *more], cwd=self.folder, capture_output=True,
-                                text=True, timeout=300)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return result
+        return super().expc(command, "s.exp", *heat_up, *more, code=code)
 
     def criterion(self, code):
-        criterion, = json.loads(self.expc("report", "--format", "json", code=code).stdout)["criteria"]
+        criterion, = self.document("report", code=code)["criteria"]
         page = (self.folder / "results" / "s.html").read_text(encoding="utf-8")
         self.assertEqual("provisional</span>" in page, criterion["provisional"])
         self.assertEqual(bool(re.search(r'class="tally [^"]*"><b>1</b> \w+ \(provisional\)<', page)), criterion["provisional"])
         return criterion
 
     def test_a_clear_effect_ends_at_the_first_planned_look(self):
-        self.write("20 looks at 8, 14")
+        self.study("20 looks at 8, 14")
         ended = "every criterion is decided at the look after 8 of 20 timed repetitions"
         run = self.expc("run", code=0)
         self.assertIn(ended, run.stderr)
@@ -65,56 +51,55 @@ class Looks(unittest.TestCase):
         self.assertIn("nothing to run: " + ended, self.expc("run", code=0).stderr)
 
     def test_a_look_is_paid_for_whichever_plan_asks(self):
-        self.write("7", bound="1.475x")
+        self.study("7", bound="1.475x")
         self.expc("run", code=4)
         more = ("-D", "design.timed.repeat=12")
         self.expc("run", *more, code=4)
-        of_more, = json.loads(self.expc("report", *more, "--format", "json", code=4).stdout)["criteria"]
+        of_more, = self.document("report", *more, code=4)["criteria"]
         of_less = self.criterion(code=4)
         for found in (of_more, of_less):
             self.assertEqual((found["look"]["before"], found["look"]["now"]), ([7], 12))
         self.assertEqual(of_more["cells"][0]["interval"], of_less["cells"][0]["interval"])
 
     def test_an_effect_at_the_bound_takes_all_looks(self):
-        self.write("12 looks at 8", bound="1.475x")
+        self.study("12 looks at 8", bound="1.475x")
         self.expc("run", code=4)
         found = self.criterion(code=4)
         self.assertEqual((found["look"]["before"], found["look"]["now"], found["provisional"]), ([8], 12, False))
 
     def test_what_an_unfinished_plan_says_is_provisional_in_text_page_json_and_code(self):
-        self.write("8")
+        self.study("8")
         self.expc("run", code=0)
         self.assertFalse(self.criterion(code=0)["provisional"])
-        self.write("30")
+        self.study("30")
         text = self.expc("report", code=4).stdout
         self.assertRegex(text, r"PASS \(provisional\) +pays")
         self.assertIn("trials that it rests on are still to come", text)
         self.assertTrue(self.criterion(code=4)["provisional"])
 
     def test_more_repetitions_after_a_verdict_are_a_further_look(self):
-        self.write("8")
+        self.study("8")
         self.expc("run", code=0)
         self.assertIsNone(self.criterion(code=0)["look"])
-        self.write("12")
+        self.study("12")
         self.expc("run", code=0)
         whole = self.expc("report", "--all", code=0).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"look 2 \(before: after 8; 12 of 12 repetitions now\): its intervals have 99")
         # Once more the same is no further look, and other bounds are looked at as often.
         self.expc("run", code=0)
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
-        self.write("12", bound="1.1x")
+        self.study("12", bound="1.1x")
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
 
         # On another machine it is the second look too.
         self.expc("bundle", "--devices", "cpu:1", code=0)
-        subprocess.run([OPTIONS.expc, "bundle", "s.bundle.tar.zst", "--to", "elsewhere"], cwd=self.folder, check=True, timeout=120)
-        report = subprocess.run([OPTIONS.expc, "report", "s.exp", "--format", "json"], cwd=self.folder / "elsewhere",
-                                capture_output=True, text=True, timeout=120)
+        super().expc("bundle", "s.bundle.tar.zst", "--to", "elsewhere", timeout=120)
+        report = super().expc("report", "s.exp", "--format", "json", folder=self.folder / "elsewhere", code=None, timeout=120)
         criterion, = json.loads(report.stdout)["criteria"]
         self.assertEqual(criterion["look"]["before"], [8])
 
     def test_fresh_blocks_after_a_verdict_are_a_further_look_and_a_new_name_is_no_new_claim(self):
-        self.write("8", bound="1.475x")
+        self.study("8", bound="1.475x")
         self.expc("run", code=4)
         for before in ([8], [8, 16]):
             self.expc("run", "--fresh", code=4)
@@ -124,17 +109,17 @@ class Looks(unittest.TestCase):
         text = text.replace("criterion pays", "criterion renamed").replace("gain", "other").replace("study s", "study t")
         (self.folder / "s.exp").write_text(text.replace("speedup(t)", "ratio(t)").replace(">= 1.475x", "<= 0.678x"), encoding="utf-8")
         self.expc("run", "--results", "results", code=4)
-        report = json.loads(self.expc("report", "--format", "json", code=4).stdout)
+        report = self.document("report", code=4)
         self.assertEqual(report["criteria"][0]["look"]["before"], [8, 16])
 
     def test_a_run_that_adapts_has_one_verdict_and_one_look(self):
-        self.write("8..12 until half_width(gain) <= 0.01%", bound="1.475x")
+        self.study("8..12 until half_width(gain) <= 0.01%", bound="1.475x")
         self.expc("run", code=4)
         found = self.criterion(code=4)
         self.assertEqual((found["look"], found["scope"]["complete"]), (None, 12))
 
     def test_estimates_below_zero_and_deep_metrics_lose_no_look(self):
-        self.write("8", bound="1.475x")
+        self.study("8", bound="1.475x")
         text = (self.folder / "s.exp").read_text(encoding="utf-8")
         text = text.replace("  metric t :", "  metric peak : Bytes lower\n  estimate peak = 1GiB - 2GiB * fast\n  metric t :")
         text = text.replace("  metric peak : Bytes lower\n", "  metric peak : Bytes lower from regex(\"(.+)\", unit = 1GiB)\n")
@@ -143,14 +128,10 @@ class Looks(unittest.TestCase):
         (self.folder / "s.exp").write_text(text, encoding="utf-8")
         for repeat, before in (("8", None), ("10", [8]), ("12", [8, 10])):
             self.expc("run", "-D", f"design.timed.repeat={repeat}", code=4)
-            look = json.loads(self.expc("report", "-D", f"design.timed.repeat={repeat}", "--format", "json", code=4).stdout)["criteria"][0]["look"]
+            look = self.document("report", "-D", f"design.timed.repeat={repeat}", code=4)["criteria"][0]["look"]
             self.assertEqual(look and look["before"], before)
 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = OPTIONS.expc.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -4,19 +4,11 @@ mark or exits with 0; each names it.
 
 usage: missing_test.py --expc PATH
 """
-import argparse
 import itertools
-import json
-import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree
 
-OPTIONS = None
+from command import Command, main
 
 # What the program does lies outside of what must agree for two trials to be compared, so that it stands for another commit.
 STUDY = """unit req
@@ -50,21 +42,15 @@ MODES = {
 }
 
 
-class Missing(unittest.TestCase):
-    def setUp(self):
-        keep = tempfile.TemporaryDirectory(prefix="expc-missing-")
-        self.addCleanup(keep.cleanup)
-        self.folder = pathlib.Path(keep.name)
-
+class Missing(Command):
     def study(self, form):
-        (self.folder / "s.exp").write_text(STUDY % (self.folder, form), encoding="utf-8")
+        self.write("s.exp", STUDY % (self.folder, form))
 
     def mode(self, script):
-        (self.folder / "mode").write_text(script, encoding="utf-8")
+        self.write("mode", script)
 
-    def expc(self, command, *words):
-        return subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", "cpu:1", *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=300, env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
+    def expc(self, command, *words, code=None):
+        return super().expc(command, "s.exp", "--devices", "cpu:1", *words, code=code)
 
     def run_study(self, results):
         return self.expc("run", "--results", results, "--heat-up", "0", "--quiet")
@@ -104,7 +90,7 @@ class Missing(unittest.TestCase):
                 code = (6,) if mode != "all crash" or "criterion" in claim else (5, 6)  # without a valid trial nothing ran
                 self.assertIn(self.run_study(after).returncode, code)
                 if form == "of the other" and mode != "all crash":
-                    self.assertEqual(self.expc("report", "--results", after).returncode, 6)  # its own claim holds, and says so
+                    self.expc("report", "--results", after, code=6)  # its own claim holds, and says so
                 else:
                     self.check(after, before, code + ((6,) if 5 in code else ()), "big")
 
@@ -132,10 +118,8 @@ class Missing(unittest.TestCase):
         (self.folder / "n").write_text("0")
         self.mode(f"run() {{ cd {self.folder}; n=$(($(cat n) + 1)); echo $n >n; [ $((n / 3 % 2)) = 0 ] && echo rate 100; true; }}")
         self.run_study("flaky")
-        done = self.expc("compare", "steady", "flaky", "--format", "json")
-        self.assertEqual(done.returncode, 6, done.stdout)
-        self.assertEqual(json.loads(done.stdout)["outcome"], "broken")
-        self.assertEqual(self.expc("compare", "flaky", "steady").returncode, 0)
+        self.assertEqual(self.document("compare", "steady", "flaky", code=6)["outcome"], "broken")
+        self.expc("compare", "flaky", "steady", code=0)
 
     def test_a_history_ends_with_what_is_newest(self):
         self.study("")
@@ -143,19 +127,13 @@ class Missing(unittest.TestCase):
             self.mode(script)
             self.run_study(f"h{number}")
             if number:
-                subprocess.run([OPTIONS.expc, "store", "merge", f"h{number}", "--results", "h0"], cwd=self.folder, check=True,
-                               capture_output=True)
-        done = self.expc("compare", "h0", "--by", "session")
-        self.assertEqual(done.returncode, 6, done.stderr)
+                super().expc("store", "merge", f"h{number}", "--results", "h0")
+        done = self.expc("compare", "h0", "--by", "session", code=6)
         self.assertIn('rate at case="big": 1 session, ', done.stdout)
         self.assertIn("2 sessions since then without a value: ", " ".join(done.stdout.split()))
-        whole = json.loads(self.expc("compare", "h0", "--by", "session", "--format", "json").stdout)
+        whole = self.document("compare", "h0", "--by", "session")
         self.assertEqual({course["label"]: len(course["lost"]) for course in whole["courses"]}, {'case="small"': 0, 'case="big"': 2})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -9,7 +9,8 @@ import json
 import re
 import sqlite3
 
-import null_cards
+from command import OPTIONS, main
+from null_cards import NullCards
 
 STUDY = """import std.null
 
@@ -29,11 +30,11 @@ study tiny {
 NOTICE = "NULL CARDS: all numbers here come from cards that compute nothing"
 
 
-class NullGpus(null_cards.NullCards):
+class NullGpus(NullCards):
     STUDY = STUDY
 
     def run_study(self, *arguments, code, **variables):
-        return self.expc("run", "tiny.exp", "--worker", self.OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code,
+        return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code,
                          **variables)
 
     def test_missing_libraries_and_wrong_words_have_one_line_with_the_way_out(self):
@@ -49,7 +50,7 @@ class NullGpus(null_cards.NullCards):
 
     def test_a_plan_is_for_the_cards_that_are_asked_for(self):
         for number, points in (("2", 4), ("3", 6)):
-            plan = json.loads(self.expc("plan", "tiny.exp", "--null-gpus", number, "--format", "json").stdout)
+            plan = self.document("plan", "tiny.exp", "--null-gpus", number)
             self.assertEqual(sum("unavailable" not in point for point in plan["points"]), points)
         narrowed = self.expc("plan", "tiny.exp", "--devices", "1", "--format", "json", EXPC_NULL_GPUS="3").stdout
         self.assertEqual(sum("unavailable" not in point for point in json.loads(narrowed)["points"]), 2)
@@ -61,7 +62,7 @@ class NullGpus(null_cards.NullCards):
         self.assertEqual(len(re.findall(r"(?m)^INCONCLUSIVE ", done.stdout)), 2, done.stdout)
         self.assertNotRegex(done.stdout, r"(?m)^(PASS|FAIL)")
         self.assertIn('class="null-cards" role="alert"', (self.folder / "results/tiny.html").read_text())
-        result = json.loads(self.expc("report", "tiny.exp", "--null-gpus", "2", "--format", "json", code=4).stdout)
+        result = self.document("report", "tiny.exp", "--null-gpus", "2", code=4)
         self.assertTrue(result["null_cards"])
         self.assertEqual({c["why"] for c in result["criteria"]}, {"measured on null cards, which compute nothing"})
         self.expc("store", "export", "all.sqlite")
@@ -71,7 +72,7 @@ class NullGpus(null_cards.NullCards):
             self.assertGreater(store.execute("SELECT count(*) FROM trial").fetchone()[0], 0)
 
     def test_a_rehearsal_and_a_measurement_in_one_folder_are_never_mixed(self):
-        real = {"EXPC_NVML_LIBRARY": self.OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
+        real = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
         self.run_study("--null-gpus", "2", code=4)
         # What null cards took says nothing about how long a measurement takes.
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", "--null-gpus", "2").stdout)
@@ -87,7 +88,7 @@ class NullGpus(null_cards.NullCards):
         self.assertIn(NOTICE, self.expc("report", "tiny.exp", "--null-gpus", "2", code=4).stdout)
 
     def test_cards_that_the_machine_shows_are_used_only_when_asked_for(self):
-        shown = {"EXPC_NVML_LIBRARY": self.OPTIONS.fake_nvml}
+        shown = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml}
         done = self.run_study("--devices", "1", code=0, **shown)
         self.assertIn("are not used (--null-gpus found uses them)", done.stderr)
         self.assertNotIn("NULL CARDS", done.stdout)
@@ -97,4 +98,4 @@ class NullGpus(null_cards.NullCards):
 
 
 if __name__ == "__main__":
-    null_cards.main()
+    main("--null-worker", "--fake-nvml")

@@ -3,16 +3,11 @@
 
 usage: points_test.py --expc PATH --null-worker PATH
 """
-import argparse
 import json
-import pathlib
-import resource
 import subprocess
 import sys
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import OPTIONS, Command, main
 
 STUDY = """import std.null
 system box { gpus = 1  gpu.memory = 80GB }
@@ -45,29 +40,18 @@ study grid {
 """
 
 
-class Command(unittest.TestCase):
+class Tiny(Command):
+    timeout = 120
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-points-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.study = self.write("tiny.exp", STUDY)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def expc(self, *arguments, code=0):
-        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                                cwd=self.folder, stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
 
     def plan(self, *arguments, code=0):
         return self.expc("plan", "tiny.exp", *arguments, code=code)
 
 
-class Machines(Command):
+class Machines(Tiny):
     def test_a_machine_of_the_file_marks_points(self):
         plan = json.loads(self.plan("--system", "box", "--format", "json").stdout)
         self.assertEqual(plan["system"], "box")
@@ -88,7 +72,7 @@ class Machines(Command):
         self.assertIn("--devices", self.plan("--system", "box", "--devices", "2", code=1).stderr)
 
 
-class Looking(Command):
+class Looking(Tiny):
     def test_a_condition_chooses_points(self):
         lines = self.plan("--where", "gpus > 1 and step == 20ms").stdout.splitlines()
         self.assertEqual(lines[0], "study tiny: 2 of 5 points satisfy gpus > 1 and step == 20ms")
@@ -124,7 +108,7 @@ class Looking(Command):
         self.assertLess(peak(GRID) - small, 16 << 10)  # KiB
 
 
-class Explaining(Command):
+class Explaining(Tiny):
     def test_where_each_value_comes_from(self):
         text = self.plan("--explain", "step=10ms gpus=2", "--preset", "quick", "--devices", "cpu:2").stdout
         self.assertRegex(text, r"step = 0\.01s +factor, tiny\.exp:5:10")
@@ -156,7 +140,7 @@ class Explaining(Command):
         self.assertIn("E0602", self.plan("--explain", "step=10ms step=20ms gpus=1", code=2).stderr)
 
 
-class Locks(Command):
+class Locks(Tiny):
     def run_study(self, code=0):
         return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--devices", "cpu:2", "--preset", "quick",
                          "--heat-up", "0", code=code)
@@ -282,7 +266,7 @@ class Locks(Command):
         self.assertIn("cannot write tiny.exp.lock", self.plan("--lock", code=1).stderr)
 
 
-class Estimates(Command):
+class Estimates(Tiny):
     """What is foretold of a model that lies in a folder, and of rows that lie in a file."""
 
     STUDY = """import std.llm
@@ -341,10 +325,4 @@ study memory {{
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--null-worker", required=True)
-    OPTIONS = parser.parse_args()
-    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
-    OPTIONS.null_worker = str(pathlib.Path(OPTIONS.null_worker).resolve())
-    unittest.main(argv=["points_test"])
+    main("--null-worker")

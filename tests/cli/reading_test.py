@@ -3,43 +3,31 @@
 
 usage: reading_test.py --expc PATH
 """
-import argparse
 import csv
 import json
 import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-OPTIONS = None
+from command import Command, main
 
 
-class Reading(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-reading-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+class Reading(Command):
+    timeout = 120
 
-    def write(self, text, name="s.exp"):
-        (self.folder / name).write_text(text, encoding="utf-8")
+    def study(self, text):
+        self.write("s.exp", text)
 
     def expc(self, command, *more, code=None, devices="cpu:1"):
         heat_up = ["--heat-up", "0"] if command == "run" else []
-        result = subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", devices, *heat_up, *more], cwd=self.folder,
-                                capture_output=True, text=True, timeout=120)
-        if code is not None:
-            self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return result
+        return super().expc(command, "s.exp", "--devices", devices, *heat_up, *more, code=code)
 
     def metric(self, source, written):
         """What one trial reads from standard output, or why it reads nothing."""
         (self.folder / "out.bin").write_bytes(written)
-        self.write('workload w command ["cat", "out.bin"] {\n  inputs "out.bin"\n  metric value : Time lower  %s\n}\n'
+        self.study('workload w command ["cat", "out.bin"] {\n  inputs "out.bin"\n  metric value : Time lower  %s\n}\n'
                    "study s { workload w  measure value  design full { repeat 1 } }\n" % source)
         self.expc("run", "--fresh", "--results", "r%d" % len(written))
-        point, = json.loads(self.expc("report", "--format", "json", "--results", "r%d" % len(written)).stdout)["points"]
+        point, = self.document("report", "--results", "r%d" % len(written))["points"]
         values = point["metrics"].get("value", {}).get("values")
         return values if values else json.dumps(point)
 
@@ -56,12 +44,12 @@ class Reading(unittest.TestCase):
         script = self.folder / "bench.sh"
         script.write_bytes(b"#!/bin/sh\r\necho 1\r\n")
         script.chmod(0o755)
-        self.write('workload w command ["./bench.sh"] { metric wall : Time lower }\n'
+        self.study('workload w command ["./bench.sh"] { metric wall : Time lower }\n'
                    "study s { workload w  measure wall  design full { repeat 1 } }\n")
         self.assertIn("ends with a carriage return", self.expc("run", code=1).stderr)
 
     def test_a_metric_of_ones_own_reads_parameters(self):
-        self.write("""unit row
+        self.study("""unit row
 workload train command ["echo", "step 500 ms", "${batch}"] {
   param batch : int = 1
   metric step_time : Time lower  from regex("step ([0-9.]+) ms", unit = 1ms)
@@ -86,7 +74,7 @@ study s {
 
     @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one core")
     def test_devices_are_the_cores_that_a_command_had(self):
-        self.write('workload w command ["nproc"] { metric n : float higher  from stdout }\n'
+        self.study('workload w command ["nproc"] { metric n : float higher  from stdout }\n'
                    "study s { workload w  measure n  design full { repeat 1 } }\n")
         self.expc("run", devices="cpu:2", code=0)
         header, row = csv.reader(self.expc("export", code=0).stdout.splitlines())
@@ -95,7 +83,7 @@ study s {
         self.assertEqual(float(trial["value"]), len(cores))
 
     def test_what_is_true_of_all_rows_stands_once(self):
-        self.write("""workload w command ["echo", "${n}"] {
+        self.study("""workload w command ["echo", "${n}"] {
   param n : int = 1
   metric value : float higher  from stdout
   metric wall : Time lower
@@ -112,13 +100,13 @@ study s {
         text = self.expc("report", "--all", code=0).stdout
         self.assertEqual(text.count("needs 6 pairs"), 1, text)
         self.assertIn("all rows: needs 6 pairs", text)
-        self.write((self.folder / "s.exp").read_text().replace('"echo", "${n}"', '"sh", "-c", "exit 3"').replace("param n", "param m : int = 1\n  param n")
+        self.study((self.folder / "s.exp").read_text().replace('"echo", "${n}"', '"sh", "-c", "exit 3"').replace("param n", "param m : int = 1\n  param n")
                    .replace('"exit 3"', '"exit 3", "${n}", "${m}"'))
         broken = self.expc("run", "--results", "broken", code=5).stdout
         self.assertIn("for the same reason", broken)
 
     def test_a_string_on_the_command_line_asks_for_its_quotes(self):
-        self.write("""workload w command ["echo", "${build}", "${prog}"] {
+        self.study("""workload w command ["echo", "${build}", "${prog}"] {
   param build : string = "old"
   param prog  : path = "./old"
   metric wall : Time lower
@@ -131,7 +119,7 @@ study s { workload w  factor build in { "old", "new" }  measure wall  design ful
         self.expc("plan", "-D", 'build="new"', code=0)
 
     def test_true_and_false_are_written_small(self):
-        self.write("""workload w command ["echo", "${on}"] {
+        self.study("""workload w command ["echo", "${on}"] {
   param on : bool = true
   metric wall : Time lower
 }
@@ -140,14 +128,6 @@ study s { workload w  measure wall  design full { repeat 1 } }
         for given, wanted in (("False", "did you mean 'false'?"), ("TRUE", "did you mean 'true'?"), ("0", "it is true or false"), ('"false"', "it is true or false")):
             self.assertIn(wanted, self.expc("plan", "-D", f"on={given}", code=2).stderr)
         self.expc("plan", "-D", "on=false", code=0)
-
-
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", type=os.path.abspath, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import time
 
-import null_cards
+from command import OPTIONS, main
+from null_cards import NullCards
 
 STUDY = """import std.null
 
@@ -32,7 +33,7 @@ study tiny {
 """
 
 
-class Rehearse(null_cards.NullCards):
+class Rehearse(NullCards):
     STUDY = STUDY
 
     def setUp(self):
@@ -41,7 +42,7 @@ class Rehearse(null_cards.NullCards):
 
     def rehearse(self, *arguments, code=0, cards=("--system", "box"), preset="good"):
         presets = ("--preset", preset) if preset else ()
-        return self.expc("rehearse", "tiny.exp", *presets, *cards, "--worker", self.OPTIONS.null_worker, *arguments, code=code)
+        return self.expc("rehearse", "tiny.exp", *presets, *cards, "--worker", OPTIONS.null_worker, *arguments, code=code)
 
     def kept(self):
         document = json.loads(self.file.read_text())
@@ -102,17 +103,17 @@ class Rehearse(null_cards.NullCards):
         self.assertIn("Rehearsed  9 points on 2 cards of 1.00 GiB", plan)
         self.assertIn("1 point failed: the worker: null.idle was asked to fail", plan)
         run = ("tiny.exp", "--preset", "good", "--devices", "cpu:1")
-        measured = self.expc("run", *run, "--worker", self.OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
+        measured = self.expc("run", *run, "--worker", OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
         self.assertNotIn("Rehearsed", measured)
         page = (self.folder / "results/tiny.good.html").read_text()
         self.assertIn('<section id="rehearsed">', page)
         self.assertNotIn("host time", page)
-        report = json.loads(self.expc("report", *run, "--format", "json").stdout)
+        report = self.document("report", *run)
         self.assertEqual(len(report["rehearsed"]), 6)
         self.assertNotIn("host_seconds", json.dumps(report))
         self.assertFalse(report["null_cards"])
         shutil.rmtree(self.folder / "results/rehearsals")
-        without = json.loads(self.expc("report", *run, "--format", "json").stdout)
+        without = self.document("report", *run)
         del report["rehearsed"]
         self.assertEqual(report, without)
 
@@ -132,9 +133,9 @@ class Rehearse(null_cards.NullCards):
 
     def start_slow(self):
         """A rehearsal in which points take long, once the first has ended."""
-        (self.folder / "tiny.exp").write_text(STUDY.replace("duration = 10ms", "duration = 3s"), encoding="utf-8")
-        process = subprocess.Popen(self.command("rehearse", "tiny.exp", "--preset", "good", "--system", "box", "--worker",
-                                                self.OPTIONS.null_worker), cwd=self.folder, stdin=subprocess.DEVNULL,
+        self.write("tiny.exp", STUDY.replace("duration = 10ms", "duration = 3s"))
+        process = subprocess.Popen([OPTIONS.expc, "rehearse", "tiny.exp", "--preset", "good", "--system", "box", "--worker",
+                                    OPTIONS.null_worker], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         deadline = time.monotonic() + 120
@@ -166,4 +167,4 @@ class Rehearse(null_cards.NullCards):
 
 
 if __name__ == "__main__":
-    null_cards.main()
+    main("--null-worker", "--fake-nvml")

@@ -5,7 +5,8 @@ usage: share_test.py --expc PATH --null-worker PATH --fake-nvml PATH
 """
 import re
 
-import null_cards
+from command import OPTIONS, main
+from null_cards import NullCards
 
 STUDY = """workload tool command ["./tool.sh", "${n}"] {
   param n : int
@@ -22,14 +23,12 @@ study tiny {
 """
 
 
-class Share(null_cards.NullCards):
+class Share(NullCards):
     STUDY = STUDY
 
     def run_study(self, script, *arguments, code):
-        tool = self.folder / "tool.sh"
-        tool.write_text("#!/bin/sh\n" + script)
-        tool.chmod(0o755)
-        return self.expc("run", "tiny.exp", "--worker", self.OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code)
+        self.write("tool.sh", "#!/bin/sh\n" + script).chmod(0o755)
+        return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code)
 
     def test_four_trials_with_one_card_each_run_at_once(self):
         script = f"""
@@ -61,13 +60,13 @@ sleep 0.1
 for i in {self.folder}/here.*; do sleep 0.5; done
 rm {self.folder}/here.$$
 """
-        (self.folder / "tiny.exp").write_text(STUDY.replace("5x", "1.2x"))
+        self.write("tiny.exp", STUDY.replace("5x", "1.2x"))
         self.run_study(script, "--devices", "cpu:4", "--verdicts-ok", code=0)
         whole = self.expc("report", "tiny.exp", "--all", "--devices", "cpu:4", code=4).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"run.alone\), which ran alone and not beside others, (differs from|agrees with) those")
 
     def test_a_study_without_sharing_takes_it_from_the_command_line(self):
-        (self.folder / "tiny.exp").write_text(STUDY.replace("share 4", ""))
+        self.write("tiny.exp", STUDY.replace("share 4", ""))
         done = self.run_study("sleep 0.2", "--devices", "cpu:4", "--jobs", "2", code=0)
         self.assertIn("2 blocks run beside each other, on the devices 0+1, 2+3", done.stderr)
         plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
@@ -76,4 +75,4 @@ rm {self.folder}/here.$$
 
 
 if __name__ == "__main__":
-    null_cards.main()
+    main("--null-worker", "--fake-nvml")

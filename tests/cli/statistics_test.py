@@ -3,16 +3,9 @@
 
 usage: statistics_test.py --expc PATH
 """
-import argparse
-import os
-import pathlib
 import shutil
-import subprocess
-import sys
-import tempfile
-import unittest
 
-OPTIONS = None
+from command import Command, main
 
 STUDY = """workload job command ["sh", "-c", {program}] {{
   param level : int in 0..1 = 0
@@ -30,61 +23,55 @@ study s {{
 NOISE = '"n=$$(($$(cat {folder}/n) + 1)); echo $$n >{folder}/n; echo $$(({base} + n * 5 % 8))"'
 
 
-class Statistics(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-statistics-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, program, name="s.exp", compare="ratio(t) over level", criterion="forall level: gain <= 1.01x", unit="1ms", exact="",
+class Statistics(Command):
+    def study(self, program, name="s.exp", compare="ratio(t) over level", criterion="forall level: gain <= 1.01x", unit="1ms", exact="",
               repeat="10"):
-        (self.folder / "n").write_text("0")
+        self.write("n", "0")
         text = STUDY.format(program=program.replace("{folder}", str(self.folder)), compare=compare, criterion=criterion, unit=unit, exact=exact,
                             repeat=repeat)
-        (self.folder / name).write_text(text, encoding="utf-8")
+        self.write(name, text)
 
     def expc(self, *words, code=0):
-        done = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        done = super().expc(*words, code=code)
         return " ".join((done.stdout + done.stderr).split())
 
     def run_study(self, *words, name="s.exp", code=0):
         return self.expc("run", name, "--heat-up", "0", "--devices", "cpu:1", "--quiet", *words, code=code)
 
     def test_a_clock_that_shows_the_same_each_time_decides_nothing_within_its_step(self):
-        self.write('"echo 100"')
+        self.study('"echo 100"')
         text = self.run_study(code=4)
         self.assertIn("t of one point was read as the same each time, so the interval reaches by a step of 100 ms to each side", text)
         self.assertNotIn("repeat=", text)
-        self.write('"echo 100"', exact=" exact")
+        self.study('"echo 100"', exact=" exact")
         self.assertNotIn("step of", self.run_study("--results", "exact"))
 
     def test_a_difference_of_what_was_never_measured_is_not_simulated(self):
-        self.write(NOISE.replace("{base}", "100"), compare="difference(t) over level", criterion="forall level: gain <= 20ms")
+        self.study(NOISE.replace("{base}", "100"), compare="difference(t) over level", criterion="forall level: gain <= 20ms")
         self.assertIn("nothing is stored of it: `expc run --pilot` measures that first", self.expc("diagnose", "s.exp", "--studies", "50"))
         self.run_study()
         self.assertNotIn("nothing is stored", self.expc("diagnose", "s.exp", "--studies", "50"))
 
     def test_a_limit_that_could_not_be_applied_is_noted(self):
-        self.write(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x", repeat="6 other_cpu 5%")
+        self.study(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x", repeat="6 other_cpu 5%")
         self.assertIn("other_cpu is not known of it, as of trials that have a core for less than a second, so this limit was not applied",
                       self.run_study())
 
     def test_an_arm_that_loses_trials_stands_beside_the_verdict(self):
-        self.write('"echo $$(( $$(cat {folder}/n) + 1 )) >{folder}/n; n=$$(cat {folder}/n); [ ${level} = 0 ] || [ $$((n % 3)) != 0 ] || exit 1; '
+        self.study('"echo $$(( $$(cat {folder}/n) + 1 )) >{folder}/n; n=$$(cat {folder}/n); [ ${level} = 0 ] || [ $$((n % 3)) != 0 ] || exit 1; '
                    'echo $$((100 + n * 5 % 8))"', criterion="forall level: gain <= 3x")
         text = self.run_study()
         self.assertRegex(text, r"trials that failed, timed out or were disturbed, by arm: [1-9]\d* of \d+ at level=1, 0 of \d+ at level=0")
 
     def test_trials_in_another_unit_are_kept_and_said(self):
         for name, unit in (("s.exp", "1ms"), ("u.exp", "1us")):
-            self.write(NOISE.replace("{base}", "100"), name=name, unit=unit, criterion="forall level: gain <= 3x")
+            self.study(NOISE.replace("{base}", "100"), name=name, unit=unit, criterion="forall level: gain <= 3x")
         self.run_study("--results", "a")
         self.run_study("--results", "b", name="u.exp")
         self.assertIn("a has no results of study s that count; kept are", self.expc("compare", "u.exp", "a", "b", code=5))
 
     def test_a_copy_replicates_nothing(self):
-        self.write(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x")
+        self.study(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x")
         self.run_study()
         shutil.copytree(self.folder / "results", self.folder / "copy")
         self.expc("store", "merge", "results", "--results", "merged")
@@ -98,8 +85,4 @@ class Statistics(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -3,18 +3,17 @@
 
 usage: tools_test.py --expc PATH
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import stat
 import subprocess
-import tempfile
 import unittest
 
+from command import Command, main
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
 
 STUDY = """import std.image
 import "shared/limits.exp"
@@ -31,26 +30,11 @@ study sizes {
 """
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-tools-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def expc(self, *arguments, code=0, environment=None):
-        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                                cwd=self.folder, stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
+class Tools(Command):
+    timeout = 120
 
 
-class Explain(Command):
+class Explain(Tools):
     def test_by_code_in_any_case_and_by_name(self):
         page = self.expc("explain", "E0203").stdout
         self.assertTrue(page.startswith("E0203 unknown-unit\n\n"))
@@ -87,14 +71,14 @@ class Explain(Command):
         self.assertEqual(self.expc("check", "fine.exp").stderr, "")
 
 
-class Version(Command):
+class Version(Tools):
     def test_says_the_build_torch_and_cuda_and_help_says_every_exit_code(self):
         said = self.expc("--version").stdout
         self.assertRegex(said, r"\Aexpc \d+\.\d+\.\d+\nbuild: \w+, \w+ [\d.]+\ntorch: (none|[\d.]+)\nCUDA: (none|[\d.]+)\n\Z")
         self.assertIn("6 something is broken", self.expc("--help").stdout)
 
 
-class Fix(Command):
+class Fix(Tools):
     def setUp(self):
         super().setUp()
         # The first round mends what cannot be parsed; only then is the study looked at.
@@ -128,7 +112,7 @@ class Fix(Command):
         self.assertIn("nothing to fix", result.stderr)
         self.assertIn("baseline fp63", self.study.read_text())
         self.assertEqual(self.expc("check", "sizes.exp", "--fix", "--diff", code=1).stdout, "")
-        document = json.loads(self.expc("check", "sizes.exp", "--format", "json", code=1).stdout)
+        document = self.document("check", "sizes.exp", code=1)
         fix, = document["diagnostics"][0]["fixes"]
         self.assertEqual((fix["applicability"], fix["replacement"]), ("guess", "fp64"))
 
@@ -185,11 +169,11 @@ class Fix(Command):
         self.assertNotIn("nothing to fix", result.stderr)
 
     def test_rest_as_json(self):
-        document = json.loads(self.expc("check", "sizes.exp", "--fix", "--format", "json").stdout)
+        document = self.document("check", "sizes.exp", "--fix")
         self.assertEqual(document["diagnostics"], [])
 
 
-class Sarif(Command):
+class Sarif(Tools):
     def log(self, path, code):
         return json.loads(self.expc("check", path, "--format", "sarif", code=code).stdout)
 
@@ -306,7 +290,7 @@ study jobs {
 """
 
 
-class Doc(Command):
+class Doc(Tools):
     def test_lists_the_modules(self):
         lines = self.expc("doc").stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines],
@@ -372,7 +356,7 @@ class Doc(Command):
         self.assertIn("error[E0101]", self.expc("doc", "broken.exp", code=1).stderr)
 
 
-class New(Command):
+class New(Tools):
     STARTERS = ("image.mobilenet_v2", "llm.finetune", "command")
 
     def test_starters_are_in_order_plan_and_are_formatted(self):
@@ -412,8 +396,4 @@ class New(Command):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
-    unittest.main(argv=["tools_test.py", *rest], verbosity=1)
+    main()
