@@ -1,7 +1,6 @@
 #include "runtime/base/process.h"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
