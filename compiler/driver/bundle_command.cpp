@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using llvm::json::Array;
 using llvm::json::Object;
 
-constexpr std::string_view kSuffix = ".bundle.tar.zst";
+constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";  // what ends so is read as a bundle
 constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
 
 constexpr const char* kFolder = ".expc-bundle-XXXXXX";
@@ -213,6 +213,9 @@ int make(const BundleOptions& options, const Console& console) {
   if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
   const plan::Plan& plan = plans->front().plan;
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
+  if (!target.ends_with(kArchive))
+    return console.usage(
+        fmt::format("a bundle's name ends in {0}, by which it is known: --to {1}{0}", kArchive, target));
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
   return console.finish(fmt::format("{}: {} trials of {}, with all that its report rests on{}\n", target,
@@ -318,7 +321,7 @@ int look(const BundleOptions& options, const Console& console) {
 }  // namespace
 
 int bundle(const BundleOptions& options, const Console& console) {
-  return llvm::StringRef(options.study.file).ends_with(".tar.zst") ? look(options, console) : make(options, console);
+  return options.study.file.ends_with(kArchive) ? look(options, console) : make(options, console);
 }
 
 }  // namespace expc::driver

@@ -114,9 +114,10 @@ llvm::Error pack(const std::string& folder, const std::string& path) {
     const auto names_as_they_are = utf8Names();
     const Archive out(archive_write_new(), archive_write_free);
     if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
-        archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK ||
-        archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK)
+        archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK)
       return errorOf(path, out.get());
+    if (archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK)
+      return files::systemError(path, archive_errno(out.get()));
     for (const std::string& name : *names)
       if (auto error = add(out.get(), path, folder, name)) return error;
     return archive_write_close(out.get()) == ARCHIVE_OK ? llvm::Error::success() : errorOf(path, out.get());

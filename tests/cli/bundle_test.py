@@ -156,6 +156,8 @@ class Bundle(Command):
         self.bundle()
         self.assertIn("is there already", self.bundle(code=1).stderr)
         self.assertIn("no results in", self.bundle("--results", "none", "--to", "x.bundle.tar.zst", code=1).stderr)
+        self.assertIn("a bundle's name ends in .tar.zst, by which it is known: --to b.zst.tar.zst", self.bundle("--to", "b.zst", code=2).stderr)
+        self.assertIn("none/b.tar.zst: No such file or directory", self.bundle("--to", "none/b.tar.zst", code=1).stderr)
         (self.folder / "cut.bundle.tar.zst").write_bytes((self.folder / "nothing.bundle.tar.zst").read_bytes()[:2000])
         self.assertIn("no bundle to rely on", self.open("cut.bundle.tar.zst", code=1).stderr)
 
