@@ -216,7 +216,8 @@ struct PlanReport {
       const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
       if (!diagnosed || diagnosed->reach == 0) below(resolutionText(plan, criterion, extras.noise));
       if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
-        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials");
+        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
+              (diagnosed->timeouts > 0 ? " where none times out" : ""));
       if (diagnosed) below(chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies));
     }
     return part;
