@@ -29,7 +29,7 @@ study s {
 
 
 LATE = """workload job command ["sh", "-c",
-    "[ $0 = 1 ] && [ $((EXPC_TRIAL % 3)) = 0 ] && sleep 60; echo $((3 - $0)).0$EXPC_TRIAL", "${fast}"] timeout 2s {
+    "[ $$0 = 1 ] && [ $$((EXPC_TRIAL % 3)) = 0 ] && sleep 60; echo $$((3 - $$0)).0$$EXPC_TRIAL", "${fast}"] timeout 2s {
 """ + STUDY[STUDY.index("  param"):]
 
 
