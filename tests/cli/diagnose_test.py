@@ -115,6 +115,20 @@ study s {
         self.assertIn("at the noise of stored trials where none times out", text)
         self.assertRegex(text, r"where none times out; up to \d+ % do\): passes ")
 
+    def test_a_point_that_always_runs_out_of_memory_does_so_again(self):
+        (self.folder / "s.exp").write_text(LATE.replace("sleep 60", "echo none > $$EXPC_OUT_OF_MEMORY && exit 1").replace("% 3", "% 1"), encoding="utf-8")
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=3)
+        said, pays = self.criterion()
+        self.assertEqual([(point["infeasible"], point["timeouts"]) for point in said["without_value"]], [(1, 0)])
+        self.assertEqual((pays["known"], pays["chances"]["fail"]), (None, 1))
+        text = self.expc("diagnose", "s.exp", "--studies", "100").stdout
+        self.assertIn("trials that run out of memory: 100 % of timed trials at fast=1\n", text)
+        self.assertIn("    without a value: passes 0 %, fails 100 %, open 0 % of 100 simulated studies\n", text)
+        self.assertNotIn("do not vary", text)
+        text = self.expc("plan", "s.exp").stdout
+        self.assertIn("without a value: passes 0 %, fails 100 %", text)
+        self.assertNotIn("expected resolution", text)
+
     def test_a_pilot_measures_the_noise_and_is_no_look(self):
         run = ("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")
         text = self.expc(*run, "--pilot").stdout
