@@ -33,8 +33,25 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
 }
 
 std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
+  if (!one.valued) return "without a value";
   const std::string least = valueText(plan, criterion, one.least), most = valueText(plan, criterion, one.most);
-  return fmt::format("as {} ({})", one.known, least == most ? least : least + " to " + most);
+  return fmt::format(
+      "as {} ({}{})", one.known, least == most ? least : least + " to " + most,
+      one.timeouts > 0 ? fmt::format(" where none times out; up to {} do", shareOfStudies(one.timeouts)) : "");
+}
+
+/// "30 % of timed trials at arm=b": of each point where the share is above zero; "" where there is none.
+std::string endsText(const plan::Plan& plan, const simulate::Model& model, double simulate::PointEnds::* share) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> texts;
+  for (const auto& [kind, ends] : model.ends)
+    for (size_t i = 0; i < ends.size(); ++i)
+      if (ends[i].*share > 0)
+        texts.push_back(fmt::format("{} of {} trials at {}", shareOfStudies(ends[i].*share), toString(kind),
+                                    placeText(plan, plan.points[i].id)));
+  const size_t all = texts.size();
+  texts.resize(std::min(all, kShown));
+  return joined(texts) + (all > kShown ? fmt::format(" and more at {}", counted(all - kShown, "other point")) : "");
 }
 
 /// "10 timed, 3 quality".
@@ -86,6 +103,7 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
   blocks.emplace_back(Paragraph{.text = criterion.text, .of = one.name, .apart = true});
   const auto say = [&](std::string text) { blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1}); };
   if (one.skipped) return say("not simulated: " + inWords(plan, one.skipped).text);
+  if (!one.valued) return say(chancesText(plan, criterion, one, diagnosis.studies));
   if (one.chances)
     say(truthText(plan, criterion, one) + ": " + chances(*one.chances) +
         (one.coverage ? fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100) : ""));
@@ -99,7 +117,9 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
   if (one.cut_off > 0)
     say(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
                     durationText(plan.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)));
-  if (one.sweeps.empty()) return say("its values do not vary, so the first two decide it");
+  if (one.sweeps.empty())
+    return say(one.timeouts > 0 ? "its values do not vary where no trial times out"
+                                : "its values do not vary, so the first two decide it");
   for (const simulate::Sweep& sweep : one.sweeps)
     if (sweep.distance == 0) say("if it is at its bound: " + chances(sweep.chances));
   say(powerText(plan, criterion, one));
@@ -127,6 +147,12 @@ std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diag
       Paragraph{"noise of one trial: " + noiseText(diagnosis.model)}};
   if (diagnosis.model.lost > 0)
     blocks.emplace_back(Paragraph{"trials that are lost: " + shareOfStudies(diagnosis.model.lost)});
+  if (diagnosis.model.disturbed > 0)
+    blocks.emplace_back(Paragraph{"trials that are disturbed: " + shareOfStudies(diagnosis.model.disturbed)});
+  if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::infeasible); !text.empty())
+    blocks.emplace_back(Paragraph{"trials that run out of memory: " + text});
+  if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::timeouts); !text.empty())
+    blocks.emplace_back(Paragraph{"trials that time out: " + text});
   blocks.emplace_back(Paragraph{costText(diagnosis.design)});
   for (size_t c = 0; c < plan.criteria.size(); ++c) addCriterion(plan, diagnosis, c, blocks);
   if (plan.criteria.empty()) blocks.emplace_back(Paragraph{"there is no criterion to decide"});

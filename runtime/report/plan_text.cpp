@@ -214,9 +214,11 @@ struct PlanReport {
       if (extras.counts) continue;
       // What the noise of stored trials lets expect, where there are such.
       const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
-      if (!diagnosed || diagnosed->reach == 0) below(resolutionText(plan, criterion, extras.noise));
+      const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
+      if (!has_no_value && (!diagnosed || diagnosed->reach == 0)) below(resolutionText(plan, criterion, extras.noise));
       if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
-        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials");
+        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
+              (diagnosed->timeouts > 0 ? " where none times out" : ""));
       if (diagnosed) below(chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies));
     }
     return part;

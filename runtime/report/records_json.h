@@ -189,8 +189,8 @@ inline llvm::json::Value json(const simulate::CriterionDiagnosis& one) {
   if (const std::string& from = one.known; !from.empty()) known = EXPC_FIELDS(from, one.least, one.most);
   const double by_control = one.untrusted, by_budget = one.cut_off, half_width = one.reach;
   const llvm::json::Object kept_open = EXPC_FIELDS(by_control, by_budget);
-  return EXPC_FIELDS(one.name, known, one.chances, one.coverage, kept_open, half_width, one.sweeps, one.passes_from,
-                     one.fails_from);
+  return EXPC_FIELDS(one.name, known, one.timeouts, one.chances, one.coverage, kept_open, half_width, one.sweeps,
+                     one.passes_from, one.fails_from);
 }
 
 inline llvm::json::Value json(const simulate::DesignDiagnosis& one) {
@@ -217,9 +217,17 @@ inline llvm::json::Value json(const store::Session& one) {
 /// What a design can be expected to find ("expc.diagnosis/1").
 inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   const char* schema = "expc.diagnosis/1";
-  const std::vector<simulate::MetricModel>& noise = diagnosis.model.metrics;
-  return EXPC_FIELDS(schema, plan.study, diagnosis.studies, diagnosis.seed, noise, diagnosis.model.lost,
-                     diagnosis.design, diagnosis.larger);
+  const simulate::Model& model = diagnosis.model;
+  const std::vector<simulate::MetricModel>& noise = model.metrics;
+  std::vector<llvm::json::Value> without_value;  // the points of which trials end so
+  for (const auto& [kind, ends] : model.ends)
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const std::string& point = plan.points[i].id;
+      const double infeasible = ends[i].infeasible, timeouts = ends[i].timeouts;
+      if (infeasible + timeouts > 0) without_value.emplace_back(EXPC_FIELDS(kind, point, infeasible, timeouts));
+    }
+  return EXPC_FIELDS(schema, plan.study, diagnosis.studies, diagnosis.seed, noise, model.lost, model.disturbed,
+                     without_value, diagnosis.design, diagnosis.larger);
 }
 
 template <typename T>

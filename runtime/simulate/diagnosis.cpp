@@ -148,6 +148,7 @@ struct Designer {
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       CriterionDiagnosis one;
       one.name = plan.criteria[c].name;
+      one.timeouts = timeoutsOf(plan.criteria[c]);
       one.skipped = whyNotSimulated(plan.criteria[c]);
       for (const double truth : truths[c])
         if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
@@ -170,6 +171,15 @@ struct Designer {
     return std::move(diagnosis);
   }
 
+  double timeoutsOf(const plan::Criterion& criterion) const {
+    double most = 0;
+    for (const plan::Cell& cell : criterion.cells)
+      for (const plan::Place& place : cell.points)
+        if (const plan::Point* point = plan.findPoint(place.point); point && model.ends.contains(cell.kind))
+          most = std::max(most, model.ends.at(cell.kind)[static_cast<size_t>(point - plan.points.data())].timeouts);
+    return most;
+  }
+
   /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
   Scenario scenario(const double* distance) const {
     Scenario scenario = plan.criteria;
@@ -188,8 +198,10 @@ struct Designer {
   }
 
   void findReaches() {
+    Study in_time = study;
+    in_time.timeouts = false;
     const std::vector<Drawn> drawn =
-        drawAll(study, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
+        drawAll(in_time, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       double sum = 0;
       unsigned count = 0;
@@ -199,6 +211,7 @@ struct Designer {
         ++count;
       }
       diagnosis.criteria[c].reach = count ? sum / count : 0;
+      diagnosis.criteria[c].valued = count > 0;
     }
   }
 
@@ -224,8 +237,8 @@ struct Designer {
       result.known = facts[c].from;
       result.least = *least;
       result.most = *most;
-      result.chances = chancesOf(c, 0, drawn);
     }
+    if (!facts[c].values.empty() || !result.valued) result.chances = chancesOf(c, 0, drawn);
     Coverage coverage;
     for (const Drawn& one : drawn) {
       result.untrusted += one.endings[0].untrusted[c];
@@ -235,7 +248,7 @@ struct Designer {
     }
     result.untrusted /= static_cast<double>(drawn.size());
     result.cut_off /= static_cast<double>(drawn.size());
-    if (coverage.cells > 0 && criterion.confidence)
+    if (coverage.cells > 0 && criterion.confidence && result.timeouts == 0)
       result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
     if (result.reach <= 0) return;
     const bool own =
@@ -294,8 +307,10 @@ struct Designer {
     for (const auto& [kind, trials] : diagnosis.trials) {
       const auto known = model.seconds.find(kind);
       if (known == model.seconds.end()) return;
-      seconds += trials * known->second;
+      if (kind == plan::TrialKind::Profile) seconds += trials * known->second;
     }
+    for (const Drawn& one : drawn)
+      for (const auto& [kind, spent] : one.endings[0].seconds) seconds += spent / static_cast<double>(drawn.size());
     diagnosis.seconds = seconds;
   }
 };

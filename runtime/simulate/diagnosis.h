@@ -28,19 +28,21 @@ struct Sweep {
 
 struct CriterionDiagnosis {
   std::string name;
+  double timeouts = 0;          // the highest share of trials that time out among the points that it reads
+  bool valued = false;          // some simulated study has a value of it
   plan::Why skipped = nullptr;  // why it was not simulated
-  /// What is known to be true of its cells: where from, "measured", "stated" or "published"; "" where nothing is, or
-  /// not of all.
+  /// What is known to be true of its cells, of trials that do not time out: where from, "measured", "stated" or
+  /// "published"; "" where nothing is, or not of all.
   std::string known;
   double least = 0, most = 0;         // of these truths
-  std::optional<Chances> chances;     // if they are true
+  std::optional<Chances> chances;     // if they are true; without a value, whatever is true
   double untrusted = 0, cut_off = 0;  // shares of studies that a control, or the budget, keeps open there
-  std::optional<double> coverage;     // share of intervals that cover what is true
+  std::optional<double> coverage;     // share of intervals that cover what is true; absent where trials time out
   std::vector<Sweep> sweeps;          // by distance; empty where nothing varies
   /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, no value
   /// that a metric can have, or cells have bounds of their own. As distances in `passes_at` and `fails_at`.
   std::optional<double> passes_from, fails_from, passes_at, fails_at;
-  double reach = 0;  // of its intervals: half their width, as a share of the value or in its unit
+  double reach = 0;  // of its intervals where no trial times out: half their width, as a share or in its unit
 };
 
 /// How often a design is to decide.
@@ -49,7 +51,7 @@ inline constexpr double kPower = 0.8;
 struct DesignDiagnosis {
   std::map<plan::TrialKind, unsigned> most;          // repetitions that the design has at most
   std::vector<CriterionDiagnosis> criteria;          // all of the plan, in its order
-  std::map<plan::TrialKind, double> blocks, trials;  // means, if what is known is true
+  std::map<plan::TrialKind, double> blocks, trials;  // means, if what is known is true; of trials every attempt
   std::optional<double> seconds;                     // that these take one after the other; absent: not known
 };
 

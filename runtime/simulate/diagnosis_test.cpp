@@ -28,6 +28,22 @@ Model stated(const plan::Plan& plan, double noise) { return modelOf(plan, {}, {{
 /// Four standard errors of a share.
 double tolerance(double share, unsigned studies) { return 4 * std::sqrt(share * (1 - share) / studies); }
 
+constexpr size_t kTreated = 2;  // fp32 on one card, as gains() asks of it
+constexpr double kLimit = 3;
+
+/// fp64 and fp32 on one card, with 2 % of noise; where `late` says so of the block, fp32 times out.
+Records measured(stats::NormalStream& stream, unsigned blocks, double gain, auto late) {
+  Records records;
+  for (unsigned block = 1; block <= blocks; ++block) {
+    records.timed(id("fp64", 1), block, std::exp(0.02 * stream.next())).seconds = 1;
+    if (late(block))
+      records.add(id("fp32", 1), TrialKind::Timed, block, TrialStatus::Timeout).limit = kLimit;
+    else
+      records.timed(id("fp32", 1), block, std::exp(0.02 * stream.next()) / gain).seconds = 1;
+  }
+  return records;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -128,8 +144,84 @@ TEST_CASE("repetitions that adapt, lost trials and points that do not fit are pa
   CHECK(diagnose(gains(1.2, 10), lossy, quickly(100)).design.blocks.at(TrialKind::Timed) > 10.2);
 
   Model full = stated(gains(1.2, 10), 0.02);
-  full.infeasible[2] = true;  // fp32 on one card
+  full.ends.at(TrialKind::Timed)[kTreated].infeasible = 1;
   CHECK(diagnose(gains(1.2, 10), full, quickly(50, {{"pays", 1.5}})).design.criteria[0].chances->fail == 1);
+}
+
+TEST_CASE("studies of a known truth whose trials time out end as it is foretold") {
+  constexpr unsigned kStudies = 400;
+  const plan::Plan plan = gains(1.2, 10);
+  for (const auto& [gain, chance] : {std::pair(1.25, 0.1), std::pair(1.5, 0.2), std::pair(1.1, 0.3)}) {
+    stats::NormalStream stream(7);
+    Chances seen;
+    for (unsigned i = 0; i < kStudies; ++i) {
+      const Records records =
+          measured(stream, 10, gain, [&, chance = chance](unsigned) { return stream.uniform() < chance; });
+      const analysis::Verdict verdict = analysis::judge(plan, records.results).criteria[0].verdict;
+      seen.pass += double(verdict == analysis::Verdict::Pass) / kStudies;
+      seen.fail += double(verdict == analysis::Verdict::Fail) / kStudies;
+    }
+    Model model = stated(plan, 0.02);
+    model.ends.at(TrialKind::Timed)[kTreated] = {0, chance, kLimit};
+    const CriterionDiagnosis told = diagnose(plan, model, quickly(kStudies, {{"pays", gain}})).design.criteria[0];
+    CAPTURE(gain);
+    CHECK(std::abs(told.chances->pass - seen.pass) <= 1.5 * tolerance(seen.pass, kStudies));
+    CHECK(std::abs(told.chances->fail - seen.fail) <= 1.5 * tolerance(seen.fail, kStudies));
+    CHECK(told.timeouts == chance);
+    CHECK_FALSE(told.coverage);
+  }
+}
+
+TEST_CASE("stored timeouts come again as often, take as long as their limit, and move no true value") {
+  const plan::Plan plan = gains(1.2, 10);
+  stats::NormalStream stream(3);
+  const Records records = measured(stream, 40, 1.25, [](unsigned block) { return block % 4 == 0; });
+  const Model model = modelOf(plan, records.results, {});
+  CHECK(model.ends.at(TrialKind::Timed)[kTreated].timeouts == 0.25);
+  CHECK(model.ends.at(TrialKind::Timed)[kTreated].limit == kLimit);
+  CHECK(model.ends.at(TrialKind::Timed)[0].timeouts == 0);
+  CHECK(model.lost == 0);
+  const Diagnosis found = diagnose(plan, model, quickly(300));
+  const CriterionDiagnosis& pays = found.design.criteria[0];
+  CHECK(pays.known == "measured");
+  CHECK(pays.least == doctest::Approx(1.25).epsilon(0.01));
+  CHECK(pays.chances->pass < 0.6);  // nearly always where none timed out
+  // Half-widths are those of intervals without timeouts, which others have no end of.
+  CHECK(pays.reach == doctest::Approx(0.0235).epsilon(0.3));
+  CHECK(found.design.trials.at(TrialKind::Timed) == 60);
+  CHECK(*found.design.seconds == doctest::Approx(60 + 10 * 0.25 * (kLimit - 1)).epsilon(0.02));
+}
+
+TEST_CASE("stored trials that ran out of memory or were disturbed come again as often, by kind of trial") {
+  const plan::Plan plan = gains(1.2, 10);
+  stats::NormalStream stream(3);
+  Records once = measured(stream, 10, 1.5, [](unsigned) { return false; });
+  once.results.trials[3].status = TrialStatus::Infeasible;  // fp32 in the second block
+  once.add(id("fp32", 1), TrialKind::Quality, 1, TrialStatus::Infeasible);
+  const Model unstable = modelOf(study(10, 1), once.results, {});
+  CHECK(unstable.ends.at(TrialKind::Timed)[kTreated].infeasible == doctest::Approx(0.1));
+  CHECK(unstable.ends.at(TrialKind::Quality)[kTreated].infeasible == 1);
+  // It is unstable, which fails, wherever a block of the ten runs out.
+  const Chances chances = *diagnose(plan, modelOf(plan, once.results, {}), quickly(400)).design.criteria[0].chances;
+  CHECK(chances.fail == doctest::Approx(1 - std::pow(0.9, 10)).epsilon(0.1));
+  CHECK(chances.pass == doctest::Approx(std::pow(0.9, 10)).epsilon(0.2));
+
+  Records always = measured(stream, 10, 1.5, [](unsigned) { return false; });
+  for (store::Trial& trial : always.results.trials)
+    if (trial.place().point == id("fp32", 1)) trial.status = TrialStatus::Infeasible;
+  const CriterionDiagnosis never = diagnose(plan, modelOf(plan, always.results, {}), quickly(50)).design.criteria[0];
+  CHECK_FALSE(never.valued);
+  CHECK(never.known.empty());
+  CHECK(never.chances->fail == 1);
+
+  Records busy = measured(stream, 10, 1.5, [](unsigned) { return false; });
+  for (size_t i = 0; i < 6; ++i) busy.results.trials[i].status = TrialStatus::Invalid;
+  const Model disturbed = modelOf(plan, busy.results, {});
+  CHECK(disturbed.disturbed == doctest::Approx(0.3));
+  CHECK(disturbed.lost == 0);
+  const Diagnosis found = diagnose(plan, disturbed, quickly(200));
+  CHECK(found.design.trials.at(TrialKind::Timed) > 60 * 1.3);
+  CHECK(found.design.blocks.at(TrialKind::Timed) < 13);
 }
 
 TEST_CASE("what keeps a criterion open whatever its values are is told: a control, a budget") {

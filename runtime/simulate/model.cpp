@@ -111,10 +111,14 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   return model;
 }
 
-std::vector<std::vector<std::optional<double>>> estimatesOf(const analysis::Index& index) {
-  const analysis::Evidence evidence{index, {}};
+std::vector<std::vector<std::optional<double>>> estimatesOf(const plan::Plan& plan, const store::Results& stored) {
+  analysis::Index in_time(plan);
+  for (const store::Session& session : stored.sessions) in_time.add(session);
+  for (const store::Trial& trial : stored.trials)
+    if (trial.status != store::TrialStatus::Timeout) in_time.add(trial);
+  const analysis::Evidence evidence{in_time, {}};
   std::vector<std::vector<std::optional<double>>> estimates;
-  for (const plan::Criterion& criterion : index.plan().criteria) {
+  for (const plan::Criterion& criterion : plan.criteria) {
     estimates.emplace_back();
     for (const plan::Cell& cell : criterion.cells)
       estimates.back().push_back(cell.term ? analysis::measure(evidence, cell, analysis::kConfidence).estimate.estimate
@@ -123,12 +127,28 @@ std::vector<std::vector<std::optional<double>>> estimatesOf(const analysis::Inde
   return estimates;
 }
 
+double shareOf(double some, double all) { return all > 0 ? some / all : 0; }
+
+PointEnds endsOf(const analysis::PlaceOutcomes& place) {
+  unsigned infeasible = 0, timeouts = 0, others = 0;
+  double seconds = 0;
+  for (const analysis::Outcome& outcome : place.outcomes) {
+    infeasible += outcome.out_of_memory;
+    if (outcome.out_of_memory || !outcome.ended()) continue;
+    ++others;
+    if (outcome.valid()) continue;
+    ++timeouts;
+    seconds += outcome.limit;
+  }
+  return {shareOf(infeasible, infeasible + others), shareOf(timeouts, others), shareOf(seconds, timeouts)};
+}
+
 }  // namespace
 
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions) {
   const analysis::Index index(plan, stored);
   Model model;
-  model.estimates = estimatesOf(index);
+  model.estimates = estimatesOf(plan, stored);
   for (const plan::KindDesign& design : plan.design.kinds) {
     std::vector<const plan::Metric*> metrics;
     for (const plan::Metric& metric : plan.metrics)
@@ -137,15 +157,14 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
     for (size_t i = 0; i < metrics.size(); ++i)
       model.metrics.push_back(modelOf(index, *metrics[i], assumptions, i, metrics.size(), rows));
     for (auto& [trial, row] : rows) model.residuals[design.kind].push_back(std::move(row));
+    for (const plan::Point& point : plan.points)
+      model.ends[design.kind].push_back(endsOf(index.of(design.kind, point.id)));
     if (const auto seconds = index.typicalSeconds(design.kind)) model.seconds[design.kind] = *seconds;
   }
-  for (const plan::Point& point : plan.points)
-    model.infeasible.push_back(std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
-      return index.of(design.kind, point.id).settledInfeasible();
-    }));
   const analysis::Tally& tally = index.tally();
-  const auto ended = static_cast<double>(tally.valid + tally.failed);
-  model.lost = assumptions.lost.value_or(ended > 0 ? static_cast<double>(tally.failed) / ended : 0);
+  model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
+  // What failed or ran out of memory keeps that status when it was disturbed.
+  model.disturbed = shareOf(double(tally.invalid), double(tally.trials - tally.failed - tally.infeasible));
   return model;
 }
 

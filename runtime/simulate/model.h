@@ -36,6 +36,13 @@ struct MetricModel {
   unsigned trials = 0;  // that a measured noise comes from
 };
 
+/// How often trials of a point end without a value, one by one: as often as stored ones did.
+struct PointEnds {
+  double infeasible = 0;  // of all: out of memory
+  double timeouts = 0;    // of the others
+  double limit = 0;       // seconds: what the timeouts took, on average
+};
+
 struct Model {
   std::vector<MetricModel> metrics;
   /// Of each kind: what was left of stored trials once the effects of points and blocks were taken away, in standard
@@ -49,11 +56,12 @@ struct Model {
   double carried = 0;
   unsigned blocks_of_session = 0;  // 0: one session
   double apart = 0;
-  /// By criterion and cell: what stored trials give for it, as a report says it; nothing where they give none.
+  /// By criterion and cell: what stored trials that did not time out give for it, as a report would say it; nothing
+  /// where they give none.
   std::vector<std::vector<std::optional<double>>> estimates;
-  double lost = 0;                            // chance that a trial fails; it is tried again as in a run
-  std::vector<bool> infeasible;               // by point: it runs out of memory
-  std::map<plan::TrialKind, double> seconds;  // that a trial takes; none of a kind that never ran
+  double lost = 0, disturbed = 0;  // chance that a trial fails; of others, is invalid; tried again as in a run
+  std::map<plan::TrialKind, std::vector<PointEnds>> ends;  // by point
+  std::map<plan::TrialKind, double> seconds;               // that a trial takes; none of a kind that never ran
 };
 
 /// What is stated in place of what is stored.

@@ -107,11 +107,14 @@ class Run {
         places = last;
       }
       if (budgetIsSpent()) break;
+      const uint64_t trials = index_.tally().trials;
+      const double seconds = index_.spentSeconds();
       for (const plan::Place& place : places) runPlace(kind, place, block);
       for (size_t i = 0; i < open_.size(); ++i) {
         if (!open_[i]) continue;
         ++drawn_.endings[i].blocks[which];
-        drawn_.endings[i].trials[which] += places.size();
+        drawn_.endings[i].trials[which] += index_.tally().trials - trials;
+        drawn_.endings[i].seconds[which] += index_.spentSeconds() - seconds;
       }
       last = places;
       const unsigned repetitions = analysis::fewestRepetitions(index_, which);
@@ -125,14 +128,27 @@ class Run {
     return budget && index_.spentSeconds() >= *budget;
   }
 
-  /// A place that fails is tried again, as often as a run does.
+  /// A place that fails or is disturbed is tried again, as often as a run does.
   void runPlace(const Study::Kind& kind, const plan::Place& place, int64_t block) {
-    for (unsigned attempt = 1; attempt <= index_.policy()->attempts; ++attempt)
-      if (add(kind, place, block, attempt)) return;
+    unsigned failed = 0, invalid = 0;
+    while (failed < index_.policy()->attempts && invalid < study_.plan.design.validity.attempts) {
+      const store::TrialStatus status = add(kind, place, block, failed + invalid + 1);
+      failed += status == store::TrialStatus::Failed;
+      invalid += status == store::TrialStatus::Invalid;
+      if (status != store::TrialStatus::Failed && status != store::TrialStatus::Invalid) return;
+    }
   }
 
-  /// False where the trial failed.
-  bool add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
+  bool happens(double chance) { return chance > 0 && stream_.uniform() < chance; }
+
+  store::TrialStatus drawStatus(const PointEnds& ends) {
+    if (happens(study_.model.lost)) return store::TrialStatus::Failed;
+    if (happens(ends.infeasible)) return store::TrialStatus::Infeasible;
+    if (happens(study_.model.disturbed)) return store::TrialStatus::Invalid;
+    return study_.timeouts && happens(ends.timeouts) ? store::TrialStatus::Timeout : store::TrialStatus::Valid;
+  }
+
+  store::TrialStatus add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
     const unsigned number = *index_.number(place);
     const size_t point = study_.point_of[number];
     store::Trial trial;
@@ -142,15 +158,14 @@ class Run {
     trial.session = sessionOf(block);
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
-    if (study_.model.infeasible[point])
-      trial.status = store::TrialStatus::Infeasible;
-    else if (study_.model.lost > 0 && stream_.uniform() < study_.model.lost)
-      trial.status = store::TrialStatus::Failed;
-    else
-      trial.status = store::TrialStatus::Valid;
+    trial.status = drawStatus((*kind.ends)[point]);
+    if (trial.status == store::TrialStatus::Timeout) {
+      trial.seconds = (*kind.ends)[point].limit;
+      trial.limit = std::numeric_limits<double>::infinity();  // it counts, as the stored ones do
+    }
     if (trial.status == store::TrialStatus::Valid) drawValues(kind, point, block, trial);
     index_.add(trial);
-    return trial.status != store::TrialStatus::Failed;
+    return trial.status;
   }
 
   void drawValues(const Study::Kind& kind, size_t point, int64_t block, store::Trial& trial) {
@@ -303,6 +318,7 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     if (seconds != model.seconds.end()) kind.seconds = seconds->second;
     const auto residuals = model.residuals.find(design.kind);
     if (residuals != model.residuals.end() && !residuals->second.empty()) kind.residuals = &residuals->second;
+    kind.ends = &model.ends.at(design.kind);
     for (unsigned number = 0; number < index.places(); ++number) {
       store::TrialKey key;
       key.place = index.place(number);

@@ -22,7 +22,8 @@ struct Ending {
   std::vector<bool> untrusted, cut_off;
   std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive where a control leaves it untrusted
   std::map<plan::TrialKind, unsigned> blocks;
-  std::map<plan::TrialKind, uint64_t> trials;
+  std::map<plan::TrialKind, uint64_t> trials;  // every attempt
+  std::map<plan::TrialKind, double> seconds;   // that these took
 };
 
 /// Cells whose interval covers what is true of them.
@@ -44,17 +45,19 @@ struct Study {
     std::vector<store::Key> keys = {};  // by the index's number of the place
     double seconds = 0;                 // of a trial; 0: not known
     const std::vector<std::vector<double>>* residuals = nullptr;
+    const std::vector<PointEnds>* ends = nullptr;
   };
 
   const plan::Plan& plan;
   const Model& model;
-  /// By criterion and cell: what the term of the cell is without noise; NaN where it has no value.
+  /// By criterion and cell: what the term of the cell is without noise and timeouts; NaN where it has no value.
   const std::vector<std::vector<double>>& truths;
   std::vector<Kind> kinds = {};
   /// By criterion: whether its truth is moved by a factor, and reaches are shares: ratios, and values above zero whose
   /// noise multiplies them. Else by a distance in its unit.
   std::vector<bool> by_factor = {};
   std::vector<size_t> point_of = {};  // by the index's number of the place
+  bool timeouts = true;               // whether trials time out
 };
 Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
 

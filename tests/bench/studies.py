@@ -2,8 +2,9 @@
 """Whole studies of a known truth through the binary: how often they pass, fail and cover, beside what `expc diagnose` says.
 
 Each study runs a program that draws its time (studies/draw.c), has a results folder of its own and is reported on as any other. Designs:
-one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, looks that nobody planned (more pairs,
---fresh, a smaller design), sessions that treat the sides differently, and levels over time, whose noise goes on from trial to trial.
+one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, trials that time out, looks that
+nobody planned (more pairs, --fresh, a smaller design), sessions that treat the sides differently, and levels over time,
+whose noise goes on from trial to trial.
 At the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
 most; beyond it the share that passes is compared with the one that `diagnose` foretells. Prints a table, then one JSON line.
 
@@ -21,7 +22,7 @@ import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent / "studies"
 
-STUDY = """workload job command ["{draw}", "${{seed}}", "${{side}}", "{shape}", "{effect}"] {{
+STUDY = """workload job command ["{draw}", "${{seed}}", "${{side}}", "{shape}", "{effect}"] timeout 1s {{
   param side : int in 0..1 = 0
   metric t : Time lower from regex("(.+)", unit = 1s)
 }}
@@ -41,10 +42,10 @@ LEVEL = """criterion faster: t > 1s with confidence 95%
 
 class Design:
     """What a study claims and how often it runs: `runs` gives the words of each run, the last of which is judged. Only what `diagnose` can be
-    told, one run of noise that is the same on both sides, has `foretold`."""
+    told, one run of noise that is the same on both sides, has `foretold`. How often trials time out is told by stored ones: of `seen` pairs."""
 
-    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False):
-        self.repeat, self.shape, self.claims, self.runs, self.foretold = repeat, shape, claims, runs, foretold
+    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0):
+        self.repeat, self.shape, self.claims, self.runs, self.foretold, self.seen = repeat, shape, claims, runs, foretold, seen
 
 
 DESIGNS = {
@@ -53,6 +54,7 @@ DESIGNS = {
     "10 to 20 pairs until narrow": Design("10..20 until half_width(gain) <= 1.8%", foretold=True),
     "unequal shapes, 20 pairs": Design("20", "unequal"),
     "a control, 10 pairs": Design("10", claims=PAIRS + "\n  control again = [side = 0]", foretold=True),
+    "a tenth times out, 10 pairs": Design("10", "late:0.1", foretold=True, seen=1000),
     "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
     "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
     "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
@@ -120,9 +122,12 @@ class Bench:
             found[criterion["name"]] = (verdict, cell["interval"], cell["scope"]["complete"])
         return found
 
-    def foretold(self, file, effect):
+    def foretold(self, file, effect, seen):
+        stored = self.folder / (f"seen-{effect}" if seen else "none")
+        if seen:
+            self.expc("run", file, "-D", f"design.timed.repeat={seen}", "--results", stored, "--heat-up", 0, "--devices", "cpu:1")
         said = self.expc("diagnose", file, "--noise", "2%", "--effect", f"faster={effect}x", "--effect",
-                         f"keeps={effect}x", "--format", "json", "--results", self.folder / "none")
+                         f"keeps={effect}x", "--format", "json", "--results", stored)
         return json.loads(said.stdout)["design"]
 
     def row(self, name, effect):
@@ -137,7 +142,7 @@ class Bench:
                "passes": share("faster", "pass"), "fails": share("keeps", "fail"),
                "blocks": sum(one["keeps"][2] for one in studies) / n}
         if design.foretold:
-            told = self.foretold(self.write(self.folder, design, effect, 1), effect)
+            told = self.foretold(self.write(self.folder, design, effect, n + 1), effect, design.seen)
             criteria = {one["name"]: one for one in told["criteria"]}
             row["foretold"] = {"passes": criteria["faster"]["chances"]["pass"], "fails": criteria["keeps"]["chances"]["fail"],
                                "blocks": told["blocks"]["timed"]}

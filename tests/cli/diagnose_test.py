@@ -20,6 +20,11 @@ study s {
 """
 
 
+LATE = """workload job command ["sh", "-c",
+    "[ $$0 = 1 ] && [ $$((EXPC_TRIAL % 3)) = 0 ] && sleep 60; echo $$((3 - $$0)).0$$EXPC_TRIAL", "${fast}"] timeout 2s {
+""" + STUDY[STUDY.index("  param"):]
+
+
 class Diagnose(Command):
     def setUp(self):
         super().setUp()
@@ -75,6 +80,39 @@ study s {
         text = self.expc("plan", "s.exp").stdout
         self.assertIn("at the noise of stored trials", text)
         self.assertRegex(text, r"as measured \(1\.\d+x\): passes 100 %, fails 0 %, open 0 % of 200 simulated studies")
+
+    def test_trials_that_time_out_do_so_again(self):
+        (self.folder / "s.exp").write_text(LATE, encoding="utf-8")
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=4)
+        said, pays = self.criterion()
+        late, = said["without_value"]
+        self.assertEqual((late["kind"], late["infeasible"]), ("timed", 0))
+        self.assertEqual(late["timeouts"], pays["timeouts"])
+        self.assertGreater(late["timeouts"], 0.1)
+        self.assertAlmostEqual(pays["known"]["least"], 1.5, delta=0.05)
+        self.assertGreater(pays["chances"]["open"], 0.3)
+        self.assertIsNone(pays["coverage"])
+        self.assertGreater(said["design"]["seconds"], 10 * late["timeouts"])
+        text = " ".join(self.expc("diagnose", "s.exp", "--studies", "100").stdout.split())
+        self.assertRegex(text, r"trials that time out: \d+ % of timed trials at fast=1 ")
+        self.assertRegex(text, r"as measured \(1\.\d+x where none times out; up to \d+ % do\): passes ")
+        text = self.expc("plan", "s.exp").stdout
+        self.assertIn("at the noise of stored trials where none times out", text)
+        self.assertRegex(text, r"where none times out; up to \d+ % do\): passes ")
+
+    def test_a_point_that_always_runs_out_of_memory_does_so_again(self):
+        (self.folder / "s.exp").write_text(LATE.replace("sleep 60", "echo none > $$EXPC_OUT_OF_MEMORY && exit 1").replace("% 3", "% 1"), encoding="utf-8")
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=3)
+        said, pays = self.criterion()
+        self.assertEqual([(point["infeasible"], point["timeouts"]) for point in said["without_value"]], [(1, 0)])
+        self.assertEqual((pays["known"], pays["chances"]["fail"]), (None, 1))
+        text = self.expc("diagnose", "s.exp", "--studies", "100").stdout
+        self.assertIn("trials that run out of memory: 100 % of timed trials at fast=1\n", text)
+        self.assertIn("    without a value: passes 0 %, fails 100 %, open 0 % of 100 simulated studies\n", text)
+        self.assertNotIn("do not vary", text)
+        text = self.expc("plan", "s.exp").stdout
+        self.assertIn("without a value: passes 0 %, fails 100 %", text)
+        self.assertNotIn("expected resolution", text)
 
     def test_a_pilot_measures_the_noise_and_is_no_look(self):
         run = ("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")

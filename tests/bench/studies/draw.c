@@ -1,14 +1,16 @@
 /* Prints a time that is drawn from the seed and the side it is given: what a study measures whose truth is known.
  *
  * usage: draw SEED SIDE SHAPE EFFECT: side 0 takes one second, side 1 a second over EFFECT; 2 % of noise on logs. Shapes:
- * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; drift:RHO: from one trial of the
- * study to the next the noise keeps RHO of itself; arms:SIZE: in each session each side has an offset of its own. The last
- * two read from the file `session` beside the study its seed and the number of the session. */
+ * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; late:SHARE: so many trials of side
+ * 1 never end; drift:RHO: from one trial of the study to the next the noise keeps RHO of itself; arms:SIZE: in each session
+ * each side has an offset of its own. The last two read from the file `session` beside the study its seed and the
+ * number of the session. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t state;
 
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
     normal(), noise = -log(uniform()) - log(2.0);
   else
     noise += normal();
+  if (side == 1 && strncmp(shape, "late:", 5) == 0 && uniform() < given) pause();
   printf("%.17g\n", (side == 1 ? 1 / atof(argv[4]) : 1) * exp(0.02 * noise));
   return 0;
 }
