@@ -148,10 +148,12 @@ void sayWorse(Both& both, double margin) {
 }  // namespace
 
 bool Sides::generalises() const {
-  return !shifts.empty() && std::ranges::all_of(shifts, [](const Shift& shift) {
-    return shift.by_session || shift.constant || !shift.tellable;
-  });
+  return std::ranges::any_of(shifts, &Shift::by_session) && std::ranges::all_of(shifts, [](const Shift& shift) {
+           return shift.by_session || shift.constant || !shift.tellable;
+         });
 }
+
+bool Sides::ofChance() const { return !std::ranges::all_of(shifts, &Shift::constant); }
 
 Sides compareSides(const Index& before, const Index& after, double margin) {
   Sides sides;

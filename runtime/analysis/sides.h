@@ -49,8 +49,11 @@ struct Sides {
   Scope before, after;                       // sessions and nodes of the values
   unsigned only_before = 0, only_after = 0;  // metrics at points that one side alone has
 
-  /// Whether every shift that could be told, and is a matter of chance, has the spread between sessions in it.
+  /// Whether every shift that could be told, and is a matter of chance, has the spread between sessions in it, and some
+  /// shift has.
   bool generalises() const;
+  /// Whether some shift is: what is exact, and constant on both sides, is not.
+  bool ofChance() const;
 };
 
 /// Both indices must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others

@@ -114,6 +114,8 @@ TEST_CASE("too few values are said, and are no test") {
     CHECK_FALSE(shift.moved);
     CHECK_FALSE(shift.tellable);
   }
+  CHECK_FALSE(sides.generalises());
+  CHECK(sides.ofChance());
 }
 
 TEST_CASE("what sessions differ by is no move") {
