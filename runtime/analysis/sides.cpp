@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <variant>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
@@ -12,6 +13,28 @@
 
 namespace expc::analysis {
 namespace {
+
+/// What the cell's term subtracts; nothing of one that is no difference.
+std::vector<plan::TermPtr> differenceOf(const plan::Cell& cell) {
+  const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+  if (!operation || operation->op != plan::OperationTerm::Op::Difference) return {};
+  return operation->operands;
+}
+
+/// The median of the cell's values without their signs; of a difference the largest of what it lies between.
+double magnitudeOf(const Index& index, plan::Cell cell) {
+  const std::vector<plan::TermPtr> operands = differenceOf(cell);
+  double largest = 0;
+  for (const plan::TermPtr& operand : operands) {
+    cell.term = operand;
+    largest = std::max(largest, magnitudeOf(index, cell));
+  }
+  if (!operands.empty()) return largest;
+  std::vector<double> sizes = valuesOf(index, cell).values;
+  for (double& size : sizes) size = std::abs(size);
+  const double median = stats::orderStatistics(sizes).estimate().value_or(0);
+  return std::isfinite(median) ? median : 0;
+}
 
 /// One side's values, and where those that were asked for are from.
 class Source {
@@ -25,6 +48,7 @@ class Source {
     nodes_.merge(index_.nodes(cell, own));
     return values;
   }
+  double magnitude(const plan::Cell& cell) const { return magnitudeOf(index_, cell); }
   Scope scope() const {
     Scope scope;
     scope.sessions = static_cast<unsigned>(sessions_.size());
@@ -43,6 +67,9 @@ struct Both {
   Shift shift;
   ValuesBySession before, after;
   const plan::Metric* metric = nullptr;  // none of a comparison
+  bool exact = false;                    // it reads exact metrics alone
+  bool difference = false;               // a comparison that subtracts: near nothing where what it compares is not
+  double size = 0;                       // of a difference, the largest of what it lies between, on either side
   double least = 0;                      // the smallest p-value that so many values can have
   double here = 1;                       // the p-value of these sessions, as if there were no others
 };
@@ -58,6 +85,9 @@ std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, S
     both.shift.comparison = !metric;
     both.shift.unit = unit;
     both.shift.dimension = metric ? metric->dimension : dimensionOf(plan, cell);
+    both.exact = metric ? metric->exact : isExact(plan, *cell.term);
+    both.difference = !metric && !differenceOf(cell).empty();
+    if (both.difference) both.size = std::max(before.magnitude(cell), after.magnitude(cell));
     const bool has_before = !both.before.values.empty(), has_after = !both.after.values.empty();
     if (has_before && has_after) return all.push_back(std::move(both));
     sides.only_before += metric && has_before;
@@ -82,6 +112,16 @@ bool allPositive(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
+/// How far sessions may lie apart where nothing shows it: kSessionsApart, which a difference is where it is as much of
+/// the larger side, whichever that is.
+double allowedReach(const Both& both) {
+  if (both.shift.ratio) return std::log(kSessionsApart);
+  double size = both.size;
+  for (const auto& side : {both.shift.before, both.shift.after})
+    if (side && std::isfinite(*side)) size = std::max(size, std::abs(*side));
+  return (1 - 1 / kSessionsApart) * size;
+}
+
 /// With what sessions may lie apart: as their means show it, or, where too few do, as far as is allowed for.
 stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Both& both,
                                     const std::vector<double>& before, const std::vector<double>& after) {
@@ -89,9 +129,7 @@ stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Bot
   both.shift.by_session = shift.has_value();
   if (shift) return intervals.reaching([shift = *shift](double alpha) { return shift.interval(alpha); });
   if (!intervals.estimate()) return intervals;
-  const double centre = *intervals.estimate();
-  const double reach =
-      both.shift.ratio ? std::log(kSessionsApart) : (kSessionsApart - 1) * std::abs(both.shift.before.value_or(0));
+  const double centre = *intervals.estimate(), reach = allowedReach(both);
   return intervals.reaching([=](double) { return std::pair(centre - reach, centre + reach); });
 }
 
@@ -99,12 +137,12 @@ stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Bot
 bool measure(Both& both) {
   Shift& shift = both.shift;
   std::vector<double> before = both.before.values, after = both.after.values;
-  const bool exact = shift.constant = both.metric && both.metric->exact && constant(before) && constant(after);
+  const bool exact = shift.constant = both.exact && constant(before) && constant(after);
   shift.before_n = static_cast<unsigned>(before.size());
   shift.after_n = static_cast<unsigned>(after.size());
   shift.before = stats::orderStatistics(before).estimate();
   shift.after = stats::orderStatistics(after).estimate();
-  shift.ratio = shift.dimension != "share" && allPositive(before) && allPositive(after);
+  shift.ratio = !both.difference && shift.dimension != "share" && allPositive(before) && allPositive(after);
   if (shift.ratio)
     for (auto* values : {&before, &after})
       for (double& value : *values) value = std::log(value);
@@ -148,10 +186,12 @@ void sayWorse(Both& both, double margin) {
 }  // namespace
 
 bool Sides::generalises() const {
-  return !shifts.empty() && std::ranges::all_of(shifts, [](const Shift& shift) {
-    return shift.by_session || shift.constant || !shift.tellable;
-  });
+  return std::ranges::any_of(shifts, &Shift::by_session) && std::ranges::all_of(shifts, [](const Shift& shift) {
+           return shift.by_session || shift.constant || !shift.tellable;
+         });
 }
+
+bool Sides::ofChance() const { return !std::ranges::all_of(shifts, &Shift::constant); }
 
 Sides compareSides(const Index& before, const Index& after, double margin) {
   Sides sides;

@@ -49,13 +49,16 @@ struct Sides {
   Scope before, after;                       // sessions and nodes of the values
   unsigned only_before = 0, only_after = 0;  // metrics at points that one side alone has
 
-  /// Whether every shift that could be told, and is a matter of chance, has the spread between sessions in it.
+  /// Whether every shift that could be told, and is a matter of chance, has the spread between sessions in it, and some
+  /// shift has.
   bool generalises() const;
+  /// Whether some shift is: what is exact, and constant on both sides, is not.
+  bool ofChance() const;
 };
 
-/// Both indices must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others
-/// by stats::rankSum, on logs where all values are above 0. `margin`: how much worse a metric may get; 0.02 is 2 %, of
-/// a difference of shares two points.
+/// Both indices must be of one plan. What reads exact metrics alone, and is constant on both sides, is compared as it
+/// is; all else by stats::rankSum, on logs where all values are above 0 and no comparison subtracts. `margin`: how much
+/// worse a metric may get; 0.02 is 2 %, of a difference of shares two points.
 Sides compareSides(const Index& before, const Index& after, double margin = 0);
 
 }  // namespace expc::analysis

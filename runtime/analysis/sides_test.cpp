@@ -114,6 +114,8 @@ TEST_CASE("too few values are said, and are no test") {
     CHECK_FALSE(shift.moved);
     CHECK_FALSE(shift.tellable);
   }
+  CHECK_FALSE(sides.generalises());
+  CHECK(sides.ofChance());
 }
 
 TEST_CASE("what sessions differ by is no move") {
@@ -126,6 +128,72 @@ TEST_CASE("what sessions differ by is no move") {
     moved += std::any_of(sides.shifts.begin(), sides.shifts.end(), [](const Shift& shift) { return shift.moved; });
   }
   CHECK(moved < 20);  // 5 % at most, of 200
+}
+
+/// Ten values of one metric at fp32-1, near `centre`.
+Records around(const std::string& metric, double centre) {
+  Records records;
+  const TrialKind kind = metric == "accuracy" ? TrialKind::Quality : TrialKind::Timed;
+  for (unsigned block = 0; block < 10; ++block)
+    records.add("fp32-1", kind, block + 1, TrialStatus::Valid, {{metric, centre * (1 + 1e-4 * block)}});
+  return records;
+}
+
+TEST_CASE("a difference that is a factor counts alike in both directions") {
+  struct Case {
+    const char* metric;
+    double low, high;
+    bool moves;
+  };
+  for (const auto& [metric, low, high, moves] :
+       {Case{"accuracy", 0.7, 0.9, true}, Case{"accuracy", 0.75, 0.9, false}, Case{"step_time", -130, -100, true},
+        Case{"step_time", -120, -100, false}}) {
+    CAPTURE(low);
+    const plan::Plan plan = study(10, 10);
+    const Shift up = find(compared(plan, around(metric, low), around(metric, high)), metric, "precision=fp32 gpus=1"),
+                down = find(compared(plan, around(metric, high), around(metric, low)), metric, "precision=fp32 gpus=1");
+    CHECK_FALSE(up.ratio);
+    CHECK(up.moved == moves);
+    CHECK(up.apart == !moves);
+    CHECK(down.moved == moves);
+    CHECK(down.apart == !moves);
+    CHECK(up.interval->low == doctest::Approx(-down.interval->high));
+    CHECK(up.interval->high == doctest::Approx(-down.interval->low));
+  }
+}
+
+TEST_CASE("a comparison that subtracts may lie as far apart as what it subtracts") {
+  plan::Plan plan = small();
+  for (const char* metric_name : {"step_time", "memory"}) {
+    plan::Cell cell;
+    cell.labels = {"fp32", "1"};
+    cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Difference,
+                                         {metric(metric_name, {"fp32-1"}), metric(metric_name, {"fp64-1"})}});
+    cell.estimator = plan::Estimator::PairedDifference;
+    cell.points = {{"fp32-1"}, {"fp64-1"}};
+    plan.comparisons.push_back(
+        {std::string("more ") + metric_name, "", "precision", "", {"precision", "gpus"}, {cell}});
+  }
+  const auto side = [](double step_time, double memory) {
+    Records records;
+    for (unsigned block = 0; block < 10; ++block) {
+      records.timed("fp64-1", block + 1, 12e-3 + 1e-6 * block);
+      records.timed("fp32-1", block + 1, step_time + 2e-6 * block).metrics["memory"] += memory;
+    }
+    return records;
+  };
+  const auto more = [&](double step_time, double memory, const char* subject) {
+    return find(compared(plan, side(12.01e-3, 64), side(step_time, memory)), subject, "precision=fp32 gpus=1");
+  };
+  const Shift little = more(12.24e-3, 64, "more step_time");  // twenty times as large, of times that are 1.02x
+  CHECK_FALSE(little.ratio);
+  CHECK(little.apart);
+  CHECK_FALSE(little.moved);
+  CHECK(more(16e-3, 64, "more step_time").moved);
+  const Shift exact = more(12e-3, 96, "more memory");
+  CHECK(exact.constant);
+  CHECK(exact.moved);
+  CHECK(*exact.estimate == 32);
 }
 
 TEST_CASE("what one side alone has is counted, not compared") {

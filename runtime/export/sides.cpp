@@ -183,12 +183,14 @@ Section scopeOf(const analysis::Sides& sides) {
                   of(sides.after)));
   if (sides.generalises())
     say("how far sessions lie apart is in the intervals, so what moved holds of sessions like these");
-  else
+  else if (sides.ofChance())
     say(fmt::format(
         "so few sessions do not show how far sessions lie apart (the machine, its temperature, the day), so only what "
         "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
         "one study with both as levels of a factor compares them inside blocks",
         analysis::kSessionsApart));
+  if (std::ranges::any_of(sides.shifts, &Shift::constant))
+    say("exact metrics that never varied on either side are compared as they are");
   return section;
 }
 

@@ -51,6 +51,15 @@ class Compare(Command):
         self.assertIn("0 of 5 moved (Holm over 3 at 95 %)", text)
         self.assertIn("only what differs by more than 1.25x counts as moved", text)
 
+    def test_what_sessions_do_not_show_is_not_said_of_them(self):
+        (self.folder / "few.exp").write_text(STUDY.replace("repeat 10", "repeat 3") % self.folder, encoding="utf-8")
+        for name in ("few-1", "few-2"):
+            self.expc("run", "few.exp", "--results", name, "--heat-up", "0")
+        done = self.expc("compare", "few.exp", "few-1", "few-2", "--format", "json")
+        scope = " ".join(json.loads(done.stdout)["scope"])
+        self.assertNotIn("holds of sessions like these", scope)
+        self.assertIn("so few sessions do not show how far sessions lie apart", scope)
+
     def test_what_got_worse_is_named_with_its_verdict(self):
         text = self.compare("old", "slow", code=3)
         self.assertIn("PASS → FAIL quick: ", text)
