@@ -77,6 +77,8 @@ bool add(Contents& in, TrialBegan&& entry) {
   const auto key = in.keys.find(entry.key);
   TrialStart& from = entry.trial;
   if (key == in.keys.end() || !in.blocks.contains(from.block) || !in.sessions.contains(from.session)) return false;
+  // The run's plan says with what the trial was started; without it another study's value might count.
+  if (from.run != 0 && !in.runs.contains(from.run)) return false;
   Trial trial{std::move(from), {}, key->second};
   if (in.attempts.contains({trial.block, trial.position, trial.attempt})) return false;
   const auto [at, fresh] = in.trials.try_emplace(trial.id, std::move(trial));

@@ -49,7 +49,7 @@ struct Contents {
   std::map<int64_t, Run> runs;               // of each, `plan_json` is the hash
   std::map<int64_t, BlockPlan> blocks;
   std::map<int64_t, Key> keys;
-  std::map<int64_t, Trial> trials;  // their keys, blocks and sessions are there
+  std::map<int64_t, Trial> trials;  // their keys, blocks, sessions and runs are there; run 0: it is not known
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
   std::map<Origin, int64_t> adopted;                                         // our numbers
 };
