@@ -37,8 +37,8 @@ struct Merged {
   uint64_t known = 0;                                       // trials that were taken over before
 };
 
-/// Takes over what `other` holds and `folder` does not; trials that have not ended are left. Doing it again adds only
-/// what is new. Refused for a copy of the same store that both went on with.
+/// Takes over what `other` holds and `folder` does not; trials that have not ended are left, and all of a run that is
+/// at work there. Doing it again adds only what is new. Refused for a copy of the same store that both went on with.
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages);
 
 }  // namespace expc::store

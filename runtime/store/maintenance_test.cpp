@@ -158,6 +158,58 @@ TEST_CASE("two trials of one place, time and status are two, although ours stand
   CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 0);
 }
 
+TEST_CASE("what a killed run measured comes with the run, and what one at work measures once that has ended") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  const auto begin = [&](Store& store, unsigned point) {
+    const Filled filled = fill(store);
+    Trial trial = trialOf(plan, point, filled.block, filled.session, 0);
+    trial.run = addRun(store, filled.session, usualMatch());
+    finish(store, trial);
+    llvm::cantFail(store.settle());
+    return trial.run;
+  };
+  const auto held = [&] {
+    std::vector<std::string> messages;
+    return llvm::cantFail(Store::openForReading(into.path, messages)).contents().trials;
+  };
+  std::vector<std::string> messages;
+  {
+    Store store = openWriter(from.path);
+    begin(store, 0);
+  }  // no close(): as if killed
+  Merged merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 1);
+  CHECK(merged.trials == 1);
+  CHECK(messages.empty());
+  {
+    Store store = openWriter(into.path);
+    CHECK(store.contents().runs.at(1).outcome == Run::kKilled);
+    CHECK(store.contents().trials.at(1).run == 1);
+    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, "complete"));
+    llvm::cantFail(store.close());
+  }
+
+  Store store = openWriter(from.path);
+  const int64_t run = begin(store, 1);
+  merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 0);
+  CHECK(merged.blocks == 0);
+  CHECK(merged.trials == 0);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "a run is at work in '" + from.path + "'"));
+  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.close());
+  merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 1);
+  CHECK(merged.trials == 1);
+  CHECK(merged.known == 1);
+  CHECK(messages.size() == 1);
+  CHECK(held().at(1).run == 1);
+  CHECK(held().at(2).run == 3);
+  CHECK(verified(into.path).damage.empty());
+}
+
 TEST_CASE("a merge that ends before its end leaves nothing, and is done by the next one") {
   TestFolder into, from;
   const plan::Plan plan = twoPoints();

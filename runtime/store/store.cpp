@@ -203,7 +203,7 @@ llvm::Error Store::closeDead() {
     ends.emplace_back(std::move(end));
   }
   for (const auto& [id, run] : contents_.runs)
-    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", nullptr});
+    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, std::string(Run::kKilled), nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
   return llvm::Error::success();
