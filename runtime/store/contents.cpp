@@ -130,10 +130,11 @@ bool Contents::take(Entry entry) {
   return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);
 }
 
-llvm::Expected<Contents> Contents::read(const std::string& folder, const std::vector<JournalFile>& journals,
+llvm::Expected<Contents> Contents::read(const std::string& folder, const Journals& journals,
                                         std::vector<DamagedLine>& damaged) {
   Contents contents;
-  for (const JournalFile& journal : journals) {
+  damaged = journals.missing;
+  for (const JournalFile& journal : journals.files) {
     uint64_t lost = 0;
     auto error = readJournal(
         folder, journal,

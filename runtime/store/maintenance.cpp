@@ -20,10 +20,10 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  Verified found{journals->size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
+  Verified found{journals->files.size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
                  contents->trials.size()};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
-  for (const JournalFile& journal : *journals)
+  for (const JournalFile& journal : journals->files)
     if (journal.ignored > 0)
       found.notes.push_back(
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
@@ -39,13 +39,13 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (auto error = store->close()) return error;  // so that what it had to add is in a journal too
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
-  const std::vector<JournalFile>& journals = store->journals();
+  const std::vector<JournalFile>& journals = store->journals().files;
   Compacted done;
   done.journals = journals.size();
   auto made = JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers);
   if (!made) return made.takeError();
   const std::unique_ptr<JournalWriter> writer = std::move(*made);
-  std::vector<DamagedLine> damaged;
+  std::vector<DamagedLine> damaged = store->journals().missing;
   std::set<std::string> plans;
   for (const JournalFile& journal : journals) {
     done.bytes_before += journal.bytes;
@@ -203,8 +203,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
   auto theirs = readStore(other, *journals, damaged);
   if (!theirs) return theirs.takeError();
   live |= Lease::isLive(other);  // it may have begun meanwhile
-  if (!damaged.empty())
-    messages.push_back(fmt::format("{}: {} lines are left out: {}", other, damaged.size(), damaged[0].why));
+  tellDamaged(other, damaged, messages);
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
   if (theirs->name == into->name()) {

@@ -28,8 +28,8 @@ struct Compacted {
   uint64_t bytes_before = 0, bytes_after = 0;  // of all journals
 };
 
-/// Makes one journal of all. Refused where a line is damaged: it would be gone for good. `messages` as for
-/// Store::openForWriting.
+/// Makes one journal of all. Refused where a line is damaged or a journal is missing: what it held would be gone for
+/// good. `messages` as for Store::openForWriting.
 llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages);
 
 struct Merged {

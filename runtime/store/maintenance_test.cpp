@@ -54,6 +54,32 @@ TEST_CASE("a look at every line finds what is damaged") {
   CHECK(has(errorOf(verify(folder.path)), "000001.jsonl"));
 }
 
+TEST_CASE("a journal that is gone is told, as long as a later one names it, and not made final") {
+  TestFolder folder, other, moved;
+  const plan::Plan plan = twoPoints();
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  const std::string journal = folder.path + "/journal/000002.jsonl", backup = moved.path + "/backup";
+  std::filesystem::rename(journal, backup);
+  const Verified found = verified(folder.path);
+  CHECK(found.journals == 2);
+  REQUIRE(found.damage.size() == 1);
+  CHECK(has(found.damage[0], "000002.jsonl: is not there"));
+  std::vector<std::string> messages;
+  CHECK(readBack(folder.path, plan, &messages).trials.size() == 4);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "000002.jsonl: is not there"));
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 4);
+  CHECK(messages.size() == 2);
+  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl: is not there"));
+  measure(folder.path, plan, 4);
+  CHECK(verified(folder.path).damage.size() == 1);
+  std::filesystem::rename(backup, journal);
+  CHECK(verified(folder.path).damage.empty());
+  CHECK(readBack(folder.path, plan).trials.size() == 8);
+  llvm::cantFail(compact(folder.path, messages));
+  CHECK(verified(folder.path).damage.empty());
+}
+
 TEST_CASE("one journal of all says what all of them said") {
   TestFolder folder;
   const plan::Plan plan = twoPoints();
