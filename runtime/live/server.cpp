@@ -156,7 +156,7 @@ class Pages {
     auto journals = store::listJournals(folder_);
     if (!journals) return journals.takeError();
     uint64_t bytes = 0;
-    for (const store::JournalFile& journal : *journals) bytes += journal.bytes + journal.ignored;
+    for (const store::JournalFile& journal : journals->files) bytes += journal.bytes + journal.ignored;
     const auto now = Clock::now();
     const bool is_new = bytes != page.recorded && now >= page.not_before;
     if (!page.text.empty() && ended == page.ended && !is_new) return llvm::Error::success();

@@ -77,6 +77,8 @@ bool add(Contents& in, TrialBegan&& entry) {
   const auto key = in.keys.find(entry.key);
   TrialStart& from = entry.trial;
   if (key == in.keys.end() || !in.blocks.contains(from.block) || !in.sessions.contains(from.session)) return false;
+  // The run's plan says with what the trial was started; without it another study's value might count.
+  if (from.run != 0 && !in.runs.contains(from.run)) return false;
   Trial trial{std::move(from), {}, key->second};
   if (in.attempts.contains({trial.block, trial.position, trial.attempt})) return false;
   const auto [at, fresh] = in.trials.try_emplace(trial.id, std::move(trial));
@@ -128,10 +130,11 @@ bool Contents::take(Entry entry) {
   return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);
 }
 
-llvm::Expected<Contents> Contents::read(const std::string& folder, const std::vector<JournalFile>& journals,
+llvm::Expected<Contents> Contents::read(const std::string& folder, const Journals& journals,
                                         std::vector<DamagedLine>& damaged) {
   Contents contents;
-  for (const JournalFile& journal : journals) {
+  damaged = journals.missing;
+  for (const JournalFile& journal : journals.files) {
     uint64_t lost = 0;
     auto error = readJournal(
         folder, journal,

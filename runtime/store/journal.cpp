@@ -87,14 +87,14 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
 
 }  // namespace
 
-llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder, std::set<std::string>* replaced) {
+llvm::Expected<Journals> listJournals(const std::string& folder) {
   std::error_code error;
   const std::map<uint64_t, std::string> names = namesIn(folder, error);
   const bool none =
       error == std::errc::no_such_file_or_directory ||
       (error == std::errc::not_a_directory && !files::isThere(pathOf(folder, "")));  // the folder is a file
   if (error && !none) return base::failure("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message());
-  std::vector<JournalFile> files;
+  Journals journals;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;
   // A later journal's word on an earlier one counts, and of several words the first.
@@ -107,21 +107,26 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
     heads.push_back(std::move(*head));
   }
   for (Head& head : heads) {
-    if (gone.count(head.file.name)) {
-      if (replaced) replaced->insert(head.file.name);
-      continue;
-    }
     const auto at = sealed.find(head.file.name);
     const uint64_t counted = at == sealed.end() ? head.file.bytes : at->second;
+    if (at != sealed.end()) sealed.erase(at);
+    if (gone.count(head.file.name)) {
+      journals.replaced.insert(head.file.name);
+      continue;
+    }
     if (head.file.bytes < counted)
       return base::failure(
           "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
           pathOf(folder, head.file.name), head.file.bytes, counted);
     head.file.ignored += head.file.bytes - counted;
     head.file.bytes = counted;
-    files.push_back(head.file);
+    journals.files.push_back(head.file);
   }
-  return files;
+  for (const auto& [name, bytes] : sealed)
+    if (bytes > 0 && !gone.count(name))
+      journals.missing.push_back(
+          {name, 0, fmt::format("is not there, although a later journal counts on its {} bytes: put it back", bytes)});
+  return journals;
 }
 
 std::string firstJournal(const std::string& folder) {

@@ -27,12 +27,6 @@ struct JournalFile {
   uint64_t ignored = 0;  // bytes behind these: a line that was cut, or what came too late
 };
 
-/// The journals of a folder in the order of their epochs, without those that a later one replaced (whose names
-/// `replaced` gets). A folder without any has none. Errors: the folder cannot be read, a journal is no regular file,
-/// its first line is damaged or of another version.
-llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
-                                                      std::set<std::string>* replaced = nullptr);
-
 /// The path of a folder's first journal, whatever is in it; "" of a folder without any.
 std::string firstJournal(const std::string& folder);
 /// How the text of each begins.
@@ -47,6 +41,17 @@ struct DamagedLine {
   /// "000007.jsonl line 12: has no checksum at its end".
   std::string text() const;
 };
+
+/// The journals of a folder.
+struct Journals {
+  std::vector<JournalFile> files;    // in the order of their epochs, without those that a later one replaced
+  std::set<std::string> replaced;    // the names of these
+  std::vector<DamagedLine> missing;  // those that are not there although a later one counts on them
+};
+
+/// A folder without any has none. Errors: the folder cannot be read, a journal is no regular file or shorter than it
+/// was, its first line is damaged or of another version.
+llvm::Expected<Journals> listJournals(const std::string& folder);
 
 /// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and told; the error is
 /// that of the file, or `take`'s.

@@ -20,10 +20,10 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
-  Verified found{journals->size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
+  Verified found{journals->files.size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
                  contents->trials.size()};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
-  for (const JournalFile& journal : *journals)
+  for (const JournalFile& journal : journals->files)
     if (journal.ignored > 0)
       found.notes.push_back(
           fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
@@ -39,13 +39,13 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (auto error = store->close()) return error;  // so that what it had to add is in a journal too
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
-  const std::vector<JournalFile>& journals = store->journals();
+  const std::vector<JournalFile>& journals = store->journals().files;
   Compacted done;
   done.journals = journals.size();
   auto made = JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers);
   if (!made) return made.takeError();
   const std::unique_ptr<JournalWriter> writer = std::move(*made);
-  std::vector<DamagedLine> damaged;
+  std::vector<DamagedLine> damaged = store->journals().missing;
   std::set<std::string> plans;
   for (const JournalFile& journal : journals) {
     done.bytes_before += journal.bytes;
@@ -80,7 +80,11 @@ namespace {
 /// Copies the records of one store into another under new numbers.
 class Merger {
  public:
-  Merger(Store& into, const Contents& from, std::string other) : into_(into), from_(from), other_(std::move(other)) {
+  /// `live`: a run is at work in the other folder.
+  Merger(Store& into, const Contents& from, std::string other, bool live)
+      : into_(into), from_(from), other_(std::move(other)) {
+    for (const auto& [id, run] : from.runs)
+      if (live && run.outcome.empty()) at_work_.insert(id);
     for (const auto& [origin, ours] : from.adopted) origins_[{origin.what, ours}] = origin;
     for (const auto& [origin, ours] : into.contents().adopted)
       if (origin.what == "trial") adopted_.insert(ours);
@@ -91,14 +95,24 @@ class Merger {
       if (auto error = add(session)) return error;
     for (const auto& [id, run] : from_.runs)
       if (auto error = add(run)) return error;
-    for (const auto& [id, block] : from_.blocks)
-      if (auto error = add(block)) return error;
+    std::set<int64_t> blocks;
     for (const auto& [id, trial] : from_.trials)
-      if (auto error = add(trial)) return error;
+      if (comes(trial)) blocks.insert(trial.block);
+    for (const auto& [id, block] : from_.blocks)
+      if (blocks.contains(id))  // else a run here might go on with it, as theirs does
+        if (auto error = add(block)) return error;
+    for (const auto& [id, trial] : from_.trials)
+      if (comes(trial))
+        if (auto error = add(trial)) return error;
     return done_;
   }
 
+  bool leavesRuns() const { return !at_work_.empty(); }
+
  private:
+  /// A run has its number here once all its trials are there: what later runs saw of it goes by these numbers.
+  bool comes(const Trial& trial) const { return trial.status != TrialStatus::Running && !at_work_.contains(trial.run); }
+
   /// In the other store, or where that has the record from.
   Origin originOf(const std::string& what, int64_t theirs) const {
     const auto found = origins_.find({what, theirs});
@@ -127,13 +141,14 @@ class Merger {
   }
 
   llvm::Error add(Run run) {
-    if (run.outcome.empty() || ours("run", run.id)) return llvm::Error::success();
+    if (at_work_.contains(run.id) || ours("run", run.id)) return llvm::Error::success();
     const int64_t theirs = run.id;
     run.plan_json = from_.plans.at(run.plan_json);
     run.session = ours("session", run.session);
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
-    if (auto error = into_.endRun(*number, run.ended, run.outcome, run.judged)) return error;
+    const std::string_view outcome = run.outcome.empty() ? Run::kKilled : run.outcome;
+    if (auto error = into_.endRun(*number, run.ended, outcome, run.judged)) return error;
     return adopt("run", theirs, *number, done_.runs);
   }
 
@@ -145,7 +160,6 @@ class Merger {
   }
 
   llvm::Error add(Trial trial) {
-    if (trial.status == TrialStatus::Running) return llvm::Error::success();
     const int64_t theirs = trial.id;
     if (ours("trial", theirs)) {
       ++done_.known;
@@ -173,6 +187,7 @@ class Merger {
   Store& into_;
   const Contents& from_;
   const std::string other_;                                    // the folder that `from_` is of
+  std::set<int64_t> at_work_;                                  // their runs that have not ended
   std::set<int64_t> adopted_;                                  // our trials that are another store's
   std::map<std::pair<std::string, int64_t>, Origin> origins_;  // of what they have by that number from others
   Merged done_;
@@ -181,13 +196,14 @@ class Merger {
 }  // namespace
 
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
+  bool live = Lease::isLive(other);
   auto journals = listJournals(other);
   if (!journals) return journals.takeError();
   std::vector<DamagedLine> damaged;
   auto theirs = readStore(other, *journals, damaged);
   if (!theirs) return theirs.takeError();
-  if (!damaged.empty())
-    messages.push_back(fmt::format("{}: {} lines are left out: {}", other, damaged.size(), damaged[0].why));
+  live |= Lease::isLive(other);  // it may have begun meanwhile
+  tellDamaged(other, damaged, messages);
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
   if (theirs->name == into->name()) {
@@ -197,8 +213,12 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
         other, folder);
   }
   if (auto error = into->beginWhole()) return error;
-  auto merged = Merger(*into, *theirs, other).run();
+  Merger merger(*into, *theirs, other, live);
+  auto merged = merger.run();
   if (!merged) return merged.takeError();
+  if (merger.leavesRuns())
+    messages.push_back(fmt::format(
+        "a run is at work in '{}': what it measures is taken over by the same command after its end", other));
   if (auto error = into->close()) return error;
   return merged;
 }

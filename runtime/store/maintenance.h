@@ -28,8 +28,8 @@ struct Compacted {
   uint64_t bytes_before = 0, bytes_after = 0;  // of all journals
 };
 
-/// Makes one journal of all. Refused where a line is damaged: it would be gone for good. `messages` as for
-/// Store::openForWriting.
+/// Makes one journal of all. Refused where a line is damaged or a journal is missing: what it held would be gone for
+/// good. `messages` as for Store::openForWriting.
 llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages);
 
 struct Merged {
@@ -37,8 +37,8 @@ struct Merged {
   uint64_t known = 0;                                       // trials that were taken over before
 };
 
-/// Takes over what `other` holds and `folder` does not; trials that have not ended are left. Doing it again adds only
-/// what is new. Refused for a copy of the same store that both went on with.
+/// Takes over what `other` holds and `folder` does not; trials that have not ended are left, and all of a run that is
+/// at work there. Doing it again adds only what is new. Refused for a copy of the same store that both went on with.
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages);
 
 }  // namespace expc::store

@@ -54,6 +54,32 @@ TEST_CASE("a look at every line finds what is damaged") {
   CHECK(has(errorOf(verify(folder.path)), "000001.jsonl"));
 }
 
+TEST_CASE("a journal that is gone is told, as long as a later one names it, and not made final") {
+  TestFolder folder, other, moved;
+  const plan::Plan plan = twoPoints();
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  const std::string journal = folder.path + "/journal/000002.jsonl", backup = moved.path + "/backup";
+  std::filesystem::rename(journal, backup);
+  const Verified found = verified(folder.path);
+  CHECK(found.journals == 2);
+  REQUIRE(found.damage.size() == 1);
+  CHECK(has(found.damage[0], "000002.jsonl: is not there"));
+  std::vector<std::string> messages;
+  CHECK(readBack(folder.path, plan, &messages).trials.size() == 4);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "000002.jsonl: is not there"));
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 4);
+  CHECK(messages.size() == 2);
+  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl: is not there"));
+  measure(folder.path, plan, 4);
+  CHECK(verified(folder.path).damage.size() == 1);
+  std::filesystem::rename(backup, journal);
+  CHECK(verified(folder.path).damage.empty());
+  CHECK(readBack(folder.path, plan).trials.size() == 8);
+  llvm::cantFail(compact(folder.path, messages));
+  CHECK(verified(folder.path).damage.empty());
+}
+
 TEST_CASE("one journal of all says what all of them said") {
   TestFolder folder;
   const plan::Plan plan = twoPoints();
@@ -156,6 +182,58 @@ TEST_CASE("two trials of one place, time and status are two, although ours stand
   CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 2);
   CHECK(verified(into.path).trials == 4);
   CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 0);
+}
+
+TEST_CASE("what a killed run measured comes with the run, and what one at work measures once that has ended") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  const auto begin = [&](Store& store, unsigned point) {
+    const Filled filled = fill(store);
+    Trial trial = trialOf(plan, point, filled.block, filled.session, 0);
+    trial.run = addRun(store, filled.session, usualMatch());
+    finish(store, trial);
+    llvm::cantFail(store.settle());
+    return trial.run;
+  };
+  const auto held = [&] {
+    std::vector<std::string> messages;
+    return llvm::cantFail(Store::openForReading(into.path, messages)).contents().trials;
+  };
+  std::vector<std::string> messages;
+  {
+    Store store = openWriter(from.path);
+    begin(store, 0);
+  }  // no close(): as if killed
+  Merged merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 1);
+  CHECK(merged.trials == 1);
+  CHECK(messages.empty());
+  {
+    Store store = openWriter(into.path);
+    CHECK(store.contents().runs.at(1).outcome == Run::kKilled);
+    CHECK(store.contents().trials.at(1).run == 1);
+    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, "complete"));
+    llvm::cantFail(store.close());
+  }
+
+  Store store = openWriter(from.path);
+  const int64_t run = begin(store, 1);
+  merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 0);
+  CHECK(merged.blocks == 0);
+  CHECK(merged.trials == 0);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "a run is at work in '" + from.path + "'"));
+  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.close());
+  merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.runs == 1);
+  CHECK(merged.trials == 1);
+  CHECK(merged.known == 1);
+  CHECK(messages.size() == 1);
+  CHECK(held().at(1).run == 1);
+  CHECK(held().at(2).run == 3);
+  CHECK(verified(into.path).damage.empty());
 }
 
 TEST_CASE("a merge that ends before its end leaves nothing, and is done by the next one") {

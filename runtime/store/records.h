@@ -219,6 +219,8 @@ struct Run {
 
   /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
   static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
+  /// Of one whose writer died.
+  static constexpr std::string_view kKilled = "killed";
   /// Begins the outcome of one that ended at a look; the repetitions follow: "complete after 8".
   static constexpr std::string_view kAtLook = "complete after ";
 

@@ -110,20 +110,22 @@ llvm::Error noResults(const std::string& folder) {
   return base::failure("no results in '{}': run the study first, or name the folder that has them", folder);
 }
 
-llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
+llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
                                    std::vector<DamagedLine>& damaged) {
-  if (!journals.empty()) return Contents::read(folder, journals, damaged);
+  if (!journals.files.empty()) return Contents::read(folder, journals, damaged);
   if (auto error = refuseDatabaseAlone(folder)) return error;
   return noResults(folder);
 }
 
 bool isStore(const std::string& folder) { return !firstJournal(folder).empty() || files::isThere(databaseIn(folder)); }
 
-void Store::tellDamaged(const std::vector<DamagedLine>& damaged, std::vector<std::string>& messages) const {
+void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& damaged,
+                 std::vector<std::string>& messages) {
   if (damaged.empty()) return;
-  messages.push_back(fmt::format(
-      "{} line{} of the journals in '{}' {} left out: what they held does not count (the first: {})", damaged.size(),
-      damaged.size() == 1 ? "" : "s", folder_, damaged.size() == 1 ? "is" : "are", damaged.front().text()));
+  const bool one = damaged.size() == 1;
+  messages.push_back(fmt::format("the journals in '{}' are damaged in {} place{}: what {} held does not count ({}{})",
+                                 folder, damaged.size(), one ? "" : "s", one ? "it" : "they",
+                                 one ? "" : "the first: ", damaged.front().text()));
 }
 
 llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
@@ -137,7 +139,7 @@ llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vect
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
   store.contents_ = std::move(*contents);
-  store.tellDamaged(damaged, messages);
+  tellDamaged(folder, damaged, messages);
   return store;
 }
 
@@ -155,18 +157,18 @@ llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vect
 }
 
 llvm::Error Store::readJournals(std::vector<std::string>& messages) {
-  std::set<std::string> replaced;
-  auto journals = listJournals(folder_, &replaced);
+  auto journals = listJournals(folder_);
   if (!journals) return journals.takeError();
   before_ = std::move(*journals);
-  for (const std::string& name : replaced) unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
-  if (before_.empty())
+  for (const std::string& name : before_.replaced)
+    unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
+  if (before_.files.empty())
     if (auto error = refuseDatabaseAlone(folder_)) return error;
   std::vector<DamagedLine> damaged;
   auto contents = Contents::read(folder_, before_, damaged);
   if (!contents) return contents.takeError();
   contents_ = std::move(*contents);
-  tellDamaged(damaged, messages);
+  tellDamaged(folder_, damaged, messages);
   name_ = contents_.name.empty() ? newName() : contents_.name;
   for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
   return llvm::Error::success();
@@ -203,7 +205,7 @@ llvm::Error Store::closeDead() {
     ends.emplace_back(std::move(end));
   }
   for (const auto& [id, run] : contents_.runs)
-    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, "killed", nullptr});
+    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, std::string(Run::kKilled), nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
   return llvm::Error::success();
@@ -215,7 +217,7 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
     if (auto error = settle()) return error;
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
-    auto journal = JournalWriter::create(folder_, before_, name_, appears);
+    auto journal = JournalWriter::create(folder_, before_.files, name_, appears);
     if (!journal) return journal.takeError();
     journal_ = std::move(*journal);
   }
@@ -227,7 +229,7 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
 llvm::Error Store::beginWhole() {
   whole_ = true;
   if (!journal_) return llvm::Error::success();
-  before_.push_back(journal_->file());
+  before_.files.push_back(journal_->file());
   journal_.reset();
   return llvm::Error::success();
 }

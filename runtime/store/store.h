@@ -31,7 +31,7 @@ struct Contents {
   Contents& operator=(Contents&&) = default;
 
   /// What `journals` of `folder` say. What a damaged line held, and what refers to it, is left out and told.
-  static llvm::Expected<Contents> read(const std::string& folder, const std::vector<JournalFile>& journals,
+  static llvm::Expected<Contents> read(const std::string& folder, const Journals& journals,
                                        std::vector<DamagedLine>& damaged);
 
   /// Takes what an entry says. False if it refers to what is not there, or says twice what can be said once: then
@@ -49,7 +49,7 @@ struct Contents {
   std::map<int64_t, Run> runs;               // of each, `plan_json` is the hash
   std::map<int64_t, BlockPlan> blocks;
   std::map<int64_t, Key> keys;
-  std::map<int64_t, Trial> trials;  // their keys, blocks and sessions are there
+  std::map<int64_t, Trial> trials;  // their keys, blocks, sessions and runs are there; run 0: it is not known
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
   std::map<Origin, int64_t> adopted;                                         // our numbers
 };
@@ -67,8 +67,11 @@ void copyOutput(const std::string& from, int64_t trial, const std::string& to, i
 llvm::Error noResults(const std::string& folder);
 
 /// What the journals of a folder say. An error too where none lie in it, with the way out.
-llvm::Expected<Contents> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
+llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
                                    std::vector<DamagedLine>& damaged);
+/// Tells that some of the journals is damaged, if any is.
+void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& damaged,
+                 std::vector<std::string>& messages);
 
 class Store {
  public:
@@ -129,7 +132,7 @@ class Store {
   /// The same for every copy of this store, and for no other one.
   const std::string& name() const { return name_; }
   /// The journals of before this process.
-  const std::vector<JournalFile>& journals() const { return before_; }
+  const Journals& journals() const { return before_; }
 
  private:
   Store() = default;
@@ -139,11 +142,10 @@ class Store {
   llvm::Error append(const Entry& entry, OnDisk when = OnDisk::Sometime);
   llvm::Error keepElsewhere(llvm::Error error, const TrialEnded& end);
   llvm::Expected<int64_t> numberOf(const Key& key);
-  void tellDamaged(const std::vector<DamagedLine>& damaged, std::vector<std::string>& messages) const;
 
   std::string folder_;
   Contents contents_;
-  std::vector<JournalFile> before_;  // the journals of others
+  Journals before_;  // the journals of others
   std::unique_ptr<JournalWriter> journal_;
   std::optional<TrialEnded> unsettled_;  // on its way to the disk
   bool whole_ = false;                   // our journal is there once we close

@@ -29,7 +29,11 @@ using namespace expc::store::test;
 // A disk that breaks: these stand before those of the C library.
 namespace {
 bool disk_is_broken = false;
+
+std::string contentOf(const std::string& path) {
+  return llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path)))->getBuffer().str();
 }
+}  // namespace
 extern "C" int aio_fsync(int operation, aiocb* request) {
   static const auto library = reinterpret_cast<int (*)(int, aiocb*)>(dlsym(RTLD_NEXT, "aio_fsync"));
   if (!disk_is_broken) return library(operation, request);
@@ -416,6 +420,8 @@ TEST_CASE("what refers to nothing, or says twice what can be said once, is left 
   run.session = 1;
   Trial second = there;  // of the same place and attempt
   second.id = 2;
+  Trial stray = there;  // of a run that is not there
+  stray.id = stray.position = stray.run = 3;
   const std::vector<Entry> wrong = {
       again,
       Seen{9, {}},
@@ -426,6 +432,7 @@ TEST_CASE("what refers to nothing, or says twice what can be said once, is left 
       TrialBegan{nowhere, 1},
       TrialBegan{there, 1},
       TrialBegan{second, 1},
+      TrialBegan{stray, 1},
       TrialEnded{nowhere, {}},
       TrialEnded{there, {}},
       Reread{nowhere, 1},
@@ -451,7 +458,7 @@ TEST_CASE("a damaged line is left out and told, and all others count") {
     llvm::cantFail(store.close());
   }
   const std::string journal = folder.path + "/journal/000001.jsonl";
-  std::string text = llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(journal)))->getBuffer().str();
+  std::string text = contentOf(journal);
   const size_t at = text.find("\"step_time\":0.5");
   REQUIRE(at != std::string::npos);
   text[at + 14] = '9';
@@ -462,6 +469,31 @@ TEST_CASE("a damaged line is left out and told, and all others count") {
   REQUIRE(messages.size() == 1);
   CHECK(has(messages[0], "000001.jsonl line"));
   CHECK(has(messages[0], "checksum"));
+}
+
+TEST_CASE("of a run that cannot be read, or whose plan cannot be, no trial counts") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  {
+    Store store = openWriter(folder.path);
+    const Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    Trial trial = trialOf(plan, 1, filled.block, filled.session, 1);
+    trial.run = addRun(store, filled.session, usualMatch());
+    finish(store, trial);
+    llvm::cantFail(store.close());
+  }
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  const std::string journal = folder.path + "/journal/000001.jsonl", text = contentOf(journal);
+  for (const char* entry : {"\"entry\":\"run\"", "\"entry\":\"plan\""}) {
+    std::string damaged = text;
+    damaged.at(text.find('\n', text.find(entry)) - 3) ^= 1;  // in its checksum
+    std::ofstream(journal, std::ios::binary) << damaged;
+    std::vector<std::string> messages;
+    CHECK(readBack(folder.path, plan, &messages).trials.size() == 1);
+    REQUIRE(messages.size() == 1);
+    CHECK(has(messages[0], "checksum"));
+  }
 }
 
 TEST_CASE("what a writer appends after it lost the folder counts for nothing") {
