@@ -193,24 +193,34 @@ double decimalStep(const std::set<double>& readings) {
   return step;
 }
 
-/// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
-/// readings cannot be told apart. Different readings of one place are at least a step apart; where each place gave one
-/// alone, what they lie apart is what is asked about, and the digits tell.
-ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
+/// Whether a place gave few different readings, and some of them again.
+bool isCoarse(const Readings& readings) {
   constexpr size_t kFew = 3;
+  const size_t different = std::set(readings.values.begin(), readings.values.end()).size();
+  return different <= kFew && different < readings.values.size();
+}
+
+/// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
+/// readings cannot be told apart. Different readings of one place are at least a step apart. A place that gave one
+/// alone has its digits to tell: those of all places that gave few, since what these lie apart is what is asked about.
+/// Places that gave many say nothing of it, since their clock is a finer one.
+ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
   ClockStep largest;
   for (const Readings& coarse : readings) {
     const plan::Metric* metric = plan.findMetric(coarse.of->metric);
+    if (!metric || metric->exact || !isCoarse(coarse)) continue;
     const std::set<double> own(coarse.values.begin(), coarse.values.end());
-    if (!metric || metric->exact || own.size() > kFew || own.size() == coarse.values.size()) continue;
-    std::set<double> all;
-    for (const Readings& one : readings)
-      if (one.of->metric == coarse.of->metric) all.insert(one.values.begin(), one.values.end());
-    if (isTimed(*metric)) all.insert(0);
-    if (all.size() < 2 || *all.rbegin() <= 0) continue;
+    std::set<double> seen = own, all = own;
+    for (const Readings& one : readings) {
+      if (one.of->metric != coarse.of->metric) continue;
+      all.insert(one.values.begin(), one.values.end());
+      if (own.size() == 1 && isCoarse(one)) seen.insert(one.values.begin(), one.values.end());
+    }
+    if (isTimed(*metric)) seen.insert(0), all.insert(0);
+    if (all.size() < 2 || *seen.rbegin() <= 0) continue;
     double step = INFINITY;
-    for (auto at = all.begin(); std::next(at) != all.end(); ++at) step = std::min(step, *std::next(at) - *at);
-    if (own.size() == 1) step = std::min(step, decimalStep(all));
+    for (auto at = seen.begin(); std::next(at) != seen.end(); ++at) step = std::min(step, *std::next(at) - *at);
+    if (own.size() == 1) step = std::min(step, decimalStep(seen));
     const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
     largest = {reach, {metric->name, own.size(), step}};

@@ -130,6 +130,31 @@ TEST_CASE("readings of few values are as wide as the step between them") {
   CHECK_FALSE(judgedGain(noisy, 1.1, "1.1x").cells[0].steps);
 }
 
+TEST_CASE("a fine clock of one point tells nothing of the coarse one of another") {
+  // 10.4 s with digits to spare against 10.7 s in whole seconds.
+  const auto against = [](const std::vector<double>& coarse) {
+    Records records;
+    for (int64_t block = 1; block <= int64_t(coarse.size()); ++block)
+      for (const int gpus : {1, 2}) {
+        records.timed(id("fp64", gpus), block, 10.39 + 0.0013 * double(block * 7 % 20));
+        records.timed(id("fp32", gpus), block, coarse[size_t(block - 1)]);
+      }
+    return judgedGain(records, 1, "1x");
+  };
+  std::vector<double> readings(20, 10);
+  readings[13] = 11;
+  const CriterionResult two = against(readings);
+  CHECK(word(two.verdict) == "inconclusive");
+  CHECK(two.cells[0].steps->readings == 2);
+  CHECK(two.cells[0].steps->size == doctest::Approx(1));
+  // Of 10 s each time no digit tells that the step is not as large.
+  const CriterionResult one = against(std::vector<double>(20, 10));
+  CHECK(word(one.verdict) == "inconclusive");
+  CHECK(one.cells[0].steps->readings == 1);
+  CHECK(one.cells[0].steps->size == doctest::Approx(10));
+  CHECK(against(std::vector<double>(20, 10.012)).cells[0].steps->size == doctest::Approx(0.001).epsilon(0.01));
+}
+
 TEST_CASE("no interval of a time goes below zero, unless a program printed it") {
   Records records;
   for (int64_t block = 1; block <= 10; ++block) records.timed(id("fp32", 1), block, block % 3 ? 0 : 0.01);
