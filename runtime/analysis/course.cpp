@@ -1,7 +1,10 @@
 #include "runtime/analysis/course.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "runtime/analysis/judgement.h"
@@ -18,44 +21,95 @@ using Of = std::tuple<size_t, size_t, std::string>;  // metric and point by numb
 /// What a stay is of.
 using In = std::tuple<size_t, int64_t, std::string, std::string>;  // history, session, build, data
 
-struct Values {
+/// The trials of a stay.
+struct Trials {
   Stay stay;
-  std::vector<double> values = {};
-  bool failed = false;
+  std::vector<double> values = {};                       // of valid ones
+  std::set<int64_t> valid = {};                          // blocks of valid ones, with a value or without
+  std::map<int64_t, const store::Trial*> timeouts = {};  // by block: that which was given most
+  const store::Trial* lost = nullptr;                    // one that failed; without any, that was disturbed
 };
 
-/// Takes a trial into its stay, which begins with the first that has a value, or, without any, that failed.
-void add(Values& to, const store::Trial& trial, const std::optional<double>& value) {
-  const bool failed = trial.status == store::TrialStatus::Failed || trial.status == store::TrialStatus::Infeasible;
-  if (value) {
-    to.stay.started = to.values.empty() ? trial.started : std::min(to.stay.started, trial.started);
-    to.values.push_back(*value);
-  } else if (failed && !to.failed && to.values.empty()) {
-    to.failed = true;
-    to.stay.started = trial.started;
-    to.stay.reason = trial.reason;
+/// All that a course is made of.
+struct Found {
+  std::map<In, Trials> stays = {};
+  bool measured = false, absent = false;  // some valid trial has a value, or has none
+  double longest = 0;                     // seconds, of a valid trial
+};
+
+/// Takes a trial into its stay; `value` is what a valid one measured.
+void add(Found& found, Trials& to, const store::Trial& trial, const std::optional<double>& value) {
+  using store::TrialStatus;
+  switch (trial.status) {
+    case TrialStatus::Valid:
+      to.valid.insert(trial.block);
+      (value ? found.measured : found.absent) = true;
+      // A trial whose end was seen late took no longer than it was allowed to.
+      if (const double took = trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds;
+          std::isfinite(took))
+        found.longest = std::max(found.longest, took);
+      if (!value) break;
+      to.stay.started = to.values.empty() ? trial.started : std::min(to.stay.started, trial.started);
+      to.values.push_back(*value);
+      break;
+    case TrialStatus::Timeout:
+      if (const store::Trial*& most = to.timeouts[trial.block]; !most || limitMet(*most) < limitMet(trial))
+        most = &trial;
+      break;
+    case TrialStatus::Failed:
+    case TrialStatus::Infeasible:
+      if (!to.lost || to.lost->status == TrialStatus::Invalid) to.lost = &trial;
+      break;
+    case TrialStatus::Invalid:
+      if (!to.lost) to.lost = &trial;
+      break;
+    default:
+      break;
   }
 }
 
-Course courseOf(const plan::Plan& plan, const Of& of, std::map<In, Values>& stays) {
+/// Makes those of a stay's timeouts that count its worst values; of the others one is what was lost.
+void addTimeouts(const plan::Metric& metric, const Found& found, Trials& to) {
+  if (found.absent && !found.measured) return;  // this device cannot give the metric
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double worst = metric.better == plan::Direction::Higher ? -kInfinity : kInfinity;
+  for (const auto& [block, trial] : to.timeouts) {
+    if (to.valid.contains(block)) continue;  // it was tried again
+    if (!metric.better || limitMet(*trial) < found.longest) {
+      if (!to.lost || to.lost->status == store::TrialStatus::Invalid) to.lost = trial;
+      continue;
+    }
+    to.stay.started = to.values.empty() ? trial->started : std::min(to.stay.started, trial->started);
+    to.values.push_back(worst);
+    ++to.stay.timeouts;
+  }
+}
+
+Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
   const auto& [number, point, environment_class] = of;
   const plan::Metric& metric = plan.metrics[number];
   Course course{metric.name,      plan.label(plan.points[point]), metric.unit, metric.dimension, metric.better,
                 environment_class};
-  for (auto& [in, one] : stays) {
+  for (auto& [in, one] : found.stays) {
+    addTimeouts(metric, found, one);
     const auto median = stats::orderStatistics(one.values).estimate();
     one.stay.n = static_cast<unsigned>(one.values.size());
     one.stay.median = median.value_or(0);
-    if (median)
+    if (median) {
       course.stays.push_back(std::move(one.stay));
-    else if (one.values.empty() && one.failed)
+    } else if (one.valid.empty() && one.lost) {
+      one.stay.started = one.lost->started;
+      one.stay.reason = one.lost->reason;
+      one.stay.disturbed = one.lost->status == store::TrialStatus::Invalid;
       course.lost.push_back(std::move(one.stay));
+    }
   }
   const auto when = [](const Stay& stay) { return std::tuple(stay.started, stay.side, stay.session); };
   std::ranges::sort(course.stays, {}, when);
   std::ranges::sort(course.lost, {}, when);
   if (!course.stays.empty())
-    std::erase_if(course.lost, [&](const Stay& one) { return one.started <= course.stays.back().started; });
+    course.gaps = static_cast<unsigned>(
+        std::erase_if(course.lost, [&](const Stay& one) { return one.started <= course.stays.back().started; }));
   return course;
 }
 
@@ -74,7 +128,7 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
   std::map<plan::TrialKind, std::string> settings;
   for (const plan::KindDesign& design : plan.design.kinds)
     settings[design.kind] = store::settingsText(plan, design.kind);
-  std::map<Of, std::map<In, Values>> found;
+  std::map<Of, Found> all_found;
   for (size_t side = 0; side < histories.size(); ++side)
     for (const store::Trial& trial : histories[side].trials) {
       const store::TrialKey& key = *trial.key;
@@ -84,9 +138,11 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
       const std::string host = session == histories[side].sessions.end() ? "" : session->second.where.machine();
       for (size_t i = 0; i < plan.metrics.size(); ++i) {
         if (plan.metrics[i].kind != key.kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
-        auto& stays = found[{i, point->second, key.environment_class}];  // also of a course without any value
+        Found& found = all_found[{i, point->second, key.environment_class}];  // also of a course without any value
         const Stay stay{trial.started, side, trial.session, host, key.worker_build, key.data};
-        add(stays.try_emplace({side, trial.session, key.worker_build, key.data}, Values{stay}).first->second, trial,
+        add(found,
+            found.stays.try_emplace({side, trial.session, key.worker_build, key.data}, Trials{stay}).first->second,
+            trial,
             trial.status == store::TrialStatus::Valid
                 ? readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name).value
                 : std::nullopt);
@@ -94,8 +150,8 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
     }
   std::vector<Course> all;
   std::vector<double> p_values;
-  for (auto& [of, stays] : found) {
-    all.push_back(courseOf(plan, of, stays));
+  for (auto& [of, found] : all_found) {
+    all.push_back(courseOf(plan, of, found));
     if (const auto change = stats::likeliestChange(mediansOf(all.back()))) all.back().p = change->p;
     p_values.push_back(all.back().p);
   }

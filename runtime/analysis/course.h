@@ -13,15 +13,18 @@
 
 namespace expc::analysis {
 
-/// The valid trials of one point with one program in one session; or trials none of which ended well, without a value.
+/// The trials of one point with one program in one session: those that have a value, which a timeout may be; or,
+/// without a value, trials none of which ended well.
 struct Stay {
   double started = 0;  // Unix time of the first
   size_t side = 0;     // which of the histories has the session
   int64_t session = 0;
   std::string host, build, data;  // of trials: worker build, digest of program and data
-  unsigned n = 0;
+  unsigned n = 0;                 // values
   double median = 0;
+  unsigned timeouts = 0;    // values that are one: worse than every other
   std::string reason = "";  // of one that has no value: of one of its trials
+  bool disturbed = false;   // of one that has no value: something disturbed every trial, so that none says anything
 };
 
 /// A metric at a point, on one kind of machine and with the settings of now.
@@ -34,11 +37,13 @@ struct Course {
   /// By Holm over all courses at 1 - kConfidence.
   std::vector<stats::Change> changes = {};
   std::vector<Stay> lost = {};  // those since its last value, by time: what is newest is no value
+  unsigned gaps = 0;            // stays without a value before that
 };
 
 /// Every measured metric at every point of the plan that has trials, over all histories, each kind of machine apart. A
 /// value is the median of a stay, since trials of one session share what that session was like. `metric`: only this
-/// one; "": all.
+/// one; "": all. A timeout is a value as in a verdict (readMetric), here where it had at least as long as every valid
+/// trial of the course took.
 std::vector<Course> courses(const plan::Plan& plan, std::span<const store::History> histories,
                             const std::string& metric);
 

@@ -27,8 +27,8 @@ std::string sparkline(const Course& course) {
   const auto [low, high] = std::ranges::minmax(course.stays, {}, &Stay::median);
   std::string text;
   for (size_t i = first; i < course.stays.size(); ++i) {
-    const double share =
-        high.median > low.median ? (course.stays[i].median - low.median) / (high.median - low.median) : 0;
+    const double median = course.stays[i].median;
+    const double share = median > low.median ? (median - low.median) / (high.median - low.median) : 0;
     text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];  // no number between infinite ones
   }
   return text;
@@ -57,10 +57,41 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
   if (one.n > 0) {
     object["n"] = one.n;
     object["median"] = report::json(one.median);
+    object["timeouts"] = one.timeouts;
   } else {
     object["reason"] = report::json(one.reason);
+    object["disturbed"] = one.disturbed;
   }
   return object;
+}
+
+/// Whether the newest sessions have no value, and in one of them that is nobody's disturbance.
+bool failsNow(const Course& course) { return !std::ranges::all_of(course.lost, &Stay::disturbed); }
+
+bool timesOutNow(const Course& course) { return !course.stays.empty() && course.stays.back().timeouts > 0; }
+
+/// The line for newest sessions without a value.
+report::Paragraph lostLine(const Course& course) {
+  const bool fails = failsNow(course);
+  const auto said = std::ranges::find(course.lost.rbegin(), course.lost.rend(), !fails, &Stay::disturbed);
+  return {.text = (fails ? "" : "something disturbed every trial: ") + said->reason,
+          .word = report::counted(course.lost.size(), "session") + " since then without a value:",
+          .style = fails ? "fail" : "open",
+          .depth = 1};
+}
+
+/// The line for timeouts among the values.
+report::Paragraph timeoutsLine(const Course& course) {
+  size_t sessions = 0, trials = 0;
+  for (const Stay& stay : course.stays) {
+    sessions += stay.timeouts > 0;
+    trials += stay.timeouts;
+  }
+  std::string text = report::counted(trials, "trial") + " in " + report::counted(sessions, "session");
+  if (timesOutNow(course))
+    text += fmt::format(", {} of {} in the newest{}", course.stays.back().timeouts, course.stays.back().n,
+                        course.lost.empty() ? "" : " that has a value");
+  return {.text = text, .word = "timed out:", .style = timesOutNow(course) ? "fail" : "open", .depth = 1};
 }
 
 /// Puts a course behind the others: its lines where it is `shown`, and its object.
@@ -70,13 +101,14 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
       course.stays.empty()
           ? "no value"
           : quantity(course.stays.back().median) + (course.lost.empty() ? " now" : " in the last that has a value");
-  std::vector<report::Paragraph> lines = {{.text = report::counted(course.stays.size(), "session") + ", " + newest,
-                                           .of = course.metric + " at " + course.label}};
-  if (!course.lost.empty())
-    lines.push_back({.text = course.lost.back().reason,
-                     .word = report::counted(course.lost.size(), "session") + " since then without a value:",
-                     .style = "fail",
-                     .depth = 1});
+  const std::string gaps =
+      course.gaps > 0 ? "; " + report::counted(course.gaps, "earlier session") + " without a value" : "";
+  std::vector<report::Paragraph> lines = {
+      {.text = report::counted(course.stays.size(), "session") + ", " + newest + gaps,
+       .of = course.metric + " at " + course.label}};
+  if (!course.lost.empty()) lines.push_back(lostLine(course));
+  if (std::ranges::any_of(course.stays, [](const Stay& stay) { return stay.timeouts > 0; }))
+    lines.push_back(timeoutsLine(course));
   lines.push_back({.text = sparkline(course), .depth = 1});
   llvm::json::Array stays, changes, lost;
   for (size_t i = 0; i < course.changes.size(); ++i) {
@@ -100,8 +132,8 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
   if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  section.json.push_back(
-      EXPC_FIELDS(course.metric, course.label, course.unit, course.environment_class, course.p, stays, changes, lost));
+  section.json.push_back(EXPC_FIELDS(course.metric, course.label, course.unit, course.environment_class, course.p,
+                                     stays, changes, lost, course.gaps));
 }
 
 }  // namespace
@@ -109,20 +141,27 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
                    bool all) {
   Section section{{"courses"}};
-  size_t changed = 0, without = 0, quiet = 0;
+  size_t changed = 0, without = 0, timed_out = 0, quiet = 0;
+  analysis::Verdict outcome = analysis::Verdict::NotAsked;
   for (const Course& course : courses) {
-    const bool shown = all || !course.changes.empty() || !course.lost.empty();
+    const bool shown = all || !course.changes.empty() || !course.lost.empty() || timesOutNow(course);
     changed += !course.changes.empty();
     without += !course.lost.empty();
+    timed_out += timesOutNow(course);
     quiet += !shown;
+    if (failsNow(course))
+      outcome = analysis::Verdict::Broken;
+    else if (!course.lost.empty() && outcome == analysis::Verdict::NotAsked)
+      outcome = analysis::Verdict::Inconclusive;
     add(section, sides, course, shown);
   }
   section.part.rest = fmt::format(
-      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}",
+      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}{}",
       changed, courses.size(), analysis::formatConfidence(analysis::kConfidence),
       without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
+      timed_out > 0 ? fmt::format("; {} with timeouts in the newest session that has a value", timed_out) : "",
       quiet > 0 ? "; --all shows the others" : "");
-  Document document(plan, sides, without > 0 ? analysis::Verdict::Broken : analysis::Verdict::NotAsked);
+  Document document(plan, sides, outcome);
   document.title += report::joined(sides) + " by session";
   document.sections = {std::move(section)};
   return document;

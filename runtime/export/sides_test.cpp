@@ -51,5 +51,30 @@ TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
   CHECK(plan::canonicalJson(json(document)).find("\"median\":\"inf\"") != std::string::npos);
 }
 
+TEST_CASE("timeouts of the newest session are shown, and sessions that were all disturbed leave the answer open") {
+  analysis::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
+  course.stays = {{.session = 1, .n = 4, .median = 1},
+                  {.session = 2, .n = 4, .median = std::numeric_limits<double>::infinity(), .timeouts = 3}};
+  const plan::Plan plan = report::exampleResults().plan;
+  Document document = bySession(plan, {"results"}, {course}, false);
+  CHECK(document.exit_code == 0);
+  CHECK(text(document, 100, false).find("timed out: 3 trials in 1 session, 3 of 4 in the newest\n") !=
+        std::string::npos);
+  CHECK(plan::canonicalJson(json(document)).find("\"timeouts\":3") != std::string::npos);
+  course.gaps = 2;
+  course.lost = {{.session = 3, .reason = "others took its cores", .disturbed = true}};
+  document = bySession(plan, {"results"}, {course}, false);
+  CHECK(document.exit_code == 4);
+  const std::string said = text(document, 120, false);
+  CHECK(said.find("; 2 earlier sessions without a value\n") != std::string::npos);
+  CHECK(said.find("1 session since then without a value: something disturbed every trial: others took its cores\n") !=
+        std::string::npos);
+  CHECK(said.find("3 of 4 in the newest that has a value\n") != std::string::npos);
+  course.lost.insert(course.lost.begin(), {.session = 4, .reason = "no memory"});
+  document = bySession(plan, {"results"}, {course}, false);
+  CHECK(document.exit_code == 6);
+  CHECK(text(document, 120, false).find("2 sessions since then without a value: no memory\n") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace expc::exports

@@ -45,6 +45,12 @@ class Compare(Command):
         done = self.expc("compare", "s.exp", *words, code=code)
         return done.stdout if code in (0, 3, 4) else done.stderr
 
+    def few(self, file, repeat, first=""):
+        """The study with too few repetitions for its claim of confidence, and so without it; its command does `first`."""
+        lines = [line for line in STUDY.splitlines() if "confidence" not in line]
+        study = "\n".join(lines).replace("cd %s; ", "cd %s; " + first).replace("repeat 10", f"repeat {repeat}")
+        (self.folder / file).write_text(study % self.folder, encoding="utf-8")
+
     def test_nothing_moves_between_two_runs_of_the_same(self):
         text = self.compare("old", "same", code=0)
         self.assertIn("verdicts  0 of 2 changed", text)
@@ -52,7 +58,7 @@ class Compare(Command):
         self.assertIn("only what differs by more than 1.25x counts as moved", text)
 
     def test_what_sessions_do_not_show_is_not_said_of_them(self):
-        (self.folder / "few.exp").write_text(STUDY.replace("repeat 10", "repeat 3") % self.folder, encoding="utf-8")
+        self.few("few.exp", 3)
         for name in ("few-1", "few-2"):
             self.expc("run", "few.exp", "--results", name, "--heat-up", "0")
         done = self.expc("compare", "few.exp", "few-1", "few-2", "--format", "json")
@@ -125,6 +131,16 @@ class Compare(Command):
         self.assertEqual({one["name"]: one["became"] for one in whole["verdicts"]}, {"quick": "contradicted", "grows": "replicated"})
         self.assertIn("- contradicted **quick**: ", self.compare("old", "there", "--claims", "--format", "markdown", code=3))
         self.compare("old,host=nowhere", "there", "--claims", code=5)
+
+    def test_a_session_that_timed_out_is_in_the_history(self):
+        self.few("slow.exp", 1, "sleep $$(cat wait); ")
+        for name, wait in [("quick", 0), ("stuck", 60)]:
+            (self.folder / "wait").write_text(str(wait))
+            self.expc("run", "slow.exp", "--results", name, "--heat-up", "0", "--timeout", "5")
+        done = self.expc("compare", "slow.exp", "quick", "stuck", "--by", "session", "--metric", "wall_time")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertIn("wall_time at size=10: 2 sessions, inf now", done.stdout)
+        self.assertIn("timed out: 1 trial in 1 session, 1 of 1 in the newest", done.stdout)
 
     def test_sides_are_as_many_as_the_question_takes(self):
         self.assertIn("one side has nothing to be compared with", self.compare("old", code=2))
