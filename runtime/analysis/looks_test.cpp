@@ -46,7 +46,7 @@ void measureBy(Records& records, int64_t run, unsigned blocks, double gain, int 
 /// A run of `repeat` repetitions that judged what `plan` judges, or was cut before.
 store::PastLook ran(const plan::Plan& plan, int64_t run, unsigned repeat, bool said = true) {
   store::Judged judged;
-  judged.planned[TrialKind::Timed].repeat = repeat;
+  judged.planned[TrialKind::Timed] = {repeat, {}, false};
   for (const plan::Criterion& criterion : plan.criteria)
     for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
   return {run, said, false, std::make_shared<const store::Judged>(std::move(judged))};

@@ -81,7 +81,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   const double pairs = complete * std::max(kLeastTimes, *times);
   if (cell.estimate.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind))
     return Needed{NextStep::Reach::Decides, pairs};
-  const LookHistory history = afterwards(evidence, criterion, measured.cells, measured.standing);
+  const LookHistory history = afterwards(criterion, measured.cells, measured.standing);
   const double price = priceOfLooking(criterion, measured.standing.look, history, pairs);
   return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};
 }
