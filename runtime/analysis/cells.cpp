@@ -260,6 +260,11 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
+/// How many values that tell each of itself alone an interval takes.
+unsigned leastFor(double confidence, const MeasuredCell& measured) {
+  return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
+}
+
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
 void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell& result) {
   const auto set = [&](CellState state, Reason reason) {
@@ -430,19 +435,23 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, M
   if (estimate.state != CellState::Measured || estimate.interval) return;
   const double n = double(estimate.values.size());
   const bool single = n == 1 && isExact(plan, *cell.term);
-  const double asked = measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence;
-  measured.fewest = single ? 2 : stats::minimumPairs(asked);
+  const unsigned least = leastFor(confidence, measured);
+  measured.fewest = single ? 2 : fewestFor(confidence, measured);
   if (single)
     estimate.why = plan::because({Reason::OneExactValue});
-  else if (n < measured.fewest)
+  else if (n < least)
     estimate.why = plan::because({.code = Reason::TooFew,
-                                  .numbers = {double(measured.fewest), 100 * confidence, n},
+                                  .numbers = {double(least), 100 * confidence, n},
                                   .pairs = cell.points.size() > 1,
                                   .because = measured.loss});
   else
     estimate.why = plan::because({.code = Reason::TooAlike, .numbers = {estimate.correlation, n}});
-  if (!single && estimate.worth > 0 && estimate.worth < n)
-    measured.fewest = unsigned(std::ceil(measured.fewest * n / estimate.worth));
+}
+
+unsigned fewestFor(double confidence, const MeasuredCell& measured) {
+  const double n = double(measured.estimate.values.size()), worth = measured.estimate.worth;
+  const unsigned least = leastFor(confidence, measured);
+  return worth > 0 && worth < n ? unsigned(std::ceil(least * n / worth)) : least;
 }
 
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {

@@ -61,6 +61,9 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
+/// How many values an interval of that confidence takes; as many as there are in place of each that tells of itself
+/// alone, where they go on from one to the next.
+unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
 /// A reason that is of a place.
 plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,
