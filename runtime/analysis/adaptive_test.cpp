@@ -3,9 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "runtime/analysis/needs.h"
 #include "runtime/stats/distributions.h"
+#include "runtime/store/match.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {
@@ -84,6 +88,35 @@ TEST_CASE("a metric's own interval can be asked for, relative or in its unit") {
   CHECK(*states[0].widest <= 0.002);
   CHECK(blocks < 30);
   CHECK(states[0].where.find("precision=") == 0);
+}
+
+TEST_CASE("a plan that says otherwise afterwards takes back nothing of what a stop by width costs") {
+  plan::Plan plan = adaptive(0.02);
+  plan.criteria.push_back(criterion(gainCells(), atLeast(0.2, "0.2x"), "x", 0.95));
+  Records records;
+  const auto blocks = unsigned(blocksOf(plan, records, 0.02));
+  for (store::Trial& trial : records.results.trials) trial.run = 1;
+  plan::Plan fixed = plan;
+  fixed.design.kinds[0].repeat = fixed.design.kinds[0].repeat_most = blocks;
+  fixed.design.kinds[0].until.clear();
+  // Of the run it is known that it adapted, that it did not, nothing, or not even what it judged.
+  const auto judgedAfter = [&](std::optional<bool> adapted, bool said = true) {
+    store::Judged of_run = *store::judgedOf(plan);
+    of_run.planned.at(TrialKind::Timed).adaptive = adapted;
+    records.results.looks = {{1, true, false, said ? std::make_shared<const store::Judged>(of_run) : nullptr}};
+    return judge(fixed, records.results);
+  };
+  // A point's interval is one of few, but what it attains is counted otherwise.
+  const auto widths = [](const Judgement& judgement) {
+    const stats::Interval &gain = *judgement.criteria[0].cells[0].interval, &point = *judgement.summaries[0].interval;
+    return std::vector<double>{gain.high - gain.low, point.confidence};
+  };
+  const std::vector<double> adapted = widths(judge(plan, records.results)), plain = widths(judgedAfter(false));
+  CHECK(plain[0] < adapted[0]);
+  CHECK(plain[1] > adapted[1]);
+  CHECK(widths(judgedAfter(true)) == adapted);
+  CHECK(widths(judgedAfter(std::nullopt)) == adapted);
+  CHECK(widths(judgedAfter(std::nullopt, false)) == adapted);
 }
 
 TEST_CASE("what cannot run does not keep the others running") {

@@ -260,6 +260,11 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
+/// How many values that tell each of itself alone an interval takes.
+unsigned leastFor(double confidence, const MeasuredCell& measured) {
+  return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
+}
+
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
 void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell& result) {
   const auto set = [&](CellState state, Reason reason) {
@@ -364,6 +369,17 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
   return design && !design->until.empty();
 }
 
+bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs) {
+  const auto adapted = [&](const store::PastLook& look) {
+    if (!look.judged) return true;
+    const auto planned = look.judged->planned.find(kind);
+    return planned != look.judged->planned.end() && planned->second.adaptive.value_or(true);
+  };
+  return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
+           return adapted(look) && std::ranges::count(runs, look.run) > 0;
+         });
+}
+
 ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return blockValues(index, cell); }
 
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence) {
@@ -379,9 +395,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   scope.sessions = static_cast<unsigned>(sessions.size());
   scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
 
-  const bool adaptive = repetitionsAdapt(plan, cell.kind);
+  result.stopped_by_width = stoppedByWidth(evidence.index, cell.kind, values.runs);
   result.estimate.unfinished =
-      (scope.complete < scope.planned || adaptive) &&
+      (scope.complete < scope.planned || repetitionsAdapt(plan, cell.kind)) &&
       std::ranges::any_of(cell.points, [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.estimate.timed_out = values.timed_out;
@@ -407,7 +423,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
       std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.intervals =
       constant ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(evidence, cell, values, result);
-  if (adaptive && !constant) result.intervals = result.intervals.afterWidthStop();
+  if (result.stopped_by_width && !constant) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   readAt(plan, cell, confidence, result);
   return result;
@@ -419,19 +435,23 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, M
   if (estimate.state != CellState::Measured || estimate.interval) return;
   const double n = double(estimate.values.size());
   const bool single = n == 1 && isExact(plan, *cell.term);
-  const double asked = repetitionsAdapt(plan, cell.kind) ? stats::confidenceUnderWidthStop(confidence) : confidence;
-  measured.fewest = single ? 2 : stats::minimumPairs(asked);
+  const unsigned least = leastFor(confidence, measured);
+  measured.fewest = single ? 2 : fewestFor(confidence, measured);
   if (single)
     estimate.why = plan::because({Reason::OneExactValue});
-  else if (n < measured.fewest)
+  else if (n < least)
     estimate.why = plan::because({.code = Reason::TooFew,
-                                  .numbers = {double(measured.fewest), 100 * confidence, n},
+                                  .numbers = {double(least), 100 * confidence, n},
                                   .pairs = cell.points.size() > 1,
                                   .because = measured.loss});
   else
     estimate.why = plan::because({.code = Reason::TooAlike, .numbers = {estimate.correlation, n}});
-  if (!single && estimate.worth > 0 && estimate.worth < n)
-    measured.fewest = unsigned(std::ceil(measured.fewest * n / estimate.worth));
+}
+
+unsigned fewestFor(double confidence, const MeasuredCell& measured) {
+  const double n = double(measured.estimate.values.size()), worth = measured.estimate.worth;
+  const unsigned least = leastFor(confidence, measured);
+  return worth > 0 && worth < n ? unsigned(std::ceil(least * n / worth)) : least;
 }
 
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {

@@ -17,6 +17,7 @@ struct MeasuredCell {
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
   unsigned fewest = 0;               // values that an interval takes, where there are fewer
   double step = 0;                   // that the interval reaches at least, however many values; of ratios on logs
+  bool stopped_by_width = false;     // how many values there are may have been chosen by how wide their interval was
   std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
   plan::Why loss = nullptr;          // what became of blocks without a value
 };
@@ -43,6 +44,9 @@ unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
 
 /// Whether the kind's repetitions go on until intervals are narrow (`until`), which their confidence pays for.
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
+/// Whether they do, or did in one of the runs that measured values: a plan that says otherwise afterwards takes nothing
+/// back. A run of which it is not known may have.
+bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs);
 
 /// What the cell's term is in each block and session that has a value of it, by block.
 struct ValuesBySession {
@@ -57,6 +61,9 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
+/// How many values an interval of that confidence takes; as many as there are in place of each that tells of itself
+/// alone, where they go on from one to the next.
+unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
 /// A reason that is of a place.
 plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,

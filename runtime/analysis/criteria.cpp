@@ -171,7 +171,6 @@ void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion,
     CellEstimate& cell = result.cells.emplace_back(judgeMemory(evidence, criterion.cells[i]));
     cell.cell = static_cast<unsigned>(i);
     evidences.push_back({cell.verdict == Verdict::Pass ? 0.0 : 1.0, cell.verdict == Verdict::Fail ? 0.0 : 1.0});
-    if (i == 0 || cell.scope.complete < result.scope.complete) result.scope = cell.scope;
   }
   result.verdict = decide(criterion.claim, evidences, 1 - kConfidence).verdict;
   const auto is = [](Verdict verdict) { return [=](const CellEstimate& cell) { return cell.verdict == verdict; }; };
@@ -179,6 +178,13 @@ void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion,
     result.verdict = Verdict::NotRun;
   else if (std::ranges::any_of(result.cells, is(Verdict::Broken)) && result.verdict != Verdict::Fail)
     result.verdict = Verdict::Broken;
+  // Of an exists one point is enough, and of a forall one that fails: the others say nothing of how sure that is.
+  const bool decided = std::ranges::any_of(result.cells, is(result.verdict));
+  const CellEstimate* fewest = nullptr;
+  for (const CellEstimate& cell : result.cells)
+    if ((!decided || cell.verdict == result.verdict) && (!fewest || cell.scope.complete < fewest->scope.complete))
+      fewest = &cell;
+  result.scope = fewest->scope;
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/readings.h"
@@ -28,14 +30,14 @@ Series seriesOf(const Index& index, const plan::Metric& metric, const plan::Poin
   return all;
 }
 
-std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool adapts) {
+std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool stopped) {
   std::vector<double> values;
   for (const std::vector<double>* series : all)
     if (at < series->size() && std::isfinite((*series)[at])) values.push_back((*series)[at]);
   if (values.empty()) return std::nullopt;
   const auto [low, high] = std::ranges::minmax_element(values);
   stats::NestedIntervals intervals = stats::orderStatistics(values);
-  if (adapts) intervals = intervals.afterWidthStop();
+  if (stopped) intervals = intervals.afterWidthStop();
   return CurvePlace{
       static_cast<unsigned>(at + 1),  static_cast<unsigned>(values.size()), *intervals.estimate(), *low, *high,
       intervals.interval(kConfidence)};
@@ -122,16 +124,18 @@ std::shared_ptr<const Description> nothingToSee() {
 
 std::vector<Curve> curvesOf(const Index& index, const plan::Metric& metric) {
   std::vector<Curve> curves;
-  const bool adapts = repetitionsAdapt(index.plan(), metric.kind);
   for (const plan::Point& point : index.plan().points) {
     const Series all = seriesOf(index, metric, point);
+    std::vector<int64_t> runs;
+    for (const Outcome& outcome : index.of(metric.kind, point.id).outcomes) runs.push_back(outcome.run);
+    const bool stopped = stoppedByWidth(index, metric.kind, runs);
     size_t length = 0;
     for (const std::vector<double>* series : all) length = std::max(length, series->size());
     Curve curve{point.id, metric.name, {}};
     const size_t places = std::min(length, kMostCurvePlaces);
     for (size_t i = 0; i < places; ++i) {
       const size_t at = places < 2 ? 0 : i * (length - 1) / (places - 1);
-      if (auto place = placeOf(all, at, adapts)) curve.places.push_back(*place);
+      if (auto place = placeOf(all, at, stopped)) curve.places.push_back(*place);
     }
     if (!curve.places.empty()) curves.push_back(std::move(curve));
   }

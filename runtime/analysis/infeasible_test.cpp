@@ -30,12 +30,15 @@ TEST_CASE("infeasible is open after one block, and fails when a trial was valid"
   CHECK(word(result.verdict) == "inconclusive");
   CHECK(is(result.cells[1].why, Reason::RanOutTooSeldom, {1, 2}));
   // An exists has its witness already.
-  CHECK(word(judged(plan, outOfMemory(plan::Claim::Kind::Exists), records).verdict) == "pass");
+  const CriterionResult some = judged(plan, outOfMemory(plan::Claim::Kind::Exists), records);
+  CHECK(word(some.verdict) == "pass");
+  CHECK(some.scope.complete == 2);  // of the witness
 
   records.timed("bf16-2", 2, 0.1);
   result = judged(plan, outOfMemory(), records);
   CHECK(word(result.verdict) == "fail");
   CHECK(is(result.cells[1].why, Reason::RanWell, {1, 2, 1}));
+  CHECK(result.scope.complete == 1);  // of the point that fails
   CHECK(result.cells[1].why->said == "out of memory");
   plan::Plan both = plan;
   both.criteria.push_back(outOfMemory());

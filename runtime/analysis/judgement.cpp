@@ -43,7 +43,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   const double worst = metric.better == plan::Direction::Lower ? std::numeric_limits<double>::infinity()
                                                                : -std::numeric_limits<double>::infinity();
   std::vector<double> ranked;
-  std::vector<int64_t> sessions;
+  std::vector<int64_t> sessions, runs;
   bool absent = false;
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     const Outcome& outcome = place.outcomes[i];
@@ -55,6 +55,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
     }
     ranked.push_back(*reading.value);
     sessions.push_back(outcome.session);
+    runs.push_back(outcome.run);
     if (std::isfinite(*reading.value))
       summary.values.push_back(*reading.value);
     else
@@ -64,7 +65,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.n = static_cast<unsigned>(ranked.size());
   stats::NestedIntervals intervals =
       stats::orderStatistics(ranked, stats::inflationOf(evidence.correlation(metric.name), sessions));
-  if (repetitionsAdapt(index.plan(), metric.kind)) intervals = intervals.afterWidthStop();
+  if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();
   if (isNeverNegative(index.plan(), metric))
     intervals = intervals.mapped([](double value) { return std::max(0.0, value); });
   summary.spreads = stats::spreads(ranked, sessions);

@@ -121,6 +121,7 @@ struct NextStep {
   unsigned repetitions = 0;                 // that the design then has in all
   std::optional<double> seconds = {};       // that the blocks take; absent: unknown
   Verdict towards = Verdict::Inconclusive;  // of Decides: what the estimates as they are would make it
+  bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
 };
 
 /// A metric of a control's trials against those of its point, in the same blocks: what the same twice differs by.

@@ -90,12 +90,12 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
 }
 
 /// The share of alpha that one look at all that was planned leaves over for certain: only exact tests of one level do.
-double leftOver(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
-                const LookHistory& history, unsigned of) {
+double leftOver(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells, const LookHistory& history,
+                unsigned of) {
   const bool exact =
-      history.looks.empty() && of <= stats::kExactPairs && !repetitionsAdapt(plan, kindOf(criterion)) &&
-      std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
-        return criterion.cells[cell.estimate.cell].points.size() > 1 && cell.estimate.scope.sessions <= 1;
+      history.looks.empty() && of <= stats::kExactPairs && std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
+        return !cell.stopped_by_width && criterion.cells[cell.estimate.cell].points.size() > 1 &&
+               cell.estimate.scope.sessions <= 1;
       });
   return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;
 }
@@ -164,18 +164,18 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   look.before.assign(before.begin(), before.end());
   if (look.now == 0 || standing.only()) return standing;
   const unsigned of = place == Place::Further ? *history.ended : look.of;
-  history.left = leftOver(evidence.index.plan(), criterion, cells, history, of);
+  history.left = leftOver(criterion, cells, history, of);
   standing.levels = stats::LookLevels(history.spending(look.now, of, place));
   look.confidence = 1 - standing.levels.nominal(1 - look.confidence);
   return standing;
 }
 
-LookHistory afterwards(const Evidence& evidence, const plan::Criterion& criterion,
-                       const std::vector<MeasuredCell>& cells, const Standing& standing) {
+LookHistory afterwards(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                       const Standing& standing) {
   LookHistory history = standing.history;
   if (!history.ended) history.ended = standing.look.now;
   if (standing.look.now > *history.ended) history.further.insert(standing.look.now);
-  history.left = leftOver(evidence.index.plan(), criterion, cells, history, *history.ended);
+  history.left = leftOver(criterion, cells, history, *history.ended);
   return history;
 }
 

@@ -56,7 +56,7 @@ struct Standing {
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells);
 
 /// The looks once this one has been said: what a look at more will find.
-LookHistory afterwards(const Evidence& evidence, const plan::Criterion& criterion,
-                       const std::vector<MeasuredCell>& cells, const Standing& standing);
+LookHistory afterwards(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                       const Standing& standing);
 
 }  // namespace expc::analysis

@@ -46,7 +46,7 @@ void measureBy(Records& records, int64_t run, unsigned blocks, double gain, int 
 /// A run of `repeat` repetitions that judged what `plan` judges, or was cut before.
 store::PastLook ran(const plan::Plan& plan, int64_t run, unsigned repeat, bool said = true) {
   store::Judged judged;
-  judged.planned[TrialKind::Timed].repeat = repeat;
+  judged.planned[TrialKind::Timed] = {repeat, {}, false};
   for (const plan::Criterion& criterion : plan.criteria)
     for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
   return {run, said, false, std::make_shared<const store::Judged>(std::move(judged))};
@@ -217,6 +217,26 @@ TEST_CASE("a run of which it is not known what it judged counts as a look at eve
   REQUIRE(result.look);
   CHECK(result.look->before == Before{10});
   CHECK(result.look->unread == 1);
+}
+
+TEST_CASE("the blocks that would give an interval are those that the look at them asks for") {
+  Records records;
+  measureBy(records, 1, 6, 1.2);
+  measureBy(records, 2, 1, 1.2, 7);
+  records.results.looks = {ran(claiming(6), 1, 6)};
+  const CriterionResult seven = judge(claiming(7), records.results).criteria[0];
+  REQUIRE(seven.next);
+  REQUIRE(seven.next->reach == NextStep::Reach::Intervals);
+  CHECK(seven.next->further_look);
+  CHECK(seven.cells[0].why->numbers[0] < seven.next->repetitions);  // at the level of this look fewer would do
+  records.results.looks.push_back(ran(claiming(7), 2, 7));
+  const auto after = [&](unsigned repetitions) {
+    Records more = records;
+    measureBy(more, 3, repetitions - 7, 1.2, 8);
+    return judge(claiming(repetitions), more.results).criteria[0].cells[0].interval.has_value();
+  };
+  CHECK(after(seven.next->repetitions));
+  CHECK_FALSE(after(seven.next->repetitions - 1));
 }
 
 TEST_CASE("claims at their bound pass no more often than asked, by growing, by shrinking, and by both") {

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
+#include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 
 namespace expc::analysis {
@@ -41,12 +43,16 @@ std::optional<double> secondsOf(const Index& index, plan::TrialKind kind, unsign
   return seconds ? std::optional(*seconds * places * blocks) : std::nullopt;
 }
 
-/// How many times as many pairs a further look at `pairs` takes for the same half-width, since alpha was spent before.
+/// What a further look at `pairs` may miss with, since alpha was spent before.
+double levelAt(const plan::Criterion& criterion, const LookHistory& history, double pairs) {
+  const auto looks = history.spending(unsigned(std::ceil(pairs)), *history.ended, LookHistory::Place::Further);
+  return stats::nominalLevels(1 - *criterion.confidence, looks).back();
+}
+
+/// How many times as many pairs a further look at `pairs` takes for the same half-width.
 double priceOfLooking(const plan::Criterion& criterion, const Look& look, const LookHistory& history, double pairs) {
   const auto quantile = [](double alpha) { return stats::normalQuantile(1 - alpha / 2); };
-  const auto looks = history.spending(unsigned(std::ceil(pairs)), *history.ended, LookHistory::Place::Further);
-  const double then = stats::nominalLevels(1 - *criterion.confidence, looks).back();
-  return std::pow(quantile(then) / quantile(1 - look.confidence), 2);
+  return std::pow(quantile(levelAt(criterion, history, pairs)) / quantile(1 - look.confidence), 2);
 }
 
 unsigned mostOf(const plan::Plan& plan, plan::TrialKind kind) {
@@ -58,12 +64,36 @@ unsigned mostOf(const plan::Plan& plan, plan::TrialKind kind) {
 struct Needed {
   NextStep::Reach reach;
   double pairs = 0;
+  bool further_look = true;
 };
 
 NextStep stepTo(const Needed& needed, const Scope& scope) {
   if (needed.reach == NextStep::Reach::OutOfReach) return {needed.reach};
   const auto pairs = static_cast<unsigned>(std::ceil(needed.pairs));
-  return {needed.reach, pairs - scope.complete, std::max(pairs + scope.lost, scope.planned)};
+  return {.reach = needed.reach,
+          .blocks = pairs - scope.complete,
+          .repetitions = std::max(pairs + scope.lost, scope.planned),
+          .further_look = needed.further_look};
+}
+
+/// Of a cell that has too few. Once there was something to see, the look at more is a further one, of a level that
+/// depends on how many there are then.
+std::optional<Needed> neededForInterval(const Evidence& evidence, const plan::Criterion& criterion,
+                                        const MeasuredCriterion& measured, const MeasuredCell& cell) {
+  const Standing& standing = measured.standing;
+  const unsigned complete = cell.estimate.scope.complete;
+  const unsigned planned = mostOf(evidence.index.plan(), criterion.cells[cell.estimate.cell].kind);
+  Needed needed{NextStep::Reach::Intervals, double(cell.fewest)};
+  const bool on_the_way = cell.estimate.unfinished && cell.fewest <= planned;
+  const bool seen = standing.look.now >= stats::minimumPairs(*criterion.confidence);
+  needed.further_look = standing.history.ended || (seen && !on_the_way);
+  if (!needed.further_look) return needed;
+  const LookHistory history = afterwards(criterion, measured.cells, standing);
+  for (; needed.pairs <= kMostTimes * complete; ++needed.pairs) {
+    const double confidence = 1 - levelAt(criterion, history, standing.look.now + needed.pairs - complete);
+    if (fewestFor(confidence, cell) <= needed.pairs) return needed;
+  }
+  return std::nullopt;
 }
 
 std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion& criterion,
@@ -71,7 +101,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   const plan::Cell& planned = criterion.cells[cell.estimate.cell];
   const unsigned complete = cell.estimate.scope.complete;
   if (cell.estimate.state != CellState::Measured) return std::nullopt;
-  if (!cell.estimate.interval && cell.fewest > complete) return Needed{NextStep::Reach::Intervals, double(cell.fewest)};
+  if (!cell.estimate.interval && cell.fewest > complete) return neededForInterval(evidence, criterion, measured, cell);
   if (!cell.estimate.interval || !cell.estimate.estimate) return std::nullopt;
   // Blocks of the sessions that there are tell no more of how far sessions lie apart.
   if (planned.points.size() > 1 && cell.estimate.spreads && cell.estimate.spreads->apart) return std::nullopt;
@@ -81,7 +111,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   const double pairs = complete * std::max(kLeastTimes, *times);
   if (cell.estimate.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind))
     return Needed{NextStep::Reach::Decides, pairs};
-  const LookHistory history = afterwards(evidence, criterion, measured.cells, measured.standing);
+  const LookHistory history = afterwards(criterion, measured.cells, measured.standing);
   const double price = priceOfLooking(criterion, measured.standing.look, history, pairs);
   return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};
 }

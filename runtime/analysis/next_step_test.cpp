@@ -43,6 +43,7 @@ TEST_CASE("too few pairs for an interval take as many as one needs") {
   CHECK(result.next->reach == NextStep::Reach::Intervals);
   CHECK(result.next->blocks == 2);
   CHECK(result.next->repetitions == 7);  // as planned
+  CHECK_FALSE(result.next->further_look);
 }
 
 TEST_CASE("blocks beyond the plan are a further look, which takes more of them") {

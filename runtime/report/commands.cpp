@@ -105,7 +105,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
           repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
                         largerBudget(plan, judgement, seconds)),
           fmt::format("to add {}{}, which ", moreBlocksText(next),
-                      next.reach == NextStep::Reach::Intervals ? "" : " as a further look that keeps the confidence"),
+                      next.further_look ? " as a further look that keeps the confidence" : ""),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
     }
   }

@@ -188,6 +188,12 @@ TEST_CASE("a published comparison needs all its parts") {
   CHECK(
       referencesTexts(plan) ==
       std::vector<std::string>{"published values are of table2 (table2.csv); absolute ones are shown and not judged"});
+  plan::Criterion like;  // of a metric, and not of a comparison
+  like.cells.resize(1);
+  like.cells[0].points = {plan.points[0].id};
+  like.cells[0].bound = plan::Bound{plan::Relation::Within, 0.036, 0.044, "within 0.036s..0.044s (table2: 0.04s)"};
+  plan.criteria.push_back(like);
+  CHECK(referencesTexts(plan) == std::vector<std::string>{"published values are of table2 (table2.csv)"});
   plan.references[0].values.clear();
   CHECK(referencesTexts(plan)[0].find("published at other settings than these points have") == 0);
 }

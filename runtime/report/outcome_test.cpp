@@ -102,7 +102,12 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
     example.judgement.criteria[number].next = step;
     return example.judgement.criteria[number].name;
   };
-  const std::string second = open(1, NextStep{NextStep::Reach::Intervals, 2, 9, 30});
+  NextStep intervals{NextStep::Reach::Intervals, 2, 9, 30};
+  open(1, intervals);
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for.starts_with(
+      "to add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to "));
+  intervals.further_look = false;  // with fewer values than any interval needs nothing was seen
+  const std::string second = open(1, intervals);
   auto next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));

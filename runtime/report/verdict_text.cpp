@@ -249,10 +249,14 @@ std::string countsText(const Judged& of) {
     text += fmt::format("{} ({} were planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
   else
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
-  const auto as_few = [&](const analysis::CellEstimate& cell) { return cell.scope.complete == scope.complete; };
-  if (!criterion.infeasible && result.cells.size() > 1)
-    text += std::all_of(result.cells.begin(), result.cells.end(), as_few) ? " in each cell"
-                                                                          : " in the cell that has the fewest";
+  const auto as_few = [&](const analysis::CellEstimate& cell) {
+    return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
+  };
+  const bool all = std::all_of(result.cells.begin(), result.cells.end(), as_few);
+  if (criterion.infeasible)
+    text += all ? "" : " at the point that has the fewest";
+  else if (result.cells.size() > 1)
+    text += all ? " in each cell" : " in the cell that has the fewest";
   if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
   if (scope.sessions) text += ", of " + counted(scope.sessions, "session");
   if (scope.nodes) text += " on " + counted(scope.nodes, "node");

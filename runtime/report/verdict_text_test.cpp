@@ -123,6 +123,22 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
         "fewest, of 1 session on 1 node; what restarts change is not in it");
 }
 
+TEST_CASE("a claim that memory runs out tells in how many blocks it did where that decides") {
+  plan::Criterion claim = claimOnPairs();
+  claim.confidence.reset();
+  claim.infeasible = true;
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  result.scope = {2, 2, 0, 1, 1};
+  result.cells[0].scope.complete = 2;
+  result.cells[1].scope.complete = 0;
+  result.cells[1].verdict = Verdict::Fail;  // of an exists
+  CHECK(said(claim, result, "how sure") == "memory ran out in 2 blocks, of 1 session on 1 node");
+  result.cells[1].scope.complete = 3;
+  result.cells[1].verdict = Verdict::Pass;
+  CHECK(said(claim, result, "how sure") ==
+        "memory ran out in 2 blocks at the point that has the fewest, of 1 session on 1 node");
+}
+
 TEST_CASE("a claim on single trials says what so few of them leave open") {
   plan::Criterion claim;
   claim.cells.resize(2);

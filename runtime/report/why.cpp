@@ -207,8 +207,9 @@ class Explainer {
     if (failing.empty() && memory.empty()) return "some part of the claim fails";
     if (failing.empty()) {
       const std::string why = cell(memory.front()).text;
-      return cells_.size() == 1 ? why
-                                : fmt::format("{} of {} did not run: {}", memory.size(), cellCount(cells_.size()), why);
+      return cells_.size() == 1
+                 ? why
+                 : fmt::format("{} of {} ran out of memory: {}", memory.size(), cellCount(cells_.size()), why);
     }
     std::string text;
     if (criterion_.confidence) {

@@ -148,7 +148,7 @@ TEST_CASE("memory: infeasible, unstable, without a baseline") {
   };
   const std::string cause = ": killed by the kernel: out of memory";
   CHECK(gain("fp32-2", 1, 8) ==
-        "1 of 2 cells did not run: precision=fp32 gpus=2 ran out of memory in 8 blocks" + cause);
+        "1 of 2 cells ran out of memory: precision=fp32 gpus=2 ran out of memory in 8 blocks" + cause);
   CHECK(has(gain("fp32-2", 3, 3), "precision=fp32 gpus=2 is unstable: out of memory in 1 of 8 blocks" + cause));
   CHECK(has(gain("fp64-2", 1, 8), "no baseline: precision=fp64 gpus=2 ran out of memory in 8 blocks" + cause));
 }

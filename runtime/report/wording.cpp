@@ -163,8 +163,14 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
   std::vector<std::string> here, elsewhere, texts;
   for (const plan::Reference& reference : plan.references)
     (reference.values.empty() ? elsewhere : here).push_back(reference.name + " (" + reference.source + ")");
+  // A cell of one point that has a bound of its own is held to what is published of it.
+  const bool judged = std::ranges::any_of(plan.criteria, [](const plan::Criterion& criterion) {
+    return std::ranges::any_of(criterion.cells,
+                               [](const plan::Cell& cell) { return cell.bound && cell.points.size() == 1; });
+  });
   if (!here.empty())
-    texts.push_back("published values are of " + joined(here) + "; absolute ones are shown and not judged");
+    texts.push_back("published values are of " + joined(here) +
+                    (judged ? "" : "; absolute ones are shown and not judged"));
   if (!elsewhere.empty())
     texts.push_back("published at other settings than these points have, and not shown: " + joined(elsewhere));
   return texts;

@@ -295,6 +295,7 @@ void describe(JsonRecord& io, Judged& judged) {
     inner.word("kind", kind.first, plan::words::kKind);
     inner.field("repeat", kind.second.repeat, 1);
     inner.field("looks", kind.second.looks);
+    inner.optional("adaptive", kind.second.adaptive);  // no entry had it before 26 November 2026
   });
   if (io.reads()) judged.planned = {kinds.begin(), kinds.end()};
   io.field("subjects", judged.subjects);

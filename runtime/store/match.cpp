@@ -157,7 +157,8 @@ TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind
 
 JudgedPtr judgedOf(const plan::Plan& plan) {
   Judged judged;
-  for (const plan::KindDesign& design : plan.design.kinds) judged.planned[design.kind] = {design.repeat, design.looks};
+  for (const plan::KindDesign& design : plan.design.kinds)
+    judged.planned[design.kind] = {design.repeat, design.looks, !design.until.empty()};
   for (const plan::Criterion& criterion : plan.criteria) {
     if (!criterion.confidence || criterion.infeasible) continue;
     for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));

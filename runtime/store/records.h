@@ -200,6 +200,7 @@ struct Judged {
   struct Planned {
     unsigned repeat = 0;
     std::vector<unsigned> looks;
+    std::optional<bool> adaptive;  // whether repetitions went on until intervals were narrow; absent: not known
   };
   std::map<plan::TrialKind, Planned> planned;
   std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence

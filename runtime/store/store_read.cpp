@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -30,18 +31,34 @@ std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
   return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
 }
 
+/// Whether a run says all that is asked of it.
+bool saysAll(const JudgedPtr& judged) {
+  return judged &&
+         std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
+}
+
+/// What a run judged, with what only its plan says.
+JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
+  if (!judged || !of_plan) return judged ? judged : of_plan;
+  Judged all = *judged;
+  for (auto& [kind, planned] : all.planned)
+    if (const auto found = of_plan->planned.find(kind); found != of_plan->planned.end() && !planned.adaptive)
+      planned.adaptive = found->second.adaptive;
+  return std::make_shared<const Judged>(std::move(all));
+}
+
 /// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
-/// Those that do not say what they judged (of an older expc, or killed) are asked by their plans.
+/// Those that do not say all of what they judged (of an older expc, or killed) are asked by their plans.
 std::vector<PastLook> looksIn(const Contents& contents) {
   std::map<std::string, JudgedPtr> by_plan;
   std::vector<PastLook> looks;
   for (const auto& [id, run] : contents.runs) {
     JudgedPtr judged = run.judged;
-    if (!judged) {
+    if (!saysAll(judged)) {
       const auto [of_plan, fresh] = by_plan.try_emplace(run.plan_json);
       const auto plan = fresh ? planOf(run, contents) : std::nullopt;
       if (plan) of_plan->second = judgedOf(*plan);
-      judged = of_plan->second;
+      judged = completed(judged, of_plan->second);
     }
     looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), std::move(judged)});
   }

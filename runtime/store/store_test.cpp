@@ -18,8 +18,13 @@
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "tests/support/plan/example_plan.h"
 #include "tests/support/store/store.h"
 
 using namespace expc;
@@ -170,6 +175,39 @@ TEST_CASE("without a match the newest run's is taken") {
   newer.built_in->build = "newer";
   addRun(store, filled.session, newer);
   CHECK(store.load(plan).trials.empty());
+}
+
+TEST_CASE("whether repetitions adapted is kept, and an older run that does not say so is asked by its plan") {
+  TestFolder folder;
+  plan::Plan plan = plan::examplePlan();
+  plan.design.kinds[0].repeat_most = plan.design.kinds[0].repeat + 2;
+  plan.design.kinds[0].until = {{"step_time", 0.01, true}};
+  const plan::TrialKind kind = plan.design.kinds[0].kind;
+  Judged older = *judgedOf(plan);
+  older.planned.at(kind).adaptive.reset();
+  const auto before = std::make_shared<const Judged>(older);
+  {
+    Store store = openWriter(folder.path);
+    Run run;
+    run.session = fill(store).session;
+    for (const JudgedPtr& judged : {judgedOf(plan), before, JudgedPtr()})
+      for (const std::string& text : {plan::canonicalJson(plan::toJson(plan)), std::string("{}")}) {
+        run.plan_json = text;
+        const int64_t id = llvm::cantFail(store.addRun(run));
+        llvm::cantFail(store.endRun(id, {102, 12}, "complete", judged));
+      }
+    llvm::cantFail(store.close());
+  }
+  const std::vector<PastLook> looks = readBack(folder.path, twoPoints()).looks;
+  REQUIRE(looks.size() == 6);
+  const auto adapted = [&](size_t look) { return looks[look].judged->planned.at(kind).adaptive; };
+  CHECK(adapted(0) == true);
+  CHECK(adapted(1) == true);
+  CHECK(adapted(2) == true);
+  CHECK(adapted(3) == std::nullopt);  // nor is its plan read any more
+  CHECK(looks[3].judged->subjects == older.subjects);
+  CHECK(adapted(4) == true);
+  CHECK_FALSE(looks[5].judged);
 }
 
 TEST_CASE("a point counts once in a block") {
