@@ -125,6 +125,35 @@ TEST_CASE("what another folder holds is taken over once, wherever it came from")
   CHECK(messages.empty());
 }
 
+TEST_CASE("kept outputs are all taken along, or nothing is, and the same command again takes what is missing") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  measure(into.path, plan, 1);
+  measure(from.path, plan, 2);
+  std::filesystem::create_directory(from.path + "/outputs");
+  for (const int64_t trial : {1, 2}) std::ofstream(keptOutput(from.path, trial)) << "of " << trial;
+  std::vector<std::string> messages;
+  const std::string second = keptOutput(into.path, 4), outputs = into.path + "/outputs";
+  const auto refused = [&](const std::string& place) {
+    CHECK(has(errorOf(merge(into.path, from.path, messages)), place));
+    CHECK(readBack(into.path, plan).trials.size() == 2);
+    CHECK(!std::filesystem::exists(keptOutput(into.path, 3)));
+  };
+  std::ofstream(outputs) << "as a full disk, nothing can be written";
+  refused(keptOutput(into.path, 3));
+  std::filesystem::remove(outputs);
+  std::filesystem::rename(keptOutput(from.path, 2), from.path + "/two");
+  std::filesystem::create_symlink(from.path + "/two", keptOutput(from.path, 2));
+  refused(keptOutput(from.path, 2) + ": is a link");
+  std::filesystem::rename(from.path + "/two", keptOutput(from.path, 2));
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 2);
+  CHECK(std::filesystem::file_size(second) == 4);
+  std::filesystem::remove(second);
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).known == 2);
+  CHECK(std::filesystem::file_size(second) == 4);
+  CHECK(messages.empty());
+}
+
 TEST_CASE("of two machines both count, though their blocks have the same seeds, and a copy of either does not") {
   TestFolder first, second, copy;
   const plan::Plan plan = twoPoints();
