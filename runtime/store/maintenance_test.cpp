@@ -80,6 +80,32 @@ TEST_CASE("a journal that is gone is told, as long as a later one names it, and 
   CHECK(verified(folder.path).damage.empty());
 }
 
+TEST_CASE("a later journal stands in for the damaged first line of another, and of the last one nothing does") {
+  TestFolder folder, other;
+  const plan::Plan plan = twoPoints();
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  const auto damage = [&](const std::string& name) {
+    std::fstream(folder.path + "/journal/" + name, std::ios::in | std::ios::out | std::ios::binary).seekp(20) << '#';
+  };
+  damage("000002.jsonl");
+  std::vector<std::string> messages;
+  CHECK(readBack(folder.path, plan, &messages).trials.size() == 6);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "000002.jsonl line 1: its checksum does not fit"));
+  CHECK(verified(folder.path).damage.size() == 1);
+  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl line 1"));
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 6);
+  measure(folder.path, plan, 4);
+  CHECK(readBack(folder.path, plan).trials.size() == 8);
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 2);
+
+  damage("000004.jsonl");
+  CHECK(has(errorOf(verify(folder.path)), "000004.jsonl: the first line: its checksum does not fit"));
+  CHECK(has(errorOf(Store::openForWriting(folder.path, messages)), "put the file back as it was, or move it away"));
+  std::filesystem::rename(folder.path + "/journal/000004.jsonl", folder.path + "/away");
+  CHECK(readBack(folder.path, plan).trials.size() == 6);
+}
+
 TEST_CASE("one journal of all says what all of them said") {
   TestFolder folder;
   const plan::Plan plan = twoPoints();
