@@ -221,7 +221,8 @@ llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Pla
     const int64_t old = trial.id;
     if (auto error = keep(into.beginTrial(trial), trial.id)) return error;
     // Names of people may stand in what programs write.
-    if (!hidden) store::copyOutput(from.folder(), old, into.folder(), trial.id);
+    if (!hidden)
+      if (auto error = store::copyOutput(from.folder(), old, into.folder(), trial.id)) return error;
     if (auto error = into.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
   }
   return llvm::Error::success();

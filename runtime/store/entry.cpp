@@ -249,13 +249,17 @@ std::string toLine(const Entry& entry) {
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
 
+std::string_view damageOf(std::string_view line) {
+  if (line.size() < kSumSize) return "has no checksum at its end";
+  const size_t at = line.size() - kSumSize;
+  if (line.substr(at, kSum.size()) != kSum) return "has no checksum at its end";
+  const bool fits = line.substr(at + kSum.size(), 8) == sumOf(line.substr(0, at));
+  return fits ? "" : "its checksum does not fit: it was damaged or edited";
+}
+
 llvm::Expected<Entry> entryFromLine(std::string_view line) {
-  const size_t at = line.size() < kSumSize ? std::string_view::npos : line.size() - kSumSize;
-  if (at == std::string_view::npos || line.substr(at, kSum.size()) != kSum)
-    return llvm::createStringError("has no checksum at its end");
-  if (line.substr(at + kSum.size(), 8) != sumOf(line.substr(0, at)))
-    return llvm::createStringError("its checksum does not fit: it was damaged or edited");
-  if (auto plan = planFromLine(llvm::StringRef(line.data(), at))) return std::move(*plan);
+  if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
+  if (auto plan = planFromLine(llvm::StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   auto value = plan::parseJson(line);
   if (!value) return value.takeError();
   plan::JsonErrors errors;

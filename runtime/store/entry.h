@@ -86,6 +86,8 @@ using Entry = std::variant<Opened, Session, Seen, PlanText, RunBegan, RunEnded, 
 
 /// The line without its newline. It ends with a checksum of what comes before it.
 std::string toLine(const Entry& entry);
+/// Why a line is not as it was written, by its checksum; "" of one that is.
+std::string_view damageOf(std::string_view line);
 /// The error says what is wrong: no JSON, a checksum that does not fit, a member that is missing or of another type. No
 /// line crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);

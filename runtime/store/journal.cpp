@@ -61,6 +61,7 @@ void syncFolder(const std::string& folder) {
 struct Head {
   JournalFile file;
   Opened opened;
+  std::string_view damage;  // of the first line, which then says nothing
 };
 
 llvm::Expected<Head> readHead(const std::string& folder, const std::string& name, uint64_t epoch) {
@@ -74,7 +75,10 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   head.file.bytes = end == llvm::StringRef::npos ? 0 : end + 1;
   head.file.ignored = text.size() - head.file.bytes;
   if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
-  auto entry = entryFromLine(text.take_front(text.find('\n')));
+  const llvm::StringRef line = text.take_front(text.find('\n'));
+  head.damage = damageOf(line);
+  if (!head.damage.empty()) return head;
+  auto entry = entryFromLine(line);
   if (!entry) {
     return base::failure("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError()));
   }
@@ -108,8 +112,9 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
   }
   for (Head& head : heads) {
     const auto at = sealed.find(head.file.name);
-    const uint64_t counted = at == sealed.end() ? head.file.bytes : at->second;
-    if (at != sealed.end()) sealed.erase(at);
+    const bool is_sealed = at != sealed.end();
+    const uint64_t counted = is_sealed ? at->second : head.file.bytes;
+    if (is_sealed) sealed.erase(at);
     if (gone.count(head.file.name)) {
       journals.replaced.insert(head.file.name);
       continue;
@@ -118,6 +123,13 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
       return base::failure(
           "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
           pathOf(folder, head.file.name), head.file.bytes, counted);
+    // A later writer read it, and says how much of it and of those before it counts.
+    if (!head.damage.empty() && !is_sealed)
+      return base::failure(
+          "{}: the first line: {}. It says how much of earlier journals counts, and no later journal does: put the "
+          "file "
+          "back as it was, or move it away, and nothing that it holds counts",
+          pathOf(folder, head.file.name), head.damage);
     head.file.ignored += head.file.bytes - counted;
     head.file.bytes = counted;
     journals.files.push_back(head.file);

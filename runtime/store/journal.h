@@ -50,7 +50,7 @@ struct Journals {
 };
 
 /// A folder without any has none. Errors: the folder cannot be read, a journal is no regular file or shorter than it
-/// was, its first line is damaged or of another version.
+/// was, its first line is of another version, or damaged where no later one stands in for it.
 llvm::Expected<Journals> listJournals(const std::string& folder);
 
 /// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and told; the error is

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "runtime/base/failure.h"
+#include "runtime/files/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -161,9 +162,9 @@ class Merger {
 
   llvm::Error add(Trial trial) {
     const int64_t theirs = trial.id;
-    if (ours("trial", theirs)) {
+    if (const int64_t known = ours("trial", theirs)) {
       ++done_.known;
-      return llvm::Error::success();
+      return takeOutput(theirs, known);
     }
     trial.session = ours("session", trial.session);
     trial.block = ours("block", trial.block);
@@ -174,20 +175,35 @@ class Merger {
     for (auto at = here.find({trial.block, trial.position, trial.attempt}); at != here.end();
          at = here.find({trial.block, trial.position, ++trial.attempt}))
       if (at->second->started == trial.started && at->second->status == trial.status &&
-          !adopted_.contains(at->second->id))
+          !adopted_.contains(at->second->id)) {
+        if (auto error = takeOutput(theirs, at->second->id)) return error;
         return adopt("trial", theirs, at->second->id, done_.known);
+      }
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
     trial.id = *number;
     if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
-    copyOutput(other_, theirs, into_.folder(), *number);
+    if (auto error = takeOutput(theirs, *number)) return error;
     return adopt("trial", theirs, *number, done_.trials);
+  }
+
+  /// Of a trial that was known too: an older expc went on where there was no room for it. On an error none stays, since
+  /// their trials may never come to be.
+  llvm::Error takeOutput(int64_t theirs, int64_t ours) {
+    std::string output = keptOutput(into_.folder(), ours);
+    if (files::isThere(output)) return llvm::Error::success();
+    outputs_.push_back(std::move(output));
+    llvm::Error error = copyOutput(other_, theirs, into_.folder(), ours);
+    if (error)
+      for (const std::string& taken : outputs_) unlink(taken.c_str());
+    return error;
   }
 
   Store& into_;
   const Contents& from_;
   const std::string other_;                                    // the folder that `from_` is of
   std::set<int64_t> at_work_;                                  // their runs that have not ended
+  std::vector<std::string> outputs_;                           // that were taken along
   std::set<int64_t> adopted_;                                  // our trials that are another store's
   std::map<std::pair<std::string, int64_t>, Origin> origins_;  // of what they have by that number from others
   Merged done_;

@@ -38,7 +38,9 @@ struct Merged {
 };
 
 /// Takes over what `other` holds and `folder` does not; trials that have not ended are left, and all of a run that is
-/// at work there. Doing it again adds only what is new. Refused for a copy of the same store that both went on with.
+/// at work there. Doing it again adds only what is new. An output that cannot be
+/// taken along is an error, and then nothing is taken over. Refused for a copy of the same store that both went on
+/// with.
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages);
 
 }  // namespace expc::store

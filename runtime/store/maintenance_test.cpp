@@ -80,6 +80,32 @@ TEST_CASE("a journal that is gone is told, as long as a later one names it, and 
   CHECK(verified(folder.path).damage.empty());
 }
 
+TEST_CASE("a later journal stands in for the damaged first line of another, and of the last one nothing does") {
+  TestFolder folder, other;
+  const plan::Plan plan = twoPoints();
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  const auto damage = [&](const std::string& name) {
+    std::fstream(folder.path + "/journal/" + name, std::ios::in | std::ios::out | std::ios::binary).seekp(20) << '#';
+  };
+  damage("000002.jsonl");
+  std::vector<std::string> messages;
+  CHECK(readBack(folder.path, plan, &messages).trials.size() == 6);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "000002.jsonl line 1: its checksum does not fit"));
+  CHECK(verified(folder.path).damage.size() == 1);
+  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl line 1"));
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 6);
+  measure(folder.path, plan, 4);
+  CHECK(readBack(folder.path, plan).trials.size() == 8);
+  CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 2);
+
+  damage("000004.jsonl");
+  CHECK(has(errorOf(verify(folder.path)), "000004.jsonl: the first line: its checksum does not fit"));
+  CHECK(has(errorOf(Store::openForWriting(folder.path, messages)), "put the file back as it was, or move it away"));
+  std::filesystem::rename(folder.path + "/journal/000004.jsonl", folder.path + "/away");
+  CHECK(readBack(folder.path, plan).trials.size() == 6);
+}
+
 TEST_CASE("one journal of all says what all of them said") {
   TestFolder folder;
   const plan::Plan plan = twoPoints();
@@ -122,6 +148,35 @@ TEST_CASE("what another folder holds is taken over once, wherever it came from")
   CHECK(llvm::cantFail(merge(first.path, third.path, messages)).trials == 4);  // its own come back as known
   CHECK(readBack(first.path, plan).trials.size() == 8);
   for (const TestFolder* folder : {&first, &second, &third}) CHECK(verified(folder->path).damage.empty());
+  CHECK(messages.empty());
+}
+
+TEST_CASE("kept outputs are all taken along, or nothing is, and the same command again takes what is missing") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  measure(into.path, plan, 1);
+  measure(from.path, plan, 2);
+  std::filesystem::create_directory(from.path + "/outputs");
+  for (const int64_t trial : {1, 2}) std::ofstream(keptOutput(from.path, trial)) << "of " << trial;
+  std::vector<std::string> messages;
+  const std::string second = keptOutput(into.path, 4), outputs = into.path + "/outputs";
+  const auto refused = [&](const std::string& place) {
+    CHECK(has(errorOf(merge(into.path, from.path, messages)), place));
+    CHECK(readBack(into.path, plan).trials.size() == 2);
+    CHECK(!std::filesystem::exists(keptOutput(into.path, 3)));
+  };
+  std::ofstream(outputs) << "as a full disk, nothing can be written";
+  refused(keptOutput(into.path, 3));
+  std::filesystem::remove(outputs);
+  std::filesystem::rename(keptOutput(from.path, 2), from.path + "/two");
+  std::filesystem::create_symlink(from.path + "/two", keptOutput(from.path, 2));
+  refused(keptOutput(from.path, 2) + ": is a link");
+  std::filesystem::rename(from.path + "/two", keptOutput(from.path, 2));
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 2);
+  CHECK(std::filesystem::file_size(second) == 4);
+  std::filesystem::remove(second);
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).known == 2);
+  CHECK(std::filesystem::file_size(second) == 4);
   CHECK(messages.empty());
 }
 

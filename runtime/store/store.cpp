@@ -96,14 +96,19 @@ std::string keptOutput(const std::string& results, int64_t trial) {
   return fmt::format("{}/outputs/{}", results, trial);
 }
 
-void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
   constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
   auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
-  if (!output) return llvm::consumeError(output.takeError());
+  if (!output)
+    return llvm::handleErrors(output.takeError(), [](const llvm::ErrorInfoBase& unread) -> llvm::Error {
+      if (unread.convertToErrorCode() == std::errc::no_such_file_or_directory) return llvm::Error::success();
+      return base::failure("{}; this output of a trial would be lost: to go on without it, move it away",
+                           unread.message());
+    });
   std::error_code failed;
   const std::string target = keptOutput(to, number);
   std::filesystem::create_directories(std::filesystem::path(target).parent_path(), failed);
-  llvm::consumeError(files::write(target, (*output)->getBuffer(), files::Links::Refused));
+  return files::write(target, (*output)->getBuffer(), files::Links::Refused);
 }
 
 llvm::Error noResults(const std::string& folder) {

@@ -59,9 +59,9 @@ bool isStore(const std::string& folder);
 
 /// Where the output of a command's trial is kept, below a results folder.
 std::string keptOutput(const std::string& results, int64_t trial);
-/// Takes what a trial's program wrote along to another folder, where the trial has another number. Where it cannot be
-/// had, the trial is only not to be read again.
-void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
+/// Takes what a trial's program wrote along to another folder, where the trial has another number; nothing where none
+/// is kept.
+llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
 
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
