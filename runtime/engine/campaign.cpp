@@ -103,7 +103,6 @@ llvm::Error Campaign::run() {
 
 /// All that comes before the first trial, so that nothing comes between two that are compared.
 llvm::Error Campaign::prepare() {
-  if (auto error = prepareCommands()) return error;
   if (new_session_)
     if (auto error = heatSlots()) return error;
   for (unsigned lane = 0; lane < lanes_.size(); ++lane) {
