@@ -196,7 +196,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
       const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
       if (is == match_.data_digests.end() || is->second.empty()) continue;
       if (was == then->data_digests.end() || was->second.empty())
-        why += fmt::format(", nothing is known of {} then", path);
+        why += fmt::format(", what {} was is not recorded", path);
       else if (was->second != is->second)
         why += fmt::format(", {} has changed", path);
     }
