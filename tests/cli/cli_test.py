@@ -125,6 +125,10 @@ class Surroundings(Command):
         self.assertEqual(mine.read_text(), "mine")
         self.assertTrue(page.is_file() and not page.is_symlink())
 
+    def test_a_results_folder_without_a_name_is_refused(self):
+        for words in (("run", self.study), ("rehearse", self.study), ("report", self.study), ("status",), ("attach",), ("cancel",), ("bench", "true")):
+            self.assertIn("--results: names no folder: it is empty", self.expc(*words, "--results", "", code=2).stderr, words)
+
     def test_a_results_folder_that_is_a_file_holds_no_results(self):
         self.write("s.exp", COMMAND)
         self.write("file", "x")
