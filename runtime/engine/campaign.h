@@ -142,7 +142,10 @@ class Campaign {
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.
 bool budgetSpent(const analysis::Index& index);
 
+/// "the same command continues", where it does: with --fresh it would begin once more.
+std::string wayOn(const EngineOptions& options);
+
 /// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.
-std::string budgetText(const analysis::Index& index);
+std::string budgetText(const analysis::Index& index, const EngineOptions& options);
 
 }  // namespace expc::engine

@@ -256,7 +256,7 @@ llvm::Error Campaign::closeLostLanes() {
   pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
   if (launch::Interrupts::requested()) return llvm::Error::success();
-  return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
+  return base::failure("{}. No node is left; what was measured is kept, and {}", told, wayOn(options_));
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {

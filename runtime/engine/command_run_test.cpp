@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -675,6 +676,30 @@ os.chmod('bench', 0o755))"),
     REQUIRE(trials.size() == 1);
     CHECK((trials[0].status == store::TrialStatus::Failed));
   }
+}
+
+TEST_CASE("an interrupted run says which command continues") {
+  struct Impatient : ProgressListener {
+    void message(std::string_view text) override { said += std::string(text) + "\n"; }
+    void trialEnded(const TrialNote&, store::TrialStatus, double, std::string_view) override { raise(SIGTERM); }
+    std::string said;
+  };
+  Study study(python("print('t 1')"), 3);
+  study.regex("t ([0-9]+)");
+  const auto interrupted = [&] {
+    Impatient listener;
+    auto outcome = engine::run(study.plan, study.options, listener);
+    REQUIRE(outcome);
+    CHECK((outcome->ending == Ending::Interrupted));
+    CHECK(outcome->valid == 1);
+    return listener.said;
+  };
+  CHECK(has(interrupted(), "1 trial of this run is kept, and the same command continues"));
+  study.options.fresh = true;
+  CHECK(has(interrupted(), "and the command without --fresh continues with all that is kept"));
+  CHECK(has(interrupted(), "with it, everything is measured once more"));
+  study.options.fresh = false;
+  CHECK((study.run().ending == Ending::NothingToDo));
 }
 
 TEST_CASE("old and new program are compared, and a new build measures itself alone again") {

@@ -259,7 +259,7 @@ llvm::Error execute(const Env& env) {
   }
   if (budgetSpent(index)) {
     env.outcome.ending = Ending::BudgetSpent;
-    env.listener.message(budgetText(index));
+    env.listener.message(budgetText(index, env.options));
     return recordRun(env, "budget spent");
   }
   if (auto error = copyData(env)) return stopped(env, std::move(error));
