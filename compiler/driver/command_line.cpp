@@ -71,7 +71,9 @@ void addNodes(CLI::App& command, MachineOptions& options, const std::string& wha
 }
 
 void addResults(CLI::App& command, std::string& results) {
-  addOption(command, "--results", "DIR", results, "Folder that holds the measurements")->capture_default_str();
+  addOption(command, "--results", "DIR", results, "Folder that holds the measurements")
+      ->check([](const std::string& folder) { return folder.empty() ? "names no folder: it is empty" : std::string(); })
+      ->capture_default_str();
 }
 
 constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";

@@ -139,10 +139,12 @@ std::string waysOn(const JobRecord& job, const std::string& results) {
 }
 
 /// The jobs that are meant: the one named, or all. The error says which there are.
-llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options) {
-  auto jobs = cluster::readJobs(cluster::jobsFolder(options.results));
-  if (!jobs || options.job.empty()) return jobs;
-  for (const JobRecord& job : *jobs)
+llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto jobs = cluster::readJobs(cluster::jobsFolder(options.results), messages);
+  for (const std::string& message : messages) console.message(message);
+  if (options.job.empty()) return jobs;
+  for (const JobRecord& job : jobs)
     if (job.name == options.job || job.id == options.job) return std::vector{job};
   return llvm::createStringError(
       fmt::format("{} has no job {}: `expc status` lists them", options.results, options.job));
@@ -203,7 +205,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
 }
 
 int status(const JobOptions& options, const Console& console) {
-  auto jobs = chosenJobs(options);
+  auto jobs = chosenJobs(options, console);
   if (!jobs) return console.error(jobs.takeError());
   if (jobs->empty()) console.message(fmt::format("{} has no jobs", options.results));
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
@@ -214,7 +216,7 @@ int status(const JobOptions& options, const Console& console) {
 }
 
 int attach(const JobOptions& options, const Console& console) {
-  auto jobs = chosenJobs(options);
+  auto jobs = chosenJobs(options, console);
   if (!jobs) return console.error(jobs.takeError());
   if (jobs->empty()) return console.error(fmt::format("{} has no jobs to follow", options.results));
   return follow(cluster::jobsFolder(options.results), jobs->back(), console);
@@ -222,7 +224,7 @@ int attach(const JobOptions& options, const Console& console) {
 
 int cancel(const JobOptions& options, const Console& console) {
   const std::string folder = cluster::jobsFolder(options.results);
-  auto jobs = chosenJobs(options);
+  auto jobs = chosenJobs(options, console);
   if (!jobs) return console.error(jobs.takeError());
   auto views = cluster::look(folder, *jobs);
   if (!views) return console.error(views.takeError());
@@ -238,7 +240,7 @@ int cancel(const JobOptions& options, const Console& console) {
   // Silence would look like a job that was ended.
   if (over == jobs->size())
     console.message(options.job.empty() ? options.results + " has no job that is left to end"
-                                        : options.job + " needs no end: " + stateText(views->at(options.job)));
+                                        : options.job + " needs no end: " + stateText(views->begin()->second));
   return code;
 }
 

@@ -137,8 +137,11 @@ llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
   return files::write(folder + "/" + job.name + ".json", writtenJob(job), files::Links::Refused);
 }
 
-llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
+std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::string>& messages) {
   std::vector<JobRecord> jobs;
+  const auto skip = [&](const fs::path& path, const std::string& why) {
+    messages.push_back(fmt::format("{}: {}; left out, remove it", path.string(), why));
+  };
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() != ".json") continue;
@@ -146,11 +149,12 @@ llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
     if (!text) {
       llvm::Error failed = text.takeError();
       if (llvm::errorToErrorCode(std::move(failed)) == std::errc::no_such_file_or_directory) continue;  // removed since
-      return llvm::createStringError(entry->path().string() + ": is no file of a job");
+      skip(entry->path(), "is no file of a job");
+    } else if (auto job = parseJob((*text)->getBuffer().str())) {
+      jobs.push_back(std::move(*job));
+    } else {
+      skip(entry->path(), llvm::toString(job.takeError()));
     }
-    auto job = parseJob((*text)->getBuffer().str());
-    if (!job) return base::failure("{}: {}", entry->path().string(), llvm::toString(job.takeError()));
-    jobs.push_back(std::move(*job));
   }
   std::ranges::sort(jobs, [](const JobRecord& a, const JobRecord& b) {
     return std::tie(a.submitted, a.name) < std::tie(b.submitted, b.name);

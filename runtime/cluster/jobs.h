@@ -34,8 +34,8 @@ struct JobView {
 std::string jobsFolder(const std::string& results);
 
 llvm::Error writeJob(const std::string& folder, const JobRecord& job);
-/// Oldest first. A file that is none of ours is an error that names it.
-llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder);
+/// Oldest first. What is no file of a job is left out, and `messages` names it: it must not hide the others.
+std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::string>& messages);
 llvm::Expected<JobRecord> parseJob(const std::string& text);
 std::string writtenJob(const JobRecord& job);
 

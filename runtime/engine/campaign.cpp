@@ -62,11 +62,17 @@ bool budgetSpent(const analysis::Index& index) {
   return budget && index.spentSeconds() >= *budget;
 }
 
-std::string budgetText(const analysis::Index& index) {
+std::string wayOn(const EngineOptions& options) {
+  return options.fresh ? "the command without --fresh continues with all that is kept (with it, everything is measured "
+                         "once more)"
+                       : "the same command continues";
+}
+
+std::string budgetText(const analysis::Index& index, const EngineOptions& options) {
   return fmt::format(
-      "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it "
-      "(-D design.budget=TIME) and the same command continues",
-      durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()));
+      "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it (-D design.budget=TIME) and "
+      "{}",
+      durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()), wayOn(options));
 }
 
 Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
@@ -103,7 +109,6 @@ llvm::Error Campaign::run() {
 
 /// All that comes before the first trial, so that nothing comes between two that are compared.
 llvm::Error Campaign::prepare() {
-  if (auto error = prepareCommands()) return error;
   if (new_session_)
     if (auto error = heatSlots()) return error;
   for (unsigned lane = 0; lane < lanes_.size(); ++lane) {
@@ -126,8 +131,8 @@ llvm::Error Campaign::end(int64_t run) {
     return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
   if (launch::Interrupts::requested()) {
-    env_.listener.say("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
-                      outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are");
+    env_.listener.say("interrupted; {} trial{} of this run {} kept, and {}", outcome_.valid,
+                      outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are", wayOn(options_));
     return done(Ending::Interrupted, "interrupted");
   }
   if (out_of_time_ && needsTrials(index_)) {
@@ -137,9 +142,8 @@ llvm::Error Campaign::end(int64_t run) {
           env_.store.endRun(run, env_.now(), "out of time"),
           base::failure("no block would end two minutes before this allocation does, and none was measured in "
                         "it: ask for more time, or for a study with smaller blocks"));
-    env_.listener.say(
-        "the allocation ends before another block would: stopped at the end of a block, and the same command "
-        "continues");
+    env_.listener.say("the allocation ends before another block would: stopped at the end of a block, and {}",
+                      wayOn(options_));
     return done(Ending::Interrupted, "out of time");
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
@@ -147,7 +151,7 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::Incomplete, "failed");
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
-    env_.listener.message(budgetText(index_));
+    env_.listener.message(budgetText(index_, options_));
     return done(Ending::BudgetSpent, "budget spent");
   }
   if (!analysis::lacksTrials(index_)) {
@@ -308,9 +312,9 @@ void Campaign::blockOver(plan::TrialKind kind) {
   all_failed_ = true;
   env_.listener.finished();
   env_.listener.say(
-      "every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
-      "command continues; the reason: {}",
-      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newest ? newest->last_reason : "");
+      "every {} trial {}, so no further block of them is started. Mend what is wrong, and {}; the reason: {}",
+      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", wayOn(options_),
+      newest ? newest->last_reason : "");
 }
 
 bool Campaign::stopping() const {

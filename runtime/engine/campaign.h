@@ -24,7 +24,7 @@ namespace expc::engine {
 
 /// What a run works with, once its results folder is its own.
 struct Env {
-  const Setup& setup;
+  Setup& setup;
   const EngineOptions& options;
   store::Store& store;
   ProgressListener& listener;
@@ -80,8 +80,6 @@ class Campaign {
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
   llvm::Error heatGpusOf(const LaneDevices& lane);
-  llvm::Error prepareCommands();
-  llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
 
   llvm::Error runBlocks();
   /// Gives an idle lane its next trial, or leaves it idle.
@@ -144,7 +142,10 @@ class Campaign {
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.
 bool budgetSpent(const analysis::Index& index);
 
+/// "the same command continues", where it does: with --fresh it would begin once more.
+std::string wayOn(const EngineOptions& options);
+
 /// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.
-std::string budgetText(const analysis::Index& index);
+std::string budgetText(const analysis::Index& index, const EngineOptions& options);
 
 }  // namespace expc::engine

@@ -178,6 +178,13 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
+  if (const int full = command ? inputs::noRoomBeside(flight.request.spec.folder) : 0) {
+    // Neither what it wrote nor how it ended says anything of the program.
+    unlink(flight.request.spec.outputs.c_str());
+    trial.status = TrialStatus::Interrupted;
+    llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
+    return store::cannotWrite(options_.results, full);
+  }
   end.seconds += flight.seconds_before;
   if (!flight.counts && end.status != TrialStatus::Interrupted) {
     end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
@@ -249,7 +256,7 @@ llvm::Error Campaign::closeLostLanes() {
   pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
   if (launch::Interrupts::requested()) return llvm::Error::success();
-  return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
+  return base::failure("{}. No node is left; what was measured is kept, and {}", told, wayOn(options_));
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -611,7 +612,7 @@ assert os.getcwd() == sys.argv[2] == os.environ['EXPC_PREPARED']
   study.write("broken", "");
   CHECK(has(study.refusal(), "the workload tool cannot be prepared for"));
   CHECK(log() == "ab");
-  CHECK(study.trials().empty());
+  CHECK(!store::isStore(study.options.results));
   fs::remove(study.path + "/broken");
   CHECK((study.run().ending == Ending::Complete));
   CHECK(log() == "abb");  // what was done is kept
@@ -625,6 +626,77 @@ assert os.getcwd() == sys.argv[2] == os.environ['EXPC_PREPARED']
   CHECK((study.run().ending == Ending::NothingToDo));
   study.write("build.py", "import sys; sys.exit('gone')");
   CHECK(has(study.refusal(), "gone"));  // another input: to be prepared anew
+}
+
+TEST_CASE("a prepared program that is another one measures anew") {
+  for (const List& arguments : {List{"${prepared}/bench"}, List{"/bin/sh", "${prepared}/bench"}}) {
+    Study study(arguments, 2);
+    study.regex("t ([0-9]+)");
+    // The source is no input, as where it is downloaded.
+    study.command().preparation = plan::Preparation{python(R"(
+import os
+open('bench', 'w').write('#!/bin/sh\necho t ' + open(os.environ['EXPC_STUDY_FOLDER'] + '/source').read())
+os.chmod('bench', 0o755))"),
+                                                    {}};
+    const auto values = [&] {
+      std::vector<double> all;
+      for (const store::Trial& trial : study.trials()) all.push_back(trial.metrics.at("value"));
+      return all;
+    };
+    const auto clear = [&] { fs::remove_all(study.options.results + "/prepared"); };
+    study.write("source", "1\n");
+    CHECK(study.run().trials == 2);
+    clear();
+    CHECK((study.run().ending == Ending::NothingToDo));
+    study.plan.design.kinds[0].repeat = 3;
+    CHECK(study.run().trials == 1);
+    clear();
+    study.write("source", "2\n");
+    CHECK((study.run().ending == Ending::NothingToDo));  // nothing is prepared for that
+    study.plan.design.kinds[0].repeat = 4;
+    const Ran ran = study.run();
+    CHECK(ran.trials == 4);
+    CHECK(std::ranges::any_of(ran.messages, [](const std::string& text) {
+      return has(text, "kept, not counted: 3 trials") && has(text, "/bench has changed");
+    }));
+    CHECK(values() == std::vector<double>(4, 2));
+    const std::string folder = fs::directory_iterator(study.options.results + "/prepared")->path().stem().string();
+    const std::string file = "results/prepared/" + folder + "/bench";
+    study.write(file, "#!/bin/sh\necho t 3\n");
+    CHECK(study.run().trials == 4);
+    CHECK(values() == std::vector<double>(4, 3));
+    clear();
+    study.write("source", "3\necho '#' >> $0\n");  // each trial makes it another one
+    study.plan.design.kinds[0].repeat = 5;
+    CHECK(has(study.refusal(), "bench' has changed since this run began"));
+    const auto trials = study.trials();
+    REQUIRE(trials.size() == 1);
+    CHECK((trials[0].status == store::TrialStatus::Failed));
+  }
+}
+
+TEST_CASE("an interrupted run says which command continues") {
+  struct Impatient : ProgressListener {
+    void message(std::string_view text) override { said += std::string(text) + "\n"; }
+    void trialEnded(const TrialNote&, store::TrialStatus, double, std::string_view) override { raise(SIGTERM); }
+    std::string said;
+  };
+  Study study(python("print('t 1')"), 3);
+  study.regex("t ([0-9]+)");
+  const auto interrupted = [&] {
+    Impatient listener;
+    auto outcome = engine::run(study.plan, study.options, listener);
+    REQUIRE(outcome);
+    CHECK((outcome->ending == Ending::Interrupted));
+    CHECK(outcome->valid == 1);
+    return listener.said;
+  };
+  CHECK(has(interrupted(), "1 trial of this run is kept, and the same command continues"));
+  study.options.fresh = true;
+  CHECK(has(interrupted(), "and the command without --fresh continues with all that is kept"));
+  CHECK(has(interrupted(), "with it, everything is measured once more"));
+  study.options.fresh = false;
+  CHECK((study.run().ending == Ending::NothingToDo));
 }
 
 TEST_CASE("old and new program are compared, and a new build measures itself alone again") {

@@ -15,6 +15,7 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/engine/nodes/agent.h"
+#include "runtime/engine/preparation.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
@@ -196,6 +197,17 @@ llvm::Error copyData(const Env& env) {
   return llvm::Error::success();
 }
 
+/// Prepares what commands need and measures. What counted before that may be of a program that is another now.
+llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
+                    analysis::Index& index) {
+  auto changed = prepareCommands(env, launcher);
+  if (!changed) return stopped(env, changed.takeError());
+  if (!*changed) return Campaign(env, launcher, leases, index).run();
+  analysis::Index anew(env.setup.plan, analysis::Index::Keep::ForRun);
+  load(env, anew);
+  return Campaign(env, launcher, leases, anew).run();
+}
+
 /// On what the run has: a launcher that was given, nodes, or this machine.
 llvm::Error campaign(const Env& env, analysis::Index& index) {
   const Setup& setup = env.setup;
@@ -209,7 +221,7 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
                                 setup.slots.front().gpu ? setup.machine.nvml_library : ""};
   };
   machine::DeviceLeases leases;
-  const auto on = [&](launch::Launcher& launcher) { return Campaign(env, launcher, leases, index).run(); };
+  const auto on = [&](launch::Launcher& launcher) { return measure(env, launcher, leases, index); };
   if (options.launcher) return on(*options.launcher);
   if (setup.nodes) {
     const auto begin = [&](const nodes::Node& node) {
@@ -247,7 +259,7 @@ llvm::Error execute(const Env& env) {
   }
   if (budgetSpent(index)) {
     env.outcome.ending = Ending::BudgetSpent;
-    env.listener.message(budgetText(index));
+    env.listener.message(budgetText(index, env.options));
     return recordRun(env, "budget spent");
   }
   if (auto error = copyData(env)) return stopped(env, std::move(error));
@@ -278,6 +290,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
   auto error = digestAll(*setup, options, tickOf(*store));
+  if (!error) error = digestPrepared(*setup, absolute.results, store->contents(), tickOf(*store));
   if (error) return stopped(std::move(error));
   error = execute({*setup, absolute, *store, listener, traces, outcome});
   listener.finished();
@@ -301,16 +314,18 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   ProgressListener nobody;
   auto setup = prepare(plan, options, nobody);
   if (!setup) return setup.takeError();
-  bool over = false;
-  auto error = digestAll(*setup, options, [&, end = options.clock->boot() + seconds]() -> llvm::Error {
-    over = launch::Interrupts::requested() || options.clock->boot() > end;
-    return over ? base::failure("not read to its end") : llvm::Error::success();
-  });
-  if (error && !over) return error;
-  if (over) return llvm::consumeError(std::move(error)), std::nullopt;
   std::vector<std::string> untold;
   auto store = store::Store::openForReading(options.results, untold);
   if (!store) return store.takeError();
+  bool over = false;
+  const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> llvm::Error {
+    over = launch::Interrupts::requested() || options.clock->boot() > end;
+    return over ? base::failure("not read to its end") : llvm::Error::success();
+  };
+  auto error = digestAll(*setup, options, tick);
+  if (!error) error = digestPrepared(*setup, options.results, store->contents(), tick);
+  if (error && !over) return error;
+  if (over) return llvm::consumeError(std::move(error)), std::nullopt;
   return store->load(plan, setup->match);
 }
 

@@ -1,88 +1,124 @@
-// Campaign: what runs once for several trials of a command: a build, a download.
+#include "runtime/engine/preparation.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <ranges>
+#include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/engine/campaign.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/progress.h"
+#include "runtime/engine/trial_request.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
+#include "runtime/store/prepared.h"
 
 namespace expc::engine {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Stands beside the folder once it is filled, so that one that was cut off is made anew.
 std::string markOf(const std::string& folder) { return folder + ".done"; }
 
-/// The point, with those parameters alone that the preparation is told.
-plan::Point toldTo(const plan::Preparation& preparation, const plan::Point& point) {
-  plan::Point told;
-  for (const std::string& argument : preparation.arguments)
-    for (const std::string& name : llvm::cantFail(plan::namesIn(argument)))  // they were expanded before
-      if (const llvm::json::Value* value = point.parameters.get(name)) told.parameters[name] = *value;
-  return told;
+bool isFilled(const std::string& folder) {
+  std::error_code failed;
+  return fs::exists(markOf(folder), failed) && fs::is_directory(folder, failed);
 }
 
-}  // namespace
+/// The absolute folder of a point; "" where nothing is prepared for it.
+std::string folderOf(const Setup& setup, const plan::Point& point, const std::string& results) {
+  const std::string folder = store::preparedFolder(setup.plan, point, setup.match.data_digests);
+  return folder.empty() ? "" : results + "/" + folder;
+}
 
-std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results) {
+/// As the newest run found it that knew; "" where none did.
+std::string lastDigest(const store::Contents& known, const std::string& file) {
+  for (const auto& [id, run] : known.runs | std::views::reverse)
+    if (const auto found = run.match.data_digests.find(file);
+        found != run.match.data_digests.end() && !found->second.empty())
+      return found->second;
+  return "";
+}
+
+llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const plan::Point& point,
+                           const std::string& folder) {
+  const Setup& setup = env.setup;
+  const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
-  if (!workload.command || !workload.command->preparation) return "";
-  const plan::Point told = toldTo(*workload.command->preparation, point);
-  llvm::json::Object data;
-  for (const std::string& path : store::dataPathsOf(told, setup.plan.data_paths))
-    data[path] = setup.match.data_digests.at(path);
-  const auto command = setup.match.data_digests.find(store::commandKey(workload));
-  llvm::json::Object key{{"workload", plan::jsonText(workload.name)},
-                         {"command", command == setup.match.data_digests.end() ? "" : command->second},
-                         {"parameters", llvm::json::Object(told.parameters)},
-                         {"data", std::move(data)}};
-  return fmt::format("{}/prepared/{}", results, plan::shortHash(plan::canonicalJson(std::move(key))));
-}
-
-/// Before the first trial, so that no build runs between two that are compared.
-llvm::Error Campaign::prepareCommands() {
-  for (const plan::Point& point : plan_.points) {
-    if (launch::Interrupts::requested()) break;
-    const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
-    std::error_code failed;
-    if (folder.empty() ||
-        (std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed)))
-      continue;
-    if (auto error = prepareCommand(point, folder)) return error;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string& folder) {
-  const plan::Workload& workload = setup_.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
-  const std::string name = std::filesystem::path(folder).filename().string();
-  launch::TrialRequest request = requestFor(setup_, point, name, plan_.design.kinds.front().kind, plan_.design.seed);
+  const std::string name = fs::path(folder).filename().string();
+  launch::TrialRequest request = requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed);
   plan::TrialSpec& spec = request.spec;
   std::vector<unsigned> all;
-  for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
-  completeForCommand(request, plan_, point, {{setup_.machine, setup_.slots, all, ""}}, "127.0.0.1", folder,
-                     commandVariables(setup_));
+  for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);
+  completeForCommand(request, plan, point, {{setup.machine, setup.slots, all, ""}}, "127.0.0.1", folder,
+                     commandVariables(setup));
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
-  request.log_prefix = fmt::format("{}/prepare-{}", logFolder(options_.results), name);
+  request.log_prefix = fmt::format("{}/prepare-{}", logFolder(env.options.results), name);
   request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
-  if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
-  const double begin = env_.clock.boot();
-  auto end = runner_.run(request);
+  if (auto error = inputs::makeTrialFolder(folder, setup.command_files[point.workload])) return error;
+  const double begin = env.clock.boot();
+  auto end = runner.run(request);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
-                         workload.name, plan_.label(point), end->reason, plan::outputsOf(folder));
-  env_.listener.say("prepared {} for {} in {}", workload.name, plan_.label(point),
-                    durationText(env_.clock.boot() - begin));
+                         workload.name, plan.label(point), end->reason, plan::outputsOf(folder));
+  env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
+                   durationText(env.clock.boot() - begin));
   return files::write(markOf(folder), "", files::Links::Refused);
+}
+
+}  // namespace
+
+llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
+                           const inputs::Tick& tick) {
+  auto& digests = setup.match.data_digests;
+  std::set<std::string> seen;
+  for (const plan::Point& point : setup.plan.points) {
+    const bool filled = isFilled(folderOf(setup, point, results));
+    for (const std::string& file : store::preparedFilesOf(setup.plan, point, digests)) {
+      const std::string path = results + "/" + file;
+      std::error_code failed;
+      if (!filled) {
+        // What is prepared before the next trial is not known to be the same.
+        std::string last = lastDigest(known, file);
+        if (!last.empty() || point.startable()) digests[file] = std::move(last);
+      } else if (!fs::is_regular_file(path, failed)) {
+        digests.erase(file);
+      } else if (seen.insert(file).second) {
+        setup.files.watch(file, path);
+        auto digest = inputs::digestPath(path, tick);
+        if (!digest) return digest.takeError();
+        digests[file] = std::move(*digest);
+      }
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher) {
+  const inputs::Tick tick = [&env] { return env.store.heartbeat(); };
+  launch::TrialRunner runner(launcher, env.clock, tick);
+  bool any = false;
+  for (const plan::Point& point : env.setup.plan.points) {
+    if (launch::Interrupts::requested()) return false;
+    const std::string folder = point.startable() ? folderOf(env.setup, point, env.options.results) : "";
+    if (folder.empty() || isFilled(folder)) continue;
+    if (auto error = prepareCommand(env, runner, point, folder)) return error;
+    any = true;
+  }
+  if (!any || launch::Interrupts::requested()) return false;
+  const auto before = env.setup.match.data_digests;
+  if (auto error = digestPrepared(env.setup, env.options.results, env.store.contents(), tick)) return error;
+  return before != env.setup.match.data_digests;
 }
 
 }  // namespace expc::engine

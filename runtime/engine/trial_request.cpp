@@ -13,6 +13,7 @@
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/find.h"
+#include "runtime/store/prepared.h"
 
 namespace expc::engine {
 namespace {
@@ -178,7 +179,8 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
     const std::string folder = inputs::trialFolder(options.results, trial.id);
     completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
     request.log_prefix = plan::outputsOf(folder) + "/expc";
-    spec.prepared = preparedFolder(setup, point, options.results);
+    if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
+      spec.prepared = options.results + "/" + prepared;
     spec.outputs = store::keptOutput(options.results, trial.id);
     spec.memory_limit = options.memory_limit;
     return request;

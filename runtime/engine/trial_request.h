@@ -59,11 +59,6 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
                                   const std::vector<NodePart>& parts, const store::Block& block,
                                   const plan::Point& point, const store::Trial& trial);
 
-/// The folder that the preparation of a point's command fills, below `results`; "" where the command has none. Points
-/// that tell the preparation the same have the same folder, as long as the program, the inputs and the data that it is
-/// told of stay what they are.
-std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results);
-
 /// The folder of what ranks print, made if it is not there.
 std::string logFolder(const std::string& results);
 

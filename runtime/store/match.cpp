@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "runtime/plan/described.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
+#include "runtime/store/prepared.h"
 
 namespace expc::store {
 namespace {
@@ -47,6 +49,8 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
   const plan::Workload& workload = plan.workloads[point.workload];
   const auto command = workload.command ? digests.find(commandKey(workload)) : digests.end();
   if (command != digests.end()) found.insert(command->second);
+  for (const std::string& file : preparedFilesOf(plan, point, digests))
+    if (const auto digest = digests.find(file); digest != digests.end()) found.insert(file + " " + digest->second);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
   return joined.empty() ? "" : plan::shortHash(joined);
@@ -99,14 +103,8 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
     std::sort(texts.begin() + 1, texts.end());  // a JSON object has no order
     return texts;
   }
-  std::map<std::string, std::string> values;
-  for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
-    values[own] = fmt::format("${{{}}}", own);
-  for (const auto& [name, value] : point.parameters) values[name.str()] = plan::argumentText(value);
   const auto add = [&](const std::vector<std::string>& arguments) {
-    auto expanded = plan::expandArguments(arguments, values);
-    if (!expanded) return llvm::consumeError(expanded.takeError());  // the compiler has checked those of a plan of now
-    texts.insert(texts.end(), expanded->begin(), expanded->end());
+    std::ranges::move(argumentsAt(point, arguments), std::back_inserter(texts));
   };
   add(workload.command->arguments);
   if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
@@ -193,9 +191,14 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
                                      : "measured on other data (the files have changed)";
     if (!then) return why;
     if (is_command(of)) why += partChanges(commandKey(plan_.workloads[of.workload]), *then, match_, false);
-    for (const std::string& path : dataPathsOf(of, plan_.data_paths)) {
+    std::set<std::string> paths = dataPathsOf(of, plan_.data_paths);
+    paths.merge(preparedFilesOf(plan_, of, match_.data_digests));
+    for (const std::string& path : paths) {
       const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
-      if (was != then->data_digests.end() && is != match_.data_digests.end() && was->second != is->second)
+      if (is == match_.data_digests.end() || is->second.empty()) continue;
+      if (was == then->data_digests.end() || was->second.empty())
+        why += fmt::format(", what {} was is not recorded", path);
+      else if (was->second != is->second)
         why += fmt::format(", {} has changed", path);
     }
     return why;

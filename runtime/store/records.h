@@ -178,8 +178,9 @@ struct Trial : TrialStart, TrialResult {
 /// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count
 /// (docs/layers/store.md).
 struct Match {
-  std::optional<Worker> built_in, command;          // those that the plan needs
-  std::map<std::string, std::string> data_digests;  // data path as in Plan::data_paths, or commandKey -> digest
+  std::optional<Worker> built_in, command;  // those that the plan needs
+  /// By data path as in Plan::data_paths, commandKey, or path as in preparedFilesOf.
+  std::map<std::string, std::string> data_digests;
 
   const std::optional<Worker>& workerOf(const plan::Workload& workload) const {
     return workload.command ? command : built_in;

@@ -112,6 +112,10 @@ class Surroundings(Tiny):
         self.assertEqual(mine.read_text(), "mine")
         self.assertTrue(page.is_file() and not page.is_symlink())
 
+    def test_a_results_folder_without_a_name_is_refused(self):
+        for words in (("run", self.study), ("rehearse", self.study), ("report", self.study), ("status",), ("attach",), ("cancel",), ("bench", "true")):
+            self.assertIn("--results: names no folder: it is empty", self.expc(*words, "--results", "", code=2).stderr, words)
+
     def test_a_results_folder_that_is_a_file_holds_no_results(self):
         self.write("s.exp", COMMAND)
         self.write("file", "x")
@@ -212,10 +216,25 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         (jobs / f"local-{sleep.pid}.log").symlink_to("/dev/zero")
         self.expc("attach", f"local-{sleep.pid}", "--results", "r", code=1, timeout=20)
         record.write_text("[" * 60000)
-        self.assertIn("nested deeper", self.expc("status", "--results", "r", code=1).stderr)
+        self.assertIn("nested deeper", self.expc("status", "--results", "r").stderr)
         record.unlink()
         os.mkfifo(record)
-        self.assertIn("no file of a job", self.expc("status", "--results", "r", code=1, timeout=20).stderr)
+        self.assertIn("no file of a job", self.expc("status", "--results", "r", timeout=20).stderr)
+
+    def test_a_damaged_file_of_a_job_hides_no_other(self):
+        jobs = self.folder / "r/jobs"
+        jobs.mkdir(parents=True)
+        job = {"schema": "expc.job/1", "name": "local-8", "cluster": "", "id": "8", "study": "a.exp", "host": os.uname().nodename, "began": "1", "submitted": 1}
+        (jobs / "local-8.json").write_text(json.dumps(job))
+        (jobs / "local-8.code").write_text("3\n")
+        (jobs / "local-1.json").write_text("")
+        (jobs / "d.json").mkdir()
+        for words, code, told in (("status",), 0, "local-8  a.exp  ended with exit code 3"), (("attach", "local-8"), 3, "local-8: ended"), \
+                                 (("cancel", "local-8"), 0, "local-8 needs no end: ended"), (("cancel", "8"), 0, "8 needs no end: ended"):
+            done = self.expc(*words, "--results", "r", code=code, timeout=20)
+            self.assertIn(told, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"r/jobs/local-1\.json: .*; left out, remove it")
+            self.assertIn("r/jobs/d.json: is no file of a job; left out, remove it", done.stderr)
 
     def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
         self.write("a\ntouch pwned #.exp", COMMAND)

@@ -16,6 +16,19 @@ import stored
 from harness import Folder, expect, expect_no_orphans, marked_processes, wait_for, workers_of
 
 
+FILLS = """\
+workload w command ["sh", "-c", "FIRSTecho v 22; head -c 900000 /dev/zero 2>/dev/null; echo; echo v 2; exit 0"] {
+  metric v : Bytes lower from regex("^v ([0-9]+)", unit = 1B)
+}
+study s {
+  workload w
+  measure v
+  criterion small: forall *: v <= 5B
+  design full { repeat 8 }
+}
+"""
+
+
 def fault(name, status, reason, tail="", timeout="0.4", **study):
     """A study whose every trial has the fault: the run goes on to its end and says why nothing came of it."""
     with Folder(fault=name, timed=1, **study) as folder:
@@ -254,6 +267,25 @@ def a_full_disk():
         return f"{before} trials before it was full"
 
 
+def a_disk_that_a_program_fills():
+    """What it wrote last is cut off, and is no value; nor does it say that the program failed."""
+    for first in ("", "set -e; "):
+        with Folder() as folder, small_disk(folder.results, "400k") as remount:
+            if remount is None:
+                return "SKIPPED: no permission to mount a tmpfs"
+            folder.study.write_text(FILLS.replace("FIRST", first), encoding="utf-8")
+            command = [harness.options.expc, "run", str(folder.study), "--results", str(folder.results), "--devices", "cpu:1", "--heat-up", "0"]
+            ended = subprocess.run(command, capture_output=True, text=True, cwd=folder.path)
+            expect(ended.returncode == 1, f"the run ends\n{ended.stderr}")
+            expect("No space left" in ended.stderr and str(folder.results) in ended.stderr, f"it says that the disk is full\n{ended.stderr}")
+            remount("size=20m")
+            ended = subprocess.run(command, capture_output=True, text=True, cwd=folder.path)
+            expect(ended.returncode == 0, f"the same command continues\n{ended.stderr}")
+            rows = stored.rows(harness.options.expc, folder.results, "SELECT trial.status, metric_value.value FROM trial LEFT JOIN metric_value ON "
+                               "metric_value.trial = trial.id WHERE trial.status IN ('valid', 'failed')")
+            expect(len(rows) == 8 and all(row == ("valid", 2) for row in rows), f"every value is the last that the program said: {rows}")
+
+
 def a_file_size_limit():
     """The same where nothing can be mounted: no file can grow beyond a limit."""
     with Folder(duration="2ms", timed=7) as folder:
@@ -338,7 +370,8 @@ if __name__ == "__main__":
                          a_stopped_engine_finds_what_ended_meanwhile, ctrl_c, sigterm,
                          ctrl_c_twice, a_killed_engine_leaves_nothing_running, two_engines, a_report_beside_a_run,
                          the_launch_server_dies, the_launch_server_keeps_dying, a_rank_killed_from_outside, a_full_disk,
-                         a_file_size_limit, a_read_only_folder, a_copy_of_what_a_kill_left_says_the_same, a_damaged_lease, missing_things])
+                         a_disk_that_a_program_fills, a_file_size_limit, a_read_only_folder,
+                         a_copy_of_what_a_kill_left_says_the_same, a_damaged_lease, missing_things])
     left = marked_processes()
     if left:
         print(f"FAIL  processes are left: {left}")

@@ -12,6 +12,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/store/match.h"
+#include "runtime/store/prepared.h"
 
 namespace expc::engine::inputs {
 namespace {
@@ -53,7 +54,9 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
                              const std::map<std::string, std::string>& digests, const Tick& tick) {
   const std::string command = store::commandKey(plan.workloads[point.workload]);
   const std::set<std::string> data = store::dataPathsOf(point, plan.data_paths);
+  const std::set<std::string> prepared = store::preparedFilesOf(plan, point, digests);
   std::vector<std::string> keys(data.begin(), data.end());
+  keys.insert(keys.end(), prepared.begin(), prepared.end());
   keys.push_back(command);
   for (const std::string& key : keys) {
     Stamps now = watched_[key];
@@ -63,7 +66,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     if (differs == now.end()) continue;
     if (!differs->second) return changed(differs->first, /*gone=*/true);
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
-                                 : digestPath(pathOf(plan, key), tick);
+                                 : digestPath(differs->first, tick);
     if (!digest) return digest.takeError();
     const auto before = digests.find(key);
     if (before == digests.end() || before->second != *digest) return changed(differs->first, /*gone=*/false);

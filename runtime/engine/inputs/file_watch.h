@@ -33,6 +33,8 @@ class FileWatch {
   /// Notes how the programs and inputs of commands are, and the data: before their digests are taken, so that a change
   /// in between is seen. Of a data folder it is the folder alone, not what lies deeper.
   FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files);
+  /// The same of a file that a preparation left, by its key of the digest.
+  void watch(const std::string& prepared, const std::string& path) { watched_[prepared] = {{path, stampOf(path)}}; }
 
   /// Whether what a trial of `point` reads is still what `digests` say. Contents are read only where a stamp differs.
   /// The error names the file and the way out.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -86,6 +87,17 @@ llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files
   fs::remove_all(folder, failed);
   fs::create_directories(folder, failed);
   return failed ? failedToMake(folder, failed) : fill(folder, files);
+}
+
+int noRoomBeside(const std::string& folder) {
+  // More than a page, since some file systems keep the last ones for themselves.
+  constexpr size_t kSome = 64 << 10;
+  const std::string path = plan::outputsOf(folder) + "/room";
+  const int fd = files::openLog(path);
+  int code = fd < 0 ? errno : files::writeAll(fd, std::string(kSome, '\0'));
+  if (fd >= 0 && close(fd) != 0 && code == 0) code = errno;  // where NFS tells of a quota
+  unlink(path.c_str());
+  return code == ENOSPC || code == EDQUOT ? code : 0;
 }
 
 void leaveInputs(const std::string& folder, const CommandFiles& files) {
