@@ -98,6 +98,8 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
                   const Console& console) {
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
+  if (stored->trials.empty())  // so that nothing of what is assumed comes from them
+    for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
