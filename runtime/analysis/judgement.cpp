@@ -206,6 +206,7 @@ void withholdVerdicts(Judgement& judgement) {
     if (criterion.verdict != Verdict::NotRun && criterion.verdict != Verdict::NotAsked) {
       criterion.untrusted.reset();
       for (CellEstimate& cell : criterion.cells) open(cell);
+      criterion.next.reset();  // more of what computes nothing decides nothing
     }
     open(criterion);
   }
