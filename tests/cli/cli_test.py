@@ -356,6 +356,8 @@ class Usage(Command):
         self.expc("chek", self.study, code=2)
         self.expc("check", code=2)
         self.expc("plan", self.study, "--format", "xml", code=2)
+        for limit in ("--memory-limit", "--log-limit"):
+            self.assertIn("16: a size has a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
 
     def test_missing_file_is_named(self):
         for command in (["check"], ["plan"], ["rehearse", "--system", "proxima"], ["run"], ["report"]):
