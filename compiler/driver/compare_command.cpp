@@ -159,6 +159,9 @@ int compare(const CompareOptions& options, const Console& console) {
   }
   const auto plans = loadMeasured(last, console);
   if (!plans) return plans.code;
+  if (const std::string why = tooManyStudies(last.study, plans->size(), "a document");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {
     auto document = compareStudy(one.plan, sides, options, console);

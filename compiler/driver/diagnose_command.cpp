@@ -119,9 +119,9 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
   }
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  if (options.format == Format::Json && plans->size() > 1)
-    return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
-                                     options.study.file, plans->size()));
+  if (const std::string why = tooManyStudies(options.study, plans->size(), "a diagnosis");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
   for (const ChosenPlan& one : *plans) {
     simulate::Assumptions assumptions;
     simulate::DiagnosisOptions how;

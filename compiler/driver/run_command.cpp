@@ -119,6 +119,7 @@ llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>&
 int runHere(const RunOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return plans.code;
+  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
   if (!canBeKept(*plans, console)) return kError;
   auto lock = openLock(options, console);
   if (!lock) return console.error(lock.takeError());
