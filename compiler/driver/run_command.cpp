@@ -69,7 +69,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
-    return console.error(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
+    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
   engine::EngineOptions engine_options = options.engine;
   if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
   engine_options.device_locks = machine::leaseFolder();
