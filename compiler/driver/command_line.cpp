@@ -400,7 +400,7 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addOption(command, "--effect", "CRITERION=VALUE", options.effects,
             "What is true of each cell of a criterion; default: as measured, else as published");
   addOption(command, "--lost", "SHARE", options.lost,
-            "Share of trials that fail for good; default: as stored trials did");
+            "Share of starts that fail, each tried again as the design says; default: as stored trials did");
   addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
