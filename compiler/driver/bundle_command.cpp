@@ -147,12 +147,14 @@ class Making {
   llvm::Error writeResults() {
     auto store = openStore(options_.results, &console_);
     if (!store) return store.takeError();
-    const store::Run* run = store->latestRun(plan_.study, false);
-    if (!run) run = store->latestRun(plan_.study, true);
+    const store::Results results = store->load(plan_);
+    const store::Run* run = store->latestRun(plan_);
+    if (!run && results.kept_not_counted > 0)
+      return llvm::createStringError(fmt::format("'{}' holds nothing that counts for the study {}; kept are {}",
+                                                 options_.results, plan_.study, results.not_counted_reasons.front()));
     if (!run)
       return llvm::createStringError(
           fmt::format("the study {} was never run with the results in '{}'", plan_.study, options_.results));
-    const store::Results results = store->load(plan_, run->match);
     trials_ = results.trials.size();
     if (options_.anonymous) hide(results);
     const std::string folder = scratch_.path() + "/results";

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -54,6 +55,17 @@ void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) 
 void addWhere(CLI::App& command, std::optional<std::string>& where) {
   addOption(command, "--where", "CONDITION", where,
             "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'");
+}
+
+/// A number of bytes, written with its unit: a bare number would be bytes, which hardly anybody means.
+CLI::Option* asSize(CLI::Option* option) {
+  const auto has_unit = [](std::string& text) {
+    return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back()))
+               ? fmt::format("{}: a size has a unit, as in 16GiB", text)
+               : std::string();
+  };
+  return option->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->transform(CLI::Validator(has_unit, ""));  // the last first
 }
 
 void addMachine(CLI::App& command, MachineOptions& options) {
@@ -257,14 +269,12 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
-  addOption(command, "--memory-limit", "SIZE", options.engine.memory_limit,
-            "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  asSize(addOption(command, "--memory-limit", "SIZE", options.engine.memory_limit,
+                   "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts"));
   addOption(command, "--scratch", "DIR", options.engine.scratch,
             "Copy data to this folder of a disk of each node before the first trial, and let trials read it there");
-  addOption(command, "--log-limit", "SIZE", options.engine.log_limit,
-            "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+  asSize(addOption(command, "--log-limit", "SIZE", options.engine.log_limit,
+                   "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)"))
       ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); });
   command.add_flag(
       "--pilot", options.pilot,
@@ -392,7 +402,7 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addOption(command, "--effect", "CRITERION=VALUE", options.effects,
             "What is true of each cell of a criterion; default: as measured, else as published");
   addOption(command, "--lost", "SHARE", options.lost,
-            "Share of trials that fail for good; default: as stored trials did");
+            "Share of starts that fail, each tried again as the design says; default: as stored trials did");
   addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

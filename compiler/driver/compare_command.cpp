@@ -86,13 +86,18 @@ llvm::Error add(Known& known, const std::string& side, const std::vector<store::
 }
 
 /// What a side has of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after saying
-/// why, where no trial counts.
-std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, const Console& console) {
+/// why, where no trial counts, or where a claim is asked about and its control would not be judged.
+std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bool claims, const Console& console) {
   auto found = store::loadPart(side.store, plan, side.part);
   if (!found || found->results.trials.empty()) {
     const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
     console.error(fmt::format("{} has no results of study {}{}", side.name, plan.study,
                               kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
+    return std::nullopt;
+  }
+  if (claims && found->share.value_or(plan.design.share) != plan.design.share) {
+    console.error(fmt::format("{}: study {} was measured with --jobs {}; give it here too, as -D design.share={}",
+                              side.name, plan.study, *found->share, *found->share));
     return std::nullopt;
   }
   if (!found->plan)
@@ -120,7 +125,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
   }
   std::vector<exports::Side> found;
   for (Side& side : sides) {
-    auto results = judged(side, plan, console);
+    auto results = judged(side, plan, options.claims, console);
     if (!results) return std::nullopt;
     found.push_back(std::move(*results));
     if (!options.claims) continue;
@@ -154,6 +159,9 @@ int compare(const CompareOptions& options, const Console& console) {
   }
   const auto plans = loadMeasured(last, console);
   if (!plans) return plans.code;
+  if (const std::string why = tooManyStudies(last.study, plans->size(), "a document");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {
     auto document = compareStudy(one.plan, sides, options, console);

@@ -177,6 +177,12 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
   return true;
 }
 
+std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what) {
+  return studies < 2 ? ""
+                     : fmt::format("{} holds {} studies and {} is of one: choose it with --study NAME", options.file,
+                                   studies, what);
+}
+
 LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console, std::optional<store::Store>* store) {
   std::vector<std::string> messages;
   std::optional<store::Store> own;

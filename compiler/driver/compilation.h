@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/check/formula/formula.h"
@@ -89,6 +90,8 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
 /// Whether an expc could read the plans again, which a command that keeps them or hands them on has to know; says so
 /// otherwise.
 bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console);
+/// Why `what` cannot be had of as many studies as a file has, with the way out; "" where that is one.
+std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what);
 /// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
 /// holds; nothing after saying why.
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
@@ -137,6 +140,10 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
 /// kError after saying why.
 int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
                  const Console& console);
+
+/// Why what these options ask for cannot show as many studies: another would be written over it, or after it; "" where
+/// it can.
+std::string showsOneStudy(const ReportOptions& options, size_t studies);
 
 /// What rehearsals of the study saw; nothing after saying that their file cannot be read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);

@@ -98,6 +98,8 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
                   const Console& console) {
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
+  if (stored->trials.empty())  // so that nothing of what is assumed comes from them
+    for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
@@ -117,9 +119,9 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
   }
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  if (options.format == Format::Json && plans->size() > 1)
-    return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
-                                     options.study.file, plans->size()));
+  if (const std::string why = tooManyStudies(options.study, plans->size(), "a diagnosis");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
   for (const ChosenPlan& one : *plans) {
     simulate::Assumptions assumptions;
     simulate::DiagnosisOptions how;

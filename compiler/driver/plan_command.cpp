@@ -360,9 +360,9 @@ int plan(const PlanOptions& options, const Console& console) {
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
-  if (options.format == Format::Json && studies > 1)
-    return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
-                                     options.study.file, studies));
+  if (const std::string why = tooManyStudies(options.study, studies, "a plan");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
   const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
   bool good = compilation.emitter.errors() == 0;
   for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);

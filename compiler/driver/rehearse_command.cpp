@@ -42,8 +42,10 @@ llvm::Expected<std::string> nullGpusAs(const check::System& system) {
 
 int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
                 const Console& console) {
+  if (plan.points.empty() && options.where)
+    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, *options.where));
   if (plan.points.empty()) {
-    console.message(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("its rules")));
+    console.message(fmt::format("study {}: no point satisfies its rules", plan.study));
     return kNothingRan;
   }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);

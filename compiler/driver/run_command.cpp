@@ -69,7 +69,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
-    return console.error(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
+    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
   engine::EngineOptions engine_options = options.engine;
   if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
   engine_options.device_locks = machine::leaseFolder();
@@ -119,6 +119,7 @@ llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>&
 int runHere(const RunOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return plans.code;
+  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
   if (!canBeKept(*plans, console)) return kError;
   auto lock = openLock(options, console);
   if (!lock) return console.error(lock.takeError());

@@ -139,6 +139,14 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
   return std::nullopt;
 }
 
+std::string showsOneStudy(const ReportOptions& options, size_t studies) {
+  const char* what = options.format == Format::Json   ? "a document"
+                     : options.format != Format::Text ? "a picture"
+                     : !options.html.empty()          ? "a page"
+                                                      : nullptr;
+  return what ? tooManyStudies(options.study, studies, what) : "";
+}
+
 int worse(int first, int second) {
   static constexpr std::array<int, 7> kOrder = {kInterrupted,   kError,      kBroken, kSomeFail,
                                                 kSomeUndecided, kNothingRan, kSuccess};
@@ -152,7 +160,7 @@ int report(const ReportOptions& options, const Console& console) {
   const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
     return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
-  if (picture && plans->size() > 1) return console.error("a picture is of one study: say which with --study"), kUsage;
+  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {
     const store::Results results =

@@ -202,10 +202,14 @@ std::string formatConfidence(double confidence) {
   const double percent = confidence * 100;
   for (int decimals = 0; decimals < 4; ++decimals) {
     const double unit = std::pow(10, -decimals);
-    if (std::abs(std::round(percent / unit) * unit - percent) < 1e-9)
+    const double rounded = std::round(percent / unit) * unit;
+    if (std::abs(rounded - percent) < 1e-9 && (rounded < 100 || confidence >= 1))
       return fmt::format("{:.{}f} %", percent, decimals);
   }
-  return fmt::format("{:.4g} %", percent);
+  if (percent < 99) return fmt::format("{:.4g} %", percent);
+  // Two digits of what is missing, so that nothing less than certain is called that.
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(100 - percent)));
+  return fmt::format("{:.{}f} %", percent, std::clamp(decimals, 2, 14));
 }
 
 std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {

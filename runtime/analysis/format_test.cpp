@@ -83,6 +83,10 @@ TEST_CASE("confidences and dimensions") {
   CHECK(formatConfidence(0.95) == "95 %");
   CHECK(formatConfidence(0.999) == "99.9 %");
   CHECK(formatConfidence(0.96875) == "96.875 %");
+  CHECK(formatConfidence(0.9765625) == "97.66 %");
+  CHECK(formatConfidence(0.99997101) == "99.9971 %");  // what is missing counts, and is never rounded away
+  CHECK(formatConfidence(1 - 1e-10) != "100 %");
+  CHECK(formatConfidence(1) == "100 %");
   const plan::Plan plan = test::study();
   CHECK(dimensionOf(plan, test::metricCells(plan, "accuracy")[0]) == "share");
   CHECK(dimensionOf(plan, test::gainCells()[0]) == "");

@@ -63,14 +63,15 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
-  stats::NestedIntervals intervals =
-      stats::orderStatistics(ranked, stats::inflationOf(evidence.correlation(metric.name), sessions));
+  const double correlation = evidence.correlation(metric.name);
+  stats::NestedIntervals intervals = stats::orderStatistics(ranked, stats::inflationOf(correlation, sessions));
   if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();
   if (isNeverNegative(index.plan(), metric))
     intervals = intervals.mapped([](double value) { return std::max(0.0, value); });
   summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
+  if (!summary.interval && stats::orderStatistics(ranked).interval(kConfidence)) summary.correlation = correlation;
   const auto [low, high] = std::ranges::minmax_element(summary.values);
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;
@@ -206,6 +207,7 @@ void withholdVerdicts(Judgement& judgement) {
   for (CriterionResult& criterion : judgement.criteria) {
     if (criterion.verdict != Verdict::NotRun && criterion.verdict != Verdict::NotAsked) {
       criterion.untrusted.reset();
+      criterion.next.reset();  // more of what computes nothing decides nothing
       for (CellEstimate& cell : criterion.cells) open(cell);
     }
     open(criterion);

@@ -41,6 +41,7 @@ struct Summary {
   std::vector<unsigned> outliers;           // indices into values (Tukey); flagged, never dropped
   unsigned never = 0;                       // of n: a series that never got there (epochs_to): infinite, in no list
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
+  double correlation = 0;  // of a value with the next, where that is why there is no interval
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.

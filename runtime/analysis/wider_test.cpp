@@ -94,6 +94,20 @@ TEST_CASE("values that go on from one trial to the next have wide intervals, and
     }
 }
 
+TEST_CASE("a point that values that go on leave without an interval says their correlation, and another does not") {
+  unsigned without = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const Judgement judgement = judge(study(10, 0), goingOn(10, 0.9, seed).results);
+    const Summary* summary = judgement.find(id("fp32", 1), "step_time");
+    REQUIRE(summary);
+    CHECK(summary->interval.has_value() == (summary->correlation == 0));
+    without += !summary->interval;
+  }
+  CHECK(without > 0);
+  const Judgement few = judge(study(10, 0), goingOn(4, 0.9, 1).results);
+  CHECK(few.find(id("fp32", 1), "step_time")->correlation == 0);  // as many would have no interval anyway
+}
+
 TEST_CASE("readings of few values are as wide as the step between them") {
   // 100 and 104 ms by a clock of 10 ms.
   Records records;

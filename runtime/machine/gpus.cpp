@@ -152,7 +152,7 @@ std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& a
 bool isMemory(llvm::StringRef text) {
   const llvm::StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
   return !number.empty() && llvm::StringSwitch<bool>(text.drop_front(number.size()))
-                                .Cases("", "B", "KiB", "MiB", "GiB", "TiB", true)
+                                .Cases("B", "KiB", "MiB", "GiB", "TiB", true)
                                 .Cases("KB", "MB", "GB", "TB", true)
                                 .Default(false);
 }
@@ -213,7 +213,7 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
   if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
       (has_memory && !isMemory(memory))) {
     return base::failure(
-        "--null-gpus {}: expected a number of cards up to {}, with their memory if it matters, as in 4 or "
+        "--null-gpus {}: expected a number of cards up to {}, with their memory and its unit if it matters, as in 4 or "
         "4x94GiB, or 'found' for those that the machine shows",
         text, kMostCards);
   }

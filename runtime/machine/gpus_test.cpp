@@ -52,7 +52,7 @@ TEST_CASE("--null-gpus says how many cards, and how large") {
   CHECK(large.cards == 8);
   CHECK(large.memory == "94GiB");
   CHECK(llvm::cantFail(nullGpusFrom("found", "/nonexistent")).cards == 0);
-  for (const char* wrong : {"", "0", "four", "4x", "4xlots", "4x8Gb", "-1", "65", "4 "})
+  for (const char* wrong : {"", "0", "four", "4x", "4xlots", "4x8Gb", "4x94", "-1", "65", "4 "})
     CHECK(errorOf(wrong, libraries.path).find("as in 4 or 4x94GiB") != std::string::npos);
   CHECK(errorOf("2", "/nonexistent").find("`make cuda` builds") != std::string::npos);
   CHECK(errorOf("2", Libraries(false).path).find("libnullgpu_preload.so is not in") != std::string::npos);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -66,6 +67,12 @@ llvm::Error noNullGpus(const NullGpus& asked) {
     return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
   return base::failure("--null-gpus {}: {} shows no null GPU; build it again with `make cuda`", asked.cards,
                        asked.library);
+}
+
+/// What cards that compute nothing differ in: whether a study fits them.
+uint64_t memoryOf(const Machine& machine, const Slot& slot) {
+  const auto gpu = std::ranges::find(machine.gpus, slot.uuid, &Gpu::uuid);
+  return gpu == machine.gpus.end() ? 0 : gpu->memory_bytes;
 }
 
 /// A value of the worker's libraries: a word or a number.
@@ -172,12 +179,14 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                              unsigned beside) {
   // Written out rather than hashed from JSON, whose key order is the library's business.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
-  for (const Slot& slot : slots)
+  for (const Slot& slot : slots) {
     text += fmt::format("slot={}:{}:{}\n",
                         slot.null  ? "null"
                         : slot.gpu ? "cuda"
                                    : "cpu",
                         slot.name, slot.cores.size());
+    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // a real card's name says it
+  }
   if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (beside > 1) text += fmt::format("beside={}\n", beside);

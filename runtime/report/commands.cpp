@@ -132,7 +132,10 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
     set(fmt::format("design.{}.repeat", toString(kind)),
         adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat));
   }
-  if (budget_seconds > 0) set("design.budget", fmt::format("{:.0f}min", std::ceil(budget_seconds / 60)));
+  // In whole minutes only where these are little beside it.
+  if (budget_seconds > 0)
+    set("design.budget", budget_seconds < 300 ? fmt::format("{:.0f}s", std::ceil(budget_seconds))
+                                              : fmt::format("{:.0f}min", std::ceil(budget_seconds / 60)));
   return "expc run " + selectionWords(plan, overrides) + resultsWords(folder);
 }
 
@@ -174,7 +177,7 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
                      folder)});
   if (!plan.presets.empty() || !plan.overrides.empty())
     commands.push_back({"expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study),
-                        "to see what the whole study takes, of which this is a part"});
+                        "to see what the study takes as it is written"});
   return commands;
 }
 

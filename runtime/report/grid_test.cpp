@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
+#include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 #include "tests/support/report/example_results.h"
 
@@ -42,6 +45,23 @@ TEST_CASE("a comparison has its own factors and a neutral value") {
   CHECK(grid.cells[0][0].estimate == 1.54);
   CHECK(grid.cells[1][1].note == "needs 6 pairs, has 0");
   CHECK(buildGrid(example.plan, example.judgement, "speed", {"gpus"}).rows.empty());
+}
+
+TEST_CASE("a table says why values that go on have no intervals") {
+  Example example = exampleResults();
+  const auto rest = [&] {
+    return gridPart(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), "step_time").rest;
+  };
+  CHECK(rest().find("with 95 % intervals;") != std::string::npos);
+  bool one = true;
+  for (const bool all : {false, true}) {
+    for (analysis::Summary& summary : example.judgement.summaries)
+      if (summary.metric == "step_time" && (all || std::exchange(one, false)))
+        summary.interval.reset(), summary.correlation = 0.9;
+    CHECK(rest().find(all ? "without an interval, since values go on from one trial to the next (correlation 0.90);"
+                          : "with 95 % intervals, but not where values go on from one trial to the next "
+                            "(correlation 0.90);") != std::string::npos);
+  }
 }
 
 TEST_CASE("why a metric has no value") {

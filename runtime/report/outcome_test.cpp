@@ -74,9 +74,12 @@ TEST_CASE("a command that takes more time than the budget has says how much") {
   const NextCommand on = nextCommands(example.plan, example.judgement, "results")[0];
   CHECK(on.command.ends_with("-D design.budget=11min"));
   CHECK(on.what_for == "to go on with twice the time, since the budget of 5 min is spent");
+  example.plan.design.budget_seconds = 3;
+  example.judgement.spent_seconds = 3.2;
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].command.ends_with("-D design.budget=7s"));
 }
 
-TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the whole study") {
+TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the study as it is written") {
   Example example = undecided();
   for (analysis::CriterionResult& result : example.judgement.criteria)
     result.verdict = Verdict::Pass, result.next.reset();
@@ -89,6 +92,9 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
         "expc compare experiments/precision.exp --study precision 'my results' 'my results-again' --claims");
   example.plan.presets = {"quick"};
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
+  // What presets and -D change may be more of the study as well as less.
+  CHECK(nextCommands(example.plan, example.judgement, "results")[1].what_for ==
+        "to see what the study takes as it is written");
 }
 
 TEST_CASE("each open criterion has a line of its own, the cheapest first") {

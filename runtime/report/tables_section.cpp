@@ -114,10 +114,20 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   return table;
 }
 
-bool hasInterval(const Grid& grid) {
-  return std::ranges::any_of(grid.cells, [](const auto& row) {
-    return std::ranges::any_of(row, [](const GridCell& cell) { return cell.interval.has_value(); });
-  });
+/// "with 95 % intervals", or what is lacking and, where it is known, why.
+std::string intervalsText(const Grid& grid) {
+  bool any = false;
+  double correlation = 0;
+  for (const auto& row : grid.cells)
+    for (const GridCell& cell : row) {
+      any |= cell.interval.has_value();
+      correlation = std::max(correlation, cell.correlation);
+    }
+  std::string text = any ? "with 95 % intervals" : "without an interval";
+  if (correlation > 0)
+    text += fmt::format("{} values go on from one trial to the next (correlation {:.2f})",
+                        any ? ", but not where" : ", since", correlation);
+  return text;
 }
 
 }  // namespace
@@ -175,7 +185,7 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
     if (metric->derived) part.law = grid.subject + " = " + metric->text;
     part.rest =
         fmt::format("{}median over {} trials, {}; {}", metric->series ? "the last value of each run's series; " : "",
-                    toString(metric->kind), hasInterval(grid) ? "with 95 % intervals" : "without an interval",
+                    toString(metric->kind), intervalsText(grid),
                     !metric->better                             ? "whether more of it is better is not said"
                     : *metric->better == plan::Direction::Lower ? "lower is better"
                                                                 : "higher is better");

@@ -31,7 +31,7 @@ std::string violation(const plan::Bound& bound) {
                      bound.text.substr(bound.text.find(' ') + 1));
 }
 
-/// What the cell with the least margin is called.
+/// What the cell is called whose estimate, or value, has the least margin.
 std::string_view extreme(const plan::Bound& bound) {
   static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
                                                    "largest",  "farthest", "closest to an end"};
@@ -151,7 +151,8 @@ class Explainer {
     if (passing.empty()) return "every part of the claim holds";
     if (!forall()) return somePass();
     if (!criterion_.confidence) return everyTrialPasses(passing);
-    const size_t shown_cell = worst(passing);
+    const size_t shown_cell =
+        *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
     if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
     return fmt::format(
         "{} {} {} {}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
@@ -278,6 +279,13 @@ class Explainer {
     double least = INFINITY;
     for (const double v : estimate.values) least = std::min(least, margin(bound(index), v, v));
     return least;
+  }
+
+  /// That of the cell's estimate alone: the smallest of several need not have the interval that is nearest to the
+  /// bound.
+  double estimateMargin(size_t index) const {
+    const std::optional<double>& estimate = cells_[index].estimate;
+    return estimate ? margin(bound(index), *estimate, *estimate) : marginOf(index);
   }
 
   /// Of these cells the one with the least (or most) margin to the bound; they are not empty.

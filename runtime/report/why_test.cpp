@@ -57,6 +57,17 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
           .text == "all 2 cells are within 0.96x..1.04x: the closest to an end is 1.00x [0.99x, 1.01x]");
 }
 
+TEST_CASE("the cell that is called the smallest is that of the smallest estimate, whatever its interval") {
+  Records records;
+  for (int64_t block = 1; block <= 7; ++block) {
+    for (const int gpus : {1, 2}) records.timed(id("fp64", gpus), block, 0.1);
+    records.timed(id("fp32", 1), block, 0.1 / (1.3 + 0.001 * double(block - 4)));
+    records.timed(id("fp32", 2), block, 0.1 / (1.45 + 0.07 * double(block - 4)));
+  }
+  const std::string text = lineOfGain(records, 1.1, "1.1x").text;
+  CHECK(text.starts_with("all 2 cells are >= 1.1x: the smallest is 1.300x ["));
+}
+
 TEST_CASE("a cell that Holm leaves open says what its own interval would decide") {
   Records six;
   six.pairs(6, 1.5);

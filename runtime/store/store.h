@@ -85,17 +85,18 @@ class Store {
 
   Store(Store&&) noexcept = default;
 
-  /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store; what ran on null
-  /// cards only where nothing else did.
+  /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store that put as many
+  /// blocks beside each other as the plan does, and nothing, with why, where none did; what ran on null cards only
+  /// where nothing else did.
   Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
-  /// What counts by the newest run on null cards, or by the newest on others; nothing without one.
+  /// The same by runs on null cards alone, or by the others alone.
   Results loadLatest(const plan::Plan& plan, bool null_cards) const;
   /// Every trial of the plan's points that has ended, by whatever key, by id.
   std::vector<Trial> endedTrials(const plan::Plan& plan) const;
   /// Trials whose end is not recorded, by id; beside a living writer those that run.
   std::vector<Trial> unendedTrials() const;
-  /// The newest of those that ran on null cards, or of those that did not. Null where there is none, like the next two.
-  const Run* latestRun(std::string_view study, bool null_cards) const;
+  /// The run whose match load() takes. Null where there is none, like the next two.
+  const Run* latestRun(const plan::Plan& plan) const;
   /// The newest session on the same nodes, in the same lane.
   const Session* latestSession(const SessionPlace& place) const;
   /// The newest block of the study in a session.
@@ -174,6 +175,7 @@ struct PartResults {
   /// The plan of the run that they count for, where it is of the same study as the one asked about: what that machine
   /// could run and what not. Absent: the study was another one then, or is not read any more.
   std::optional<plan::Plan> plan;
+  std::optional<unsigned> share;  // blocks that run put beside each other; absent where its plan is not read any more
 };
 
 /// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.

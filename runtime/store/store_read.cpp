@@ -252,6 +252,62 @@ const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run
   return on_null_cards;
 }
 
+/// Whether a run may say what must agree for a plan: one of its study that put as many blocks beside each other. The
+/// control of a plan that shares belongs to the values, and a plan without it would trust them unseen.
+class SharesAlike {
+ public:
+  SharesAlike(const Contents& contents, const plan::Plan& plan) : contents_(contents), plan_(plan) {}
+
+  bool operator()(const Run& run) {
+    if (run.study != plan_.study) return false;
+    if (!plan_.digest.empty() && run.plan_digest == plan_.digest) return true;
+    const auto [known, fresh] = shares_.try_emplace(run.plan_json);
+    if (fresh)
+      if (const auto then = planOf(run, contents_)) known->second = then->design.share;
+    if (known->second.value_or(plan_.design.share) == plan_.design.share) return true;
+    if (!other_) other_ = known->second;
+    return false;
+  }
+  /// What the first run that was none said.
+  const std::optional<unsigned>& other() const { return other_; }
+
+ private:
+  const Contents& contents_;
+  const plan::Plan& plan_;
+  std::unordered_map<std::string_view, std::optional<unsigned>>
+      shares_;  // by the hash of the plan; "": not read any more
+  std::optional<unsigned> other_;
+};
+
+/// The newest run of the plan's study, and like it; of those on null cards only where that is asked, or where it is
+/// not and there is no other.
+const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string_view study,
+                       std::optional<bool> null_cards) {
+  const auto is_of = [&](const Run& run) {
+    return run.study == study && run.match.onNullCards() == null_cards.value_or(run.match.onNullCards());
+  };
+  const Run* newest = newestRun(contents, is_of);
+  if (!newest || alike(*newest)) return newest;
+  return newestRun(contents, [&](const Run& run) {
+    return is_of(run) && run.match.onNullCards() == newest->match.onNullCards() && alike(run);
+  });
+}
+
+/// What counts by that run; where each put another number of blocks beside each other, nothing, with the way out.
+Results loadNewest(const Contents& contents, const plan::Plan& plan, std::optional<bool> null_cards) {
+  SharesAlike alike(contents, plan);
+  if (const Run* run = newestAlike(contents, alike, plan.study, null_cards))
+    return Loader(contents, plan, &run->match).take();
+  if (!alike.other()) return {};
+  Results results;
+  results.looks = looksIn(contents);
+  results.kept_not_counted = Loader(contents, plan, nullptr).trials().size();
+  results.not_counted_reasons.push_back(
+      fmt::format("{} trial{}: the study was measured with --jobs {}; give it here too, as -D design.share={}",
+                  results.kept_not_counted, results.kept_not_counted == 1 ? "" : "s", *alike.other(), *alike.other()));
+  return results;
+}
+
 }  // namespace
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
@@ -260,7 +316,8 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
   const Run* run =
       newestRun(contents, [&](const Run& one) { return one.study == plan.study && isOf(part, one) && where.has(one); });
   if (!run) return std::nullopt;
-  PartResults found{{}, planOf(*run, contents)};
+  PartResults found{{}, planOf(*run, contents), std::nullopt};
+  if (found.plan) found.share = found.plan->design.share;
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
   found.results = Loader(contents, plan, &run->match, [&](const Trial& trial) {
                     return where.has(trial.session) && part.has(trial);
@@ -274,9 +331,9 @@ const Session* Store::latestSession(const SessionPlace& place) const {
   return nullptr;
 }
 
-const Run* Store::latestRun(std::string_view study, bool null_cards) const {
-  return newestRun(contents_,
-                   [&](const Run& one) { return one.study == study && one.match.onNullCards() == null_cards; });
+const Run* Store::latestRun(const plan::Plan& plan) const {
+  SharesAlike alike(contents_, plan);
+  return newestAlike(contents_, alike, plan.study, std::nullopt);
 }
 
 const BlockPlan* Store::latestBlock(int64_t session, std::string_view study) const {
@@ -293,14 +350,11 @@ std::vector<Trial> Store::unendedTrials() const {
 }
 
 Results Store::loadLatest(const plan::Plan& plan, bool null_cards) const {
-  const Run* run = latestRun(plan.study, null_cards);
-  return run ? load(plan, run->match) : Results{};
+  return loadNewest(contents_, plan, null_cards);
 }
 
 Results Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
-  if (given) return Loader(contents_, plan, &*given).take();
-  const Run* run = newestRun(contents_, [&](const Run& one) { return one.study == plan.study; });
-  return run ? load(plan, run->match) : Results{};
+  return given ? Loader(contents_, plan, &*given).take() : loadNewest(contents_, plan, std::nullopt);
 }
 
 std::vector<Trial> Store::endedTrials(const plan::Plan& plan) const {

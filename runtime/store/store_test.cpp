@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/json.h"
 #include "tests/support/plan/example_plan.h"
 #include "tests/support/store/store.h"
 
@@ -413,6 +414,43 @@ TEST_CASE("what ran on null cards and what did not lie in one store and are neve
   CHECK(store.loadLatest(plan, true).onNullCards());
   CHECK(!store.load(plan).onNullCards());
   CHECK(store.load(plan).kept_not_counted == 2);
+}
+
+TEST_CASE("without a match a run counts that put as many blocks beside each other as the plan, and no other one") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  plan::Plan sharing = plan;
+  sharing.design.share = 2;
+  Store store = openWriter(folder.path);
+  const auto ran = [&](const plan::Plan& of, const std::string& environment_class) {
+    const Filled filled = fill(store);
+    Run run;
+    run.study = plan.study;
+    run.session = filled.session;
+    run.plan_json = plan::canonicalJson(plan::toJson(of));
+    run.match = usualMatch();
+    run.match.built_in->environment_class = environment_class;
+    llvm::cantFail(store.addRun(std::move(run)));
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0,
+                          [&](TrialKey& key) { key.environment_class = environment_class; }));
+  };
+  ran(sharing, "beside");
+  CHECK(store.load(sharing).trials.size() == 1);
+  CHECK(store.load(plan).trials.empty());
+  CHECK(store.load(plan).kept_not_counted == 1);
+  CHECK(store.load(plan).not_counted_reasons ==
+        std::vector<std::string>{
+            "1 trial: the study was measured with --jobs 2; give it here too, as -D design.share=2"});
+  CHECK(store.latestRun(plan) == nullptr);
+  ran(plan, "class");
+  ran(sharing, "beside");
+  REQUIRE(store.load(plan).trials.size() == 1);  // by the run between them, though it is not the newest
+  CHECK(store.load(plan).trials[0].key->environment_class == "class");
+  CHECK(store.load(sharing).trials.size() == 2);
+  CHECK(store.loadLatest(plan, false).trials.size() == 1);
+  ran(plan, "null-class");  // a rehearsal says nothing of what was measured otherwise
+  CHECK(store.load(plan).trials[0].key->environment_class == "class");
+  CHECK(loadPart(store, plan, {})->share == 2u);
 }
 
 TEST_CASE("a writer holds what its journals say, however the runs before it ended") {

@@ -362,6 +362,8 @@ class Usage(Tiny):
         self.expc("chek", self.study, code=2)
         self.expc("check", code=2)
         self.expc("plan", self.study, "--format", "xml", code=2)
+        for limit in ("--memory-limit", "--log-limit"):
+            self.assertIn("16: a size has a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
 
     def test_missing_file_is_named(self):
         for command in (["check"], ["plan"], ["rehearse", "--system", "proxima"], ["run"], ["report"]):
@@ -488,6 +490,15 @@ class Run(Tiny):
         self.run_study(both, "--study", "tiny", code=0)
         self.assertIn("--study", self.expc("plan", both, "--format", "json", code=2).stderr)
         self.assertIn("nope", self.expc("plan", both, "--study", "nope", code=2).stderr)
+        # One page and one document are of one study: neither is written over by the next, or followed by it.
+        of_one = [("run", both), ("report", both), ("compare", both, "results", "results")]
+        for command in of_one:
+            self.assertIn("holds 2 studies and a document is of one: choose it with --study NAME",
+                          self.expc(*command, "--format", "json", code=2).stderr)
+        for command in of_one[:2]:
+            self.assertIn("holds 2 studies and a page is of one", self.expc(*command, "--html", "x.html", code=2).stderr)
+        self.assertFalse((self.folder / "x.html").exists())
+        self.assertIn("a picture is of one", self.expc("report", both, "--format", "svg", code=2).stderr)
 
     def test_who_closed_the_pipe_has_seen_enough(self):
         read, write = os.pipe()

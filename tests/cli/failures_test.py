@@ -156,7 +156,7 @@ class Failures(Run):
         self.code = 4
         self.run_study("--where", "n < 3", code=4)
         self.assertEqual(self.trials()[0], {"1": (3, 0), "2": (3, 0), "3": (0, 0)})
-        self.assertIn("no point satisfies n > 5", self.run_study("--where", "n > 5", code=1).stderr)
+        self.assertIn("no point satisfies n > 5", self.run_study("--where", "n > 5", code=2).stderr)
         self.assertIn("m", self.run_study("--where", "m > 5", code=2).stderr)
         (self.folder / "plan.json").write_text(self.expc("plan", "s.exp", "--format", "json").stdout)
         self.assertIn("is a plan", self.expc("run", "plan.json", "--where", "n < 3", code=2).stderr)

@@ -94,7 +94,7 @@ class Rehearse(NullCards):
     def test_a_condition_chooses_points(self):
         self.assertIn("2 run", self.rehearse("--where", "gpus == 2").stdout)
         self.assertEqual(len(self.kept()), 2)
-        self.assertIn("study tiny: no point satisfies gpus > 3", self.rehearse("--where", "gpus > 3", code=5).stderr)
+        self.assertIn("study tiny: no point satisfies gpus > 3", self.rehearse("--where", "gpus > 3", code=2).stderr)
         self.assertIn("unknown", self.rehearse("--where", "gpu == 2", code=2).stderr)
 
     def test_a_plan_and_a_report_show_it_apart_from_what_was_measured(self):

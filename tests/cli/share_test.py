@@ -72,6 +72,15 @@ rm {self.folder}/here.$$
         plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
         self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)
         self.assertIn("with nothing beside it, to see whether blocks disturb each other", re.sub(r"\s+", " ", plan))
+        # Whoever leaves it out would not see the control: no verdict, and the way out.
+        way_out = "the study was measured with --jobs 2; give it here too, as -D design.share=2"
+        for words, code in [(["report"], 5), (["export", "--format", "markdown"], 0)]:
+            self.assertIn(way_out, re.sub(r"\s+", " ", self.expc(*words, "tiny.exp", "--devices", "cpu:4", code=code).stdout))
+        self.assertIn(way_out, self.expc("bundle", "tiny.exp", code=1).stderr)
+        other = self.expc("compare", "tiny.exp", "results", "results", "--claims", code=5).stderr
+        self.assertIn("was measured with --jobs 2; give it here too", other)
+        self.expc("report", "tiny.exp", "--devices", "cpu:4", "--jobs", "2", code=0)
+        self.expc("bundle", "tiny.exp", "-D", "design.share=2", code=0)
 
 
 if __name__ == "__main__":
