@@ -119,16 +119,16 @@ class Looks(Command):
         self.assertEqual((found["look"], found["scope"]["complete"]), (None, 12))
 
     def test_repetitions_that_adapted_are_paid_for_whichever_plan_asks(self):
-        self.write("8..12 until half_width(gain) <= 50%")
+        self.study("8..12 until half_width(gain) <= 50%")
         self.expc("run", code=0)
         adaptive = self.criterion(code=0)
         self.assertEqual(adaptive["scope"]["complete"], 8)
-        self.write("8")
+        self.study("8")
         fixed = self.criterion(code=0)
         self.assertEqual(fixed["cells"][0]["interval"], adaptive["cells"][0]["interval"])
         # The same eight, of which no width was asked, have a narrower one.
         self.expc("run", "--results", "other", code=0)
-        other, = json.loads(self.expc("report", "--results", "other", "--format", "json", code=0).stdout)["criteria"]
+        other, = self.document("report", "--results", "other", code=0)["criteria"]
         width = lambda found: found["cells"][0]["interval"]["high"] - found["cells"][0]["interval"]["low"]
         self.assertLess(width(other), width(fixed))
 
