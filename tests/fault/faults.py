@@ -17,7 +17,8 @@ from harness import Folder, expect, expect_no_orphans, marked_processes, wait_fo
 
 
 FILLS = """\
-workload w command ["sh", "-c", "FIRSTecho v 22; head -c 900000 /dev/zero 2>/dev/null; echo; echo v 2; exit 0"] {
+workload w command ["sh", "-c", "COMMAND"] {
+  PREPARE
   metric v : Bytes lower from regex("^v ([0-9]+)", unit = 1B)
 }
 study s {
@@ -269,11 +270,13 @@ def a_full_disk():
 
 def a_disk_that_a_program_fills():
     """What it wrote last is cut off, and is no value; nor does it say that the program failed."""
-    for first in ("", "set -e; "):
+    fills = "echo v 22; head -c 900000 /dev/zero 2>/dev/null; echo; echo v 2; exit 0"
+    prepares = 'prepare ["sh", "-c", "head -c 900000 /dev/zero > big 2>/dev/null; exit 0"]'
+    for what, before in ((fills, ""), ("set -e; " + fills, ""), ("echo v 2", prepares)):
         with Folder() as folder, small_disk(folder.results, "400k") as remount:
             if remount is None:
                 return "SKIPPED: no permission to mount a tmpfs"
-            folder.study.write_text(FILLS.replace("FIRST", first), encoding="utf-8")
+            folder.study.write_text(FILLS.replace("COMMAND", what).replace("PREPARE", before), encoding="utf-8")
             command = [harness.options.expc, "run", str(folder.study), "--results", str(folder.results), "--devices", "cpu:1", "--heat-up", "0"]
             ended = subprocess.run(command, capture_output=True, text=True, cwd=folder.path)
             expect(ended.returncode == 1, f"the run ends\n{ended.stderr}")
