@@ -92,16 +92,22 @@ class Merger {
   }
 
   llvm::Expected<Merged> run() {
-    for (const auto& [id, session] : from_.sessions)
-      if (auto error = add(session)) return error;
+    // Of sessions and blocks nothing comes but what runs and trials refer to: a run here might go on with one as theirs
+    // does.
+    std::set<int64_t> sessions, blocks;
+    for (const auto& [id, run] : from_.runs)
+      if (!at_work_.contains(id)) sessions.insert(run.session);
+    for (const auto& [id, trial] : from_.trials) {
+      if (!comes(trial)) continue;
+      blocks.insert(trial.block);
+      sessions.insert({trial.session, from_.blocks.at(trial.block).block.session});
+    }
+    for (const int64_t id : sessions)
+      if (auto error = add(from_.sessions.at(id))) return error;
     for (const auto& [id, run] : from_.runs)
       if (auto error = add(run)) return error;
-    std::set<int64_t> blocks;
-    for (const auto& [id, trial] : from_.trials)
-      if (comes(trial)) blocks.insert(trial.block);
-    for (const auto& [id, block] : from_.blocks)
-      if (blocks.contains(id))  // else a run here might go on with it, as theirs does
-        if (auto error = add(block)) return error;
+    for (const int64_t id : blocks)
+      if (auto error = add(from_.blocks.at(id))) return error;
     for (const auto& [id, trial] : from_.trials)
       if (comes(trial))
         if (auto error = add(trial)) return error;

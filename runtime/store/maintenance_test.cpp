@@ -274,6 +274,7 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   Store store = openWriter(from.path);
   const int64_t run = begin(store, 1);
   merged = llvm::cantFail(merge(into.path, from.path, messages));
+  CHECK(merged.sessions == 0);
   CHECK(merged.runs == 0);
   CHECK(merged.blocks == 0);
   CHECK(merged.trials == 0);
