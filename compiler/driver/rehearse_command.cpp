@@ -37,7 +37,7 @@ llvm::Expected<std::string> nullGpusAs(const check::System& system) {
   const auto number = [&](const char* property) {
     return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
   };
-  return fmt::format("{}x{}", number("gpus"), number("gpu.memory"));
+  return fmt::format("{}x{}B", number("gpus"), number("gpu.memory"));
 }
 
 int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,

@@ -148,8 +148,8 @@ std::string showsOneStudy(const ReportOptions& options, size_t studies) {
 }
 
 int worse(int first, int second) {
-  static constexpr std::array<int, 7> kOrder = {kInterrupted,   kError,      kBroken, kSomeFail,
-                                                kSomeUndecided, kNothingRan, kSuccess};
+  static constexpr std::array<int, 8> kOrder = {kInterrupted, kError,         kUsage,      kBroken,
+                                                kSomeFail,    kSomeUndecided, kNothingRan, kSuccess};
   return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
 }
 
