@@ -89,19 +89,9 @@ Needed neededForInterval(const Evidence& evidence, const plan::Criterion& criter
   needed.further_look = standing.history.ended || (seen && !on_the_way);
   if (!needed.further_look) return needed;
   const LookHistory history = afterwards(criterion, measured.cells, standing);
-  const auto takes = [&](unsigned pairs) {
-    return fewestFor(1 - levelAt(criterion, history, standing.look.now + pairs - complete), cell);
-  };
-  // The more there are, the fewer the level of the look asks for.
-  unsigned low = cell.fewest, high = takes(low);
-  while (low < high) {
-    const unsigned middle = low + (high - low) / 2;
-    if (takes(middle) <= middle)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  needed.pairs = low;
+  // The more there are then, the fewer the level of the look asks for: what it asks for at the fewest is enough.
+  const double values = standing.look.now + needed.pairs - complete;
+  needed.pairs = std::max(needed.pairs, double(fewestFor(1 - levelAt(criterion, history, values), cell)));
   return needed;
 }
 
