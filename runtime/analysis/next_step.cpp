@@ -78,8 +78,8 @@ NextStep stepTo(const Needed& needed, const Scope& scope) {
 
 /// Of a cell that has too few. Once there was something to see, the look at more is a further one, of a level that
 /// depends on how many there are then.
-std::optional<Needed> neededForInterval(const Evidence& evidence, const plan::Criterion& criterion,
-                                        const MeasuredCriterion& measured, const MeasuredCell& cell) {
+Needed neededForInterval(const Evidence& evidence, const plan::Criterion& criterion, const MeasuredCriterion& measured,
+                         const MeasuredCell& cell) {
   const Standing& standing = measured.standing;
   const unsigned complete = cell.estimate.scope.complete;
   const unsigned planned = mostOf(evidence.index.plan(), criterion.cells[cell.estimate.cell].kind);
@@ -89,11 +89,10 @@ std::optional<Needed> neededForInterval(const Evidence& evidence, const plan::Cr
   needed.further_look = standing.history.ended || (seen && !on_the_way);
   if (!needed.further_look) return needed;
   const LookHistory history = afterwards(criterion, measured.cells, standing);
-  for (; needed.pairs <= kMostTimes * complete; ++needed.pairs) {
-    const double confidence = 1 - levelAt(criterion, history, standing.look.now + needed.pairs - complete);
-    if (fewestFor(confidence, cell) <= needed.pairs) return needed;
-  }
-  return std::nullopt;
+  // The more there are then, the fewer the level of the look asks for: what it asks for at the fewest is enough.
+  const double values = standing.look.now + needed.pairs - complete;
+  needed.pairs = std::max(needed.pairs, double(fewestFor(1 - levelAt(criterion, history, values), cell)));
+  return needed;
 }
 
 std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion& criterion,
