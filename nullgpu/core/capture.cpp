@@ -94,7 +94,7 @@ cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
   return error;
 }
 
-void exchangeCaptureMode(cudaStreamCaptureMode& mode) { std::swap(own_mode, mode); }
+cudaError_t exchangeCaptureMode(cudaStreamCaptureMode& mode) { return std::swap(own_mode, mode), cudaSuccess; }
 
 cudaError_t refuseUnsafeCall() {
   const std::lock_guard lock(queues().mutex);

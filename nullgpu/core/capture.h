@@ -38,10 +38,15 @@ cudaError_t beginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t endCapture(cudaStream_t stream, cudaGraph_t* graph);
 
 /// The mode of this thread becomes `mode`, which becomes what it was before.
-void exchangeCaptureMode(cudaStreamCaptureMode& mode);
+cudaError_t exchangeCaptureMode(cudaStreamCaptureMode& mode);
 
 /// For calls such as cudaMalloc, which a capture in this or another thread may forbid: that capture is invalid then.
 cudaError_t refuseUnsafeCall();
+/// `body`'s answer where nothing forbids it.
+cudaError_t safely(auto body) {
+  const cudaError_t error = refuseUnsafeCall();
+  return error ? error : body();
+}
 
 // With the queues' lock held:
 

@@ -70,7 +70,7 @@ std::string cardUuid(unsigned card) {
 
 std::string cardBus(unsigned card) {
   char text[16];
-  std::snprintf(text, sizeof text, "0000:%02x:00.0", (card + 1) & 0xff);
+  std::snprintf(text, sizeof text, "0000:%02x:00.0", busNumber(card));
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 // The cards of the machine: which there are, and what they are called.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
 /// Cards of the machine that this process sees, in its order (CUDA_VISIBLE_DEVICES: numbers, uuids, beginnings of
 /// uuids).
 const std::vector<unsigned>& visibleCards();
+/// Whether the process sees a card of that number.
+inline bool isCard(int device) { return device >= 0 && size_t(device) < visibleCards().size(); }
 
 /// What CUDA_VISIBLE_DEVICES=`list` leaves of a machine's `cards`, in its order, by CUDA's rules: numbers or, where the
 /// first entry is one, uuids and their beginnings that name one card alone. The first entry that names nothing ends the
@@ -26,6 +29,7 @@ std::vector<unsigned> visibleCards(std::string_view list, unsigned cards);
 std::string cardName();               // "Null GPU (computes nothing)"
 std::string cardUuid(unsigned card);  // "GPU-6e756c6c-0000-0000-0000-000000000001"
 std::string cardBus(unsigned card);   // "0000:01:00.0"
+constexpr unsigned busNumber(unsigned card) { return (card + 1) & 0xff; }
 
 struct CardProcess {
   int pid = 0;

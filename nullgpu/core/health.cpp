@@ -35,11 +35,10 @@ void begin() {
 
 }  // namespace
 
-bool forked() { return child.load(std::memory_order_relaxed); }
-void unload() { ending = true; }
+bool unload() { return !child && (ending = true); }
 
 cudaError_t presence() {
-  if (forked()) return cudaErrorInitializationError;
+  if (child.load(std::memory_order_relaxed)) return cudaErrorInitializationError;
   if (!begun.load(std::memory_order_acquire)) begin();
   if (ending.load(std::memory_order_relaxed)) return cudaErrorCudartUnloading;
   if (in_host_function) return cudaErrorNotPermitted;
@@ -62,7 +61,7 @@ void stick(cudaError_t error) {
 unsigned currentCard() { return selected; }
 
 cudaError_t selectCard(int card) {
-  if (card < 0 || size_t(card) >= visibleCards().size()) return cudaErrorInvalidDevice;
+  if (!isCard(card)) return cudaErrorInvalidDevice;
   selected = unsigned(card);
   return cudaSuccess;
 }

@@ -10,10 +10,9 @@
 
 namespace nullgpu {
 
-/// Whether this process was forked from one that had called the runtime.
-bool forked();
-/// The process ends: every later call answers cudaErrorCudartUnloading.
-void unload();
+/// The process ends: every later call answers cudaErrorCudartUnloading. False where it was forked from one that had
+/// called the runtime, and so has no cards.
+bool unload();
 
 /// What stuck; cudaSuccess while nothing did. Begins nothing.
 cudaError_t stuckError();

@@ -63,10 +63,6 @@ class Guards {
         all, [&](HostGuard* each) { return each != but && each->side_ == side && each->overlaps(begin, bytes); });
     return found == all.end() ? nullptr : *found;
   }
-  HostGuard* anyOverlapping(const char* begin, size_t bytes) {
-    if (HostGuard* found = overlapping(nullptr, begin, bytes, HostGuard::Side::Read)) return found;
-    return overlapping(nullptr, begin, bytes, HostGuard::Side::Written);
-  }
   HostGuard* protecting(const char* address) {
     const auto found = std::ranges::find_if(
         all, [&](HostGuard* each) { return address >= each->pages_begin_ && address < each->pages_end_; });
@@ -194,7 +190,8 @@ void HostGuard::check() {
 void refuseWaiting(const char* begin, size_t bytes, const char* deed) {
   Guards& known = guards();
   const std::lock_guard lock(known.mutex);
-  if (const HostGuard* waiting = known.anyOverlapping(begin, bytes)) blame(*waiting, deed);
+  for (const auto side : {HostGuard::Side::Read, HostGuard::Side::Written})
+    if (const HostGuard* waiting = known.overlapping(nullptr, begin, bytes, side)) blame(*waiting, deed);
 }
 
 namespace {

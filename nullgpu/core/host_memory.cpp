@@ -23,15 +23,11 @@ std::map<const char*, HostRange> ranges;  // by their ends
 /// The first range that ends behind `address`.
 auto after(const char* address) { return ranges.upper_bound(address); }
 
-struct Mapping {
-  bool whole = false, writable = true;
-};
-
-/// Whether all of a range is mapped, and may be written.
-Mapping mappingOf(const char* begin, size_t bytes) {
+/// Whether all of a range may be written; nothing where a part of it is not mapped.
+std::optional<bool> isWritable(const char* begin, size_t bytes) {
   const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
-  Mapping result;
-  if (!maps) return {true, false};
+  bool writable = true;
+  if (!maps) return false;
   auto at = reinterpret_cast<uintptr_t>(begin);
   const uintptr_t end = at + bytes;
   char line[512];
@@ -39,12 +35,11 @@ Mapping mappingOf(const char* begin, size_t bytes) {
     unsigned long from = 0, to = 0;
     char rights[5] = {};
     if (std::sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || to <= at) continue;
-    if (from > at) return result;
-    if (rights[1] != 'w') result.writable = false;
+    if (from > at) return std::nullopt;
+    if (rights[1] != 'w') writable = false;
     at = to;
   }
-  result.whole = at >= end;
-  return result;
+  return at >= end ? std::optional(writable) : std::nullopt;
 }
 
 /// Takes a range that begins at `address` out; a copy that waits for it ends the process.
@@ -84,12 +79,12 @@ cudaError_t freeHost(void* address) {
 cudaError_t registerHost(void* address, size_t bytes) {
   auto* begin = static_cast<char*>(address);
   if (!begin || bytes == 0) return cudaErrorInvalidValue;
-  const Mapping mapping = mappingOf(begin, bytes);
-  if (!mapping.whole) return cudaErrorInvalidValue;
+  const std::optional<bool> writable = isWritable(begin, bytes);
+  if (!writable) return cudaErrorInvalidValue;
   const std::unique_lock lock(ranges_mutex);
   const auto next = after(begin);
   if (next != ranges.end() && next->second.begin < begin + bytes) return cudaErrorHostMemoryAlreadyRegistered;
-  ranges[begin + bytes] = {begin, bytes, true, mapping.writable};
+  ranges[begin + bytes] = {begin, bytes, true, *writable};
   return cudaSuccess;
 }
 
@@ -100,9 +95,10 @@ cudaError_t unregisterHost(void* address) {
 
 std::optional<HostRange> hostRange(const void* address, size_t bytes) {
   const std::shared_lock lock(ranges_mutex);
-  const auto found = after(static_cast<const char*>(address));
-  if (found == ranges.end() || !found->second.holds(address, bytes)) return std::nullopt;
-  return found->second;
+  const auto* from = static_cast<const char*>(address);
+  const auto found = after(from);
+  const bool holds = found != ranges.end() && from >= found->second.begin && from + bytes <= found->first;
+  return holds ? std::optional(found->second) : std::nullopt;
 }
 
 }  // namespace nullgpu

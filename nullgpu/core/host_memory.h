@@ -14,11 +14,6 @@ struct HostRange {
   size_t bytes = 0;
   bool registered = false;  // memory of the caller's
   bool writable = true;     // as a whole, by what this process may do
-
-  bool holds(const void* address, size_t count) const {
-    const auto* from = static_cast<const char*>(address);
-    return from >= begin && from + count <= begin + bytes;
-  }
 };
 
 /// Whole pages that nothing else lies in.

@@ -269,8 +269,7 @@ void Queues::tellWaiters() {
 
 /// What the host still waits for, or never will, is dropped, as CUDA does when a process ends.
 void Queues::shutDown() {
-  if (forked()) return;
-  unload();
+  if (!unload()) return;
   std::vector<Entry> dropped;
   std::unique_lock lock(mutex);
   stopping_ = true;

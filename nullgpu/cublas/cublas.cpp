@@ -27,23 +27,16 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  handle->stream = stream;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  *mode = handle->math;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  handle->math = mode;
-  return CUBLAS_STATUS_SUCCESS;
-}
+/// What a handle remembers, set or told.
+#define NULLGPU_MEMBER(name, parameter, assignment)              \
+  cublasStatus_t name(cublasHandle_t handle, parameter) {        \
+    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED; \
+    assignment;                                                  \
+    return CUBLAS_STATUS_SUCCESS;                                \
+  }
+NULLGPU_MEMBER(cublasSetStream_v2, cudaStream_t stream, handle->stream = stream)
+NULLGPU_MEMBER(cublasGetMathMode, cublasMath_t* mode, *mode = handle->math)
+NULLGPU_MEMBER(cublasSetMathMode, cublasMath_t mode, handle->math = mode)
 
 /// Products of one type of values, alone and in batches.
 #define NULLGPU_PRODUCTS(alone, batched, Value, type)                                                                 \

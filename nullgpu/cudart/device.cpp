@@ -39,14 +39,6 @@ const Generation& generation() {
   return *std::prev(after);
 }
 
-void setBus(cudaDeviceProp& properties, const std::string& bus) {
-  unsigned domain = 0, number = 0, device = 0;
-  std::sscanf(bus.c_str(), "%x:%x:%x", &domain, &number, &device);
-  properties.pciDomainID = int(domain);
-  properties.pciBusID = int(number);
-  properties.pciDeviceID = int(device);
-}
-
 void setLimits(cudaDeviceProp& properties) {
   properties.warpSize = 32;
   properties.maxThreadsPerBlock = 1024;
@@ -71,8 +63,6 @@ void setFeatures(cudaDeviceProp& properties) {
   properties.clusterLaunch = configuration().capability >= 90;
   properties.deviceNumaId = properties.hostNumaId = -1;
 }
-
-bool isCard(int device) { return device >= 0 && size_t(device) < visibleCards().size(); }
 
 /// What the null GPU has nothing of is 0, as CUDA says of a feature that is not there.
 int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
@@ -160,7 +150,7 @@ cudaDeviceProp propertiesOf(unsigned card) {
   std::snprintf(properties.name, sizeof properties.name, "%s", cardName().c_str());
   std::ranges::copy(kUuidMark, properties.uuid.bytes);
   properties.uuid.bytes[sizeof properties.uuid.bytes - 1] = char(number + 1);  // cardUuid() writes these bytes
-  setBus(properties, cardBus(number));
+  properties.pciBusID = int(busNumber(number));
   setLimits(properties);
   setFeatures(properties);
   properties.major = int(configuration().capability / 10);

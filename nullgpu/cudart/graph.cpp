@@ -163,7 +163,8 @@ cudaError_t nodesOf(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
   return copyOut(all, nodes, count);
 }
 
-cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges, size_t* count) {
+  if (edges) std::fill_n(edges, count ? *count : 0, cudaGraphEdgeData{});
   if (!node) return cudaErrorInvalidValue;
   const std::lock_guard lock(queues().mutex);
   return copyOut(reinterpret_cast<const Node*>(node)->after, nodes, count);
@@ -200,12 +201,8 @@ NULLGPU_CALL(cudaStreamGetCaptureInfo,
              (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
               const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* count),
              captureInfo(stream, status, id, graph, dependencies, edges, count))
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  return call("cudaThreadExchangeStreamCaptureMode", [&] {
-    if (mode) exchangeCaptureMode(*mode);
-    return mode ? cudaSuccess : cudaErrorInvalidValue;
-  });
-}
+NULLGPU_CALL(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode),
+             mode ? exchangeCaptureMode(*mode) : cudaErrorInvalidValue)
 
 NULLGPU_CALL(cudaGraphInstantiateWithFlags, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
              instantiate(graph, executable))
@@ -216,14 +213,9 @@ NULLGPU_CALL(cudaGraphExecDestroy, (cudaGraphExec_t executable), destroy(executa
 NULLGPU_CALL(cudaGraphDestroy, (cudaGraph_t graph), destroy(graphs, graph))
 NULLGPU_CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
              nodesOf(graph, nodes, count))
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,
-                                         size_t* count) {
-  return call("cudaGraphNodeGetDependencies", [&] {
-    const size_t room = count ? *count : 0;
-    if (edges) std::fill_n(edges, room, cudaGraphEdgeData{});
-    return dependenciesOf(node, nodes, count);
-  });
-}
+NULLGPU_CALL(cudaGraphNodeGetDependencies,
+             (cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges, size_t* count),
+             dependenciesOf(node, nodes, edges, count))
 NULLGPU_CALL(cudaGraphDebugDotPrint, (cudaGraph_t graph, const char* path, unsigned), drawGraph(graph, path))
 
 }  // extern "C"

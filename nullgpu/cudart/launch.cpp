@@ -130,20 +130,13 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return call("cudaLaunchKernel", [&] { return start(kernel, {grid, block, shared, stream, nullptr, 0}); });
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* result, const void* function) {
-  return call("cudaFuncGetAttributes", [&] {
-    if (result && !nameOf(function)) return cudaErrorInvalidDeviceFunction;
-    return give(result, attributes());
-  });
-}
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  return call("cudaFuncSetAttribute", [&] {
-    if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
-    const bool too_much =
-        attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value > int(limits().sharedMemPerBlockOptin);
-    return too_much ? cudaErrorInvalidValue : cudaSuccess;
-  });
-}
+NULLGPU_CALL(cudaFuncGetAttributes, (cudaFuncAttributes * result, const void* function),
+             result && !nameOf(function) ? cudaErrorInvalidDeviceFunction : give(result, attributes()))
+NULLGPU_CALL(cudaFuncSetAttribute, (const void* function, cudaFuncAttribute attribute, int value),
+             !nameOf(function) ? cudaErrorInvalidDeviceFunction
+             : attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value > int(limits().sharedMemPerBlockOptin)
+                 ? cudaErrorInvalidValue
+                 : cudaSuccess)
 NULLGPU_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
              (int* blocks, const void* function, int block_size, size_t shared),
              occupancy(blocks, function, block_size, shared))

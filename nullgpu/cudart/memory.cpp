@@ -18,12 +18,6 @@
 namespace nullgpu {
 namespace {
 
-/// Of a call that an ongoing capture may forbid.
-cudaError_t safely(auto body) {
-  const cudaError_t error = refuseUnsafeCall();
-  return error ? error : body();
-}
-
 cudaError_t take(void** address, size_t bytes) {
   if (!address) return cudaErrorInvalidValue;
   return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(currentCard()); }); });
@@ -82,13 +76,17 @@ bool isFlag(cudaMemPoolAttr attribute) {
 
 size_t sizeOf(cudaMemPoolAttr attribute) { return isFlag(attribute) ? sizeof(int) : sizeof(uint64_t); }
 
-cudaError_t with(const char* name, cudaMemPool_t handle, auto body) {
-  return call(name, [&] {
-    const std::lock_guard lock(pools_mutex);
-    Pool* pool = poolOf(handle);
-    return pool ? body(*pool) : cudaErrorInvalidValue;
-  });
+/// Sets what is wished of a pool, or tells it.
+cudaError_t exchangeWish(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value, bool sets) {
+  const std::lock_guard lock(pools_mutex);
+  Pool* pool = poolOf(handle);
+  if (!pool) return cudaErrorInvalidValue;
+  uint64_t& wish = pool->try_emplace(attribute, isFlag(attribute)).first->second;
+  std::memcpy(sets ? &wish : value, sets ? value : &wish, sizeOf(attribute));
+  return cudaSuccess;
 }
+
+cudaError_t refuseStranger(cudaMemPool_t pool) { return poolOf(pool) ? cudaSuccess : cudaErrorInvalidValue; }
 
 }  // namespace
 }  // namespace nullgpu
@@ -151,34 +149,16 @@ NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupp
 NULLGPU_CALL(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned), cudaErrorNotSupported)
 NULLGPU_CALL(cudaIpcCloseMemHandle, (void*), cudaErrorNotSupported)
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return call("cudaDeviceGetDefaultMemPool", [&] {
-    if (!pool) return cudaErrorInvalidValue;
-    if (device < 0 || size_t(device) >= visibleCards().size()) return cudaErrorInvalidDevice;
-    *pool = reinterpret_cast<cudaMemPool_t>(&pools[size_t(device)]);
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return with("cudaMemPoolGetAttribute", pool, [&](const Pool& own) {
-    const auto wish = own.find(attribute);
-    const uint64_t known = wish != own.end() ? wish->second : isFlag(attribute);
-    std::memcpy(value, &known, sizeOf(attribute));
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return with("cudaMemPoolSetAttribute", pool, [&](Pool& own) {
-    std::memcpy(&own[attribute], value, sizeOf(attribute));
-    return cudaSuccess;
-  });
-}
+NULLGPU_CALL(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device),
+             !pool            ? cudaErrorInvalidValue
+             : isCard(device) ? give(pool, reinterpret_cast<cudaMemPool_t>(&pools[size_t(device)]))
+                              : cudaErrorInvalidDevice)
+NULLGPU_CALL(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value),
+             exchangeWish(pool, attribute, value, false))
+NULLGPU_CALL(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value),
+             exchangeWish(pool, attribute, value, true))
 /// Every card reaches every other's memory.
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) {
-  return with("cudaMemPoolSetAccess", pool, [](const Pool&) { return cudaSuccess; });
-}
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return with("cudaMemPoolTrimTo", pool, [](const Pool&) { return cudaSuccess; });
-}
+NULLGPU_CALL(cudaMemPoolSetAccess, (cudaMemPool_t pool, const cudaMemAccessDesc*, size_t), refuseStranger(pool))
+NULLGPU_CALL(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t), refuseStranger(pool))
 
 }  // extern "C"

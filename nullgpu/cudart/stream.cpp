@@ -224,12 +224,7 @@ NULLGPU_CALL(cudaStreamDestroy, (cudaStream_t stream), destroyStream(stream))
 NULLGPU_CALL(cudaStreamGetPriority, (cudaStream_t stream, int* priority), priorityOf(stream, priority))
 NULLGPU_CALL(cudaStreamSynchronize, (cudaStream_t stream), synchronize(stream))
 NULLGPU_CALL(cudaStreamQuery, (cudaStream_t stream), query(stream))
-cudaError_t cudaDeviceSynchronize() {
-  return call("cudaDeviceSynchronize", [] {
-    const cudaError_t error = refuseUnsafeCall();
-    return error ? error : synchronizeCard(currentCard());
-  });
-}
+NULLGPU_CALL(cudaDeviceSynchronize, (), safely([] { return synchronizeCard(currentCard()); }))
 
 NULLGPU_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
              function ? callHost(stream, [=] { function(data); }) : cudaErrorInvalidValue)

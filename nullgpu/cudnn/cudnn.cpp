@@ -44,17 +44,14 @@ enum class DescriptorType : int {
 
 /// cudnnBackendAttributeName_t.
 enum class Attribute : int {
-  HeuristicsGraph = 201,
   HeuristicsResults = 202,
   ConfigurationEngine = 300,
   ConfigurationKnobs = 302,
   ConfigurationWorkspace = 303,
   ConfigurationSharedMemory = 304,
-  PlanConfiguration = 401,
   PlanWorkspace = 402,
   GraphOperations = 801,
   GraphEngineCount = 802,
-  EngineGraph = 1300,
   EngineIndex = 1301,
   EngineKnobs = 1302,
   EngineNumericalNotes = 1303,
@@ -62,7 +59,7 @@ enum class Attribute : int {
 };
 
 /// cudnnBackendAttributeType_t.
-enum class AttributeType : int { Int64 = 3, Descriptor = 15 };
+enum class AttributeType : int { Descriptor = 15 };
 
 /// cudnnBackendDescriptor_t points to one. What is built of descriptors is a tree, a plan over a configuration over an
 /// engine over a graph of operations, and of what is below one only these operations matter.

@@ -1,8 +1,12 @@
-// The one tool that CUPTI serves at a time, and what it answers to everybody.
+// The one tool that CUPTI serves at a time, and what it answers to everybody: names of its numbers among that.
 
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
+#include <iterator>
+#include <unordered_map>
 
 #include "nullgpu/core/activity.h"
 #include "nullgpu/core/cards.h"
@@ -10,11 +14,9 @@
 #include "nullgpu/core/stream.h"
 #include "nullgpu/cupti/call.h"
 
-using namespace nullgpu;
-using namespace nullgpu::cupti;
-
 struct CUpti_Subscriber_st {};
 
+namespace nullgpu::cupti {
 namespace {
 
 CUpti_Subscriber_st the_subscriber;
@@ -30,12 +32,56 @@ CUptiResult mayCall(CUpti_CallbackDomain domain, uint32_t enable) {
   return calls && enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
+struct Name {
+  uint32_t number;
+  const char* text;
+};
+#include "names.inc"
+
+template <size_t Count>
+const char* find(const Name (&names)[Count], uint32_t number) {
+  const auto found = std::ranges::find(names, number, &Name::number);
+  return found == std::end(names) ? nullptr : found->text;
+}
+
+/// Without the version that CUPTI writes behind it: "cudaMemcpyAsync" for "cudaMemcpyAsync_v3020".
+std::string_view withoutVersion(std::string_view name) {
+  const size_t mark = name.rfind("_v");
+  if (mark == std::string_view::npos || mark + 2 == name.size()) return name;
+  return std::ranges::all_of(name.substr(mark + 2), [](unsigned char c) { return std::isdigit(c); })
+             ? name.substr(0, mark)
+             : name;
+}
+
+using Callbacks = std::unordered_map<std::string_view, Callback>;
+
+/// Of names that stand there more than once the last is the one of today's CUDA.
+Callbacks callbacks() {
+  Callbacks all;
+  for (const Name& name : kDriverNames)
+    all.insert_or_assign(withoutVersion(name.text), Callback{CUPTI_CB_DOMAIN_DRIVER_API, name.number});
+  for (const Name& name : kRuntimeNames)
+    all.insert_or_assign(withoutVersion(name.text), Callback{CUPTI_CB_DOMAIN_RUNTIME_API, name.number});
+  return all;
+}
+
 }  // namespace
 
-CUptiResult nullgpu::cupti::availability() {
+std::optional<Callback> callbackOf(std::string_view function) {
+  static const Callbacks& all = *new Callbacks(callbacks());
+  const auto found = all.find(withoutVersion(function));
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
+CUptiResult availability() {
   if (visibleCards().empty()) return CUPTI_ERROR_NOT_INITIALIZED;
   return configuration().faults.cupti ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
+
+}  // namespace nullgpu::cupti
+
+using namespace nullgpu;
+using namespace nullgpu::cupti;
 
 extern "C" {
 
@@ -79,6 +125,18 @@ CUptiResult cuptiGetTimestamp(uint64_t* time) { return give(time, now()); }
 /// Attributes change nothing: buffers here are the profiler's own.
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute, size_t* size, void* value) {
   return size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+/// "cudaLaunchKernel_v7000" of the runtime's domain, "cuLaunchKernel" of the driver's.
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char** name) {
+  const char* known = domain == CUPTI_CB_DOMAIN_RUNTIME_API  ? find(kRuntimeNames, number)
+                      : domain == CUPTI_CB_DOMAIN_DRIVER_API ? find(kDriverNames, number)
+                                                             : nullptr;
+  return known ? give(name, known) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  const char* known = find(kResultNames, static_cast<uint32_t>(result));
+  return known ? give(text, known) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 }  // extern "C"

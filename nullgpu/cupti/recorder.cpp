@@ -159,9 +159,8 @@ class Recorder final : public Listener {
   void happened(const Activity& activity) override {
     switch (activity.work) {
       case Work::Kernel:
-        if (asks(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-          return add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-        if (asks(CUPTI_ACTIVITY_KIND_KERNEL)) add(kernelRecord(activity, CUPTI_ACTIVITY_KIND_KERNEL));
+        for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL})
+          if (asks(kind)) return add(kernelRecord(activity, kind));
         return;
       case Work::PeerToPeer:
         if (asks(CUPTI_ACTIVITY_KIND_MEMCPY2)) add(peerCopyRecord(activity));

@@ -31,8 +31,6 @@ namespace {
 
 const std::vector<unsigned>& cards() { return nullgpu::visibleCards(); }
 
-bool known(CUdevice device) { return device >= 0 && static_cast<size_t>(device) < cards().size(); }
-
 /// torch asks at every operator, so the answer is kept: a context that is there stays as long as its process, which a
 /// fork is not.
 bool opened(CUdevice device) {
@@ -64,7 +62,7 @@ CUfunction functionOf(const char* name) {
 extern "C" {
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-  if (!known(device)) return CUDA_ERROR_INVALID_DEVICE;
+  if (!nullgpu::isCard(device)) return CUDA_ERROR_INVALID_DEVICE;
   *flags = 0;
   *active = opened(device) ? 1 : 0;
   return CUDA_SUCCESS;
@@ -72,13 +70,13 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
   const auto device = static_cast<CUdevice>(nullgpu::currentCard());
-  *context = known(device) && opened(device) ? contextOf(device) : nullptr;
+  *context = nullgpu::isCard(device) && opened(device) ? contextOf(device) : nullptr;
   return CUDA_SUCCESS;
 }
 
 /// The runtime makes a card's context with its first memory; a thread that names it means its card.
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (!known(device)) return CUDA_ERROR_INVALID_DEVICE;
+  if (!nullgpu::isCard(device)) return CUDA_ERROR_INVALID_DEVICE;
   *context = contextOf(device);
   return CUDA_SUCCESS;
 }

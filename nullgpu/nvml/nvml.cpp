@@ -100,7 +100,7 @@ nvmlReturn_t find(nvmlDevice_t* out, Is&& is) {
 
 nvmlPciInfo_t pciOf(unsigned card) {
   nvmlPciInfo_t pci{};
-  std::sscanf(cardBus(card).c_str(), "%x:%x:%x", &pci.domain, &pci.bus, &pci.device);
+  pci.bus = busNumber(card);
   std::snprintf(pci.busIdLegacy, sizeof pci.busIdLegacy, "%s", cardBus(card).c_str());
   std::snprintf(pci.busId, sizeof pci.busId, "%08X:%02X:%02X.0", pci.domain, pci.bus, pci.device);
   return pci;

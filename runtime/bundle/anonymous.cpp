@@ -206,10 +206,6 @@ std::string Anonymous::hidden(StringRef text) const {
   return out;
 }
 
-bool Anonymous::isStandIn(StringRef text) const {
-  return std::ranges::any_of(names_, [&](const auto& name) { return text.equals_insensitive(name.second.stand_in); });
-}
-
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
   const auto name = names_.find(text.lower());
   return name == names_.end() ? otherwise : name->second.stand_in;
@@ -272,8 +268,10 @@ llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& 
     if (StringRef(name).ends_with(".json")) own.addKeys(parsed((*text)->getBuffer().str()));
     texts.emplace_back(name, std::move(*text));
   }
+  std::set<std::string> stand_ins;
+  for (const Name& name : llvm::make_second_range(names_)) stand_ins.insert(StringRef(name.stand_in).lower());
   for (const auto& name : llvm::make_first_range(names_))
-    if (own.hold(name) || isStandIn(name)) unsought.insert(name);
+    if (own.hold(name) || stand_ins.count(name)) unsought.insert(name);
   std::vector<std::string> left;
   for (const auto& [file, buffer] : texts)
     for (const std::string& text : {StringRef(file).lower(), buffer->getBuffer().lower()}) {

@@ -60,7 +60,6 @@ class Anonymous {
   void collect(const llvm::json::Value& value, llvm::StringRef key);
   /// The longest name that is a word, or begins a path, at `at` of a text in small letters.
   const std::pair<const std::string, Name>* nameAt(std::string_view text, size_t at) const;
-  bool isStandIn(llvm::StringRef text) const;
   std::string hidden(llvm::StringRef text) const;
   std::string standIn(llvm::StringRef text, const char* otherwise) const;
   void hide(llvm::json::Value& value, llvm::StringRef key) const;

@@ -51,10 +51,7 @@ uint64_t memoryBytes() {
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
 }
 
-struct BitmapFree {
-  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapFree>;
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype([](hwloc_bitmap_s* bitmap) { hwloc_bitmap_free(bitmap); })>;
 
 /// The lowest allowed CPU of each core that has one.
 std::vector<int> firstThreads(hwloc_topology_t topology, hwloc_const_cpuset_t allowed) {

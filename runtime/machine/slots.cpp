@@ -37,16 +37,7 @@ std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
 
 std::vector<Slot> gpuSlots(const Machine& machine) {
   std::vector<Slot> result;
-  for (const Gpu& gpu : machine.gpus) {
-    Slot slot;
-    slot.gpu = true;
-    slot.index = gpu.index;
-    slot.name = gpu.name;
-    slot.uuid = gpu.uuid;
-    slot.null = gpu.null;
-    slot.cores = gpu.cores;
-    result.push_back(std::move(slot));
-  }
+  for (const Gpu& gpu : machine.gpus) result.push_back({true, gpu.index, gpu.name, gpu.uuid, gpu.null, gpu.cores, {}});
   return result;
 }
 
@@ -82,23 +73,13 @@ std::string versionText(const llvm::json::Value& value) {
   return "?";
 }
 
-/// Indices of the sockets that have some of `cores`.
-std::vector<size_t> socketsOf(const Machine& machine, const std::vector<int>& cores) {
+/// Indices of the sockets, or memory nodes, that have some of `cores`.
+std::vector<size_t> placesOf(const auto& places, const std::vector<int>& cores) {
   std::vector<size_t> result;
-  for (size_t i = 0; i < machine.packages.size(); ++i) {
-    const auto& own = machine.packages[i].cores;
-    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(own, core); })) result.push_back(i);
-  }
+  for (size_t i = 0; i < places.size(); ++i)
+    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(places[i].cores, core); }))
+      result.push_back(i);
   return result;
-}
-
-std::vector<int> nodesOf(const Machine& machine, const std::vector<int>& cores) {
-  std::set<int> nodes;
-  for (const NumaNode& node : machine.nodes) {
-    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(node.cores, core); }))
-      nodes.insert(node.index);
-  }
-  return {nodes.begin(), nodes.end()};
 }
 
 /// The cores of `other` in the places that `cores` have in `own`: slots of one socket stay apart on the other.
@@ -138,17 +119,14 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
     return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
   if (count == 0) return bad(devices, "at least one device is needed");
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
-  if (may_share && count > there * kMostOnACore) {
-    return bad(devices, fmt::format("this machine offers {} core{}, for at most {} CPU slots", there,
-                                    there == 1 ? "" : "s", there * kMostOnACore));
-  }
+  const std::string offers =
+      fmt::format("this machine offers {} {}{}", there, use_gpus ? "GPU" : "core", there == 1 ? "" : "s");
+  if (may_share && count > there * kMostOnACore)
+    return bad(devices, fmt::format("{}, for at most {} CPU slots", offers, there * kMostOnACore));
   if (!may_share && count > there) {
-    return bad(devices,
-               use_gpus
-                   ? fmt::format("this machine offers {} GPU{}", there, there == 1 ? "" : "s")
-                   : fmt::format("this machine offers {} core{}, one for each CPU slot (cpu:{} lets slots share cores: "
-                                 "to try a study, not to measure)",
-                                 there, there == 1 ? "" : "s", count));
+    const std::string way_out =
+        fmt::format(", one for each CPU slot (cpu:{} lets slots share cores: to try a study, not to measure)", count);
+    return bad(devices, use_gpus ? offers : offers + way_out);
   }
   if (!use_gpus) return cpuSlots(machine, count);
   std::vector<Slot> result = gpuSlots(machine);
@@ -164,14 +142,17 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place
     return result;
   }
   if (place == Place::Far) {
-    const std::vector<size_t> home = socketsOf(machine, slot.cores);
+    const std::vector<size_t> home = placesOf(machine.packages, slot.cores);
     if (machine.packages.size() < 2 || home.size() != 1) return std::nullopt;
     const auto& other = machine.packages[(home.front() + 1) % machine.packages.size()].cores;
     if (other.empty()) return std::nullopt;
     result.cores = mirrored(slot.cores, machine.packages[home.front()].cores, other);
     result.threads = static_cast<unsigned>(result.cores.size());
   }
-  result.memory_nodes = nodesOf(machine, result.cores);
+  result.memory_nodes.clear();
+  for (const size_t node : placesOf(machine.nodes, result.cores))
+    result.memory_nodes.push_back(machine.nodes[node].index);
+  std::ranges::sort(result.memory_nodes);
   return result;
 }
 

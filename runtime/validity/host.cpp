@@ -40,40 +40,19 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
   return words;
 }
 
-void readPages(MemoryCounts& counts, const std::string& root) {
-  const std::string text = readText(root + "/proc/vmstat").value_or("");
-  for (const StringRef line : llvm::split(text, '\n')) {
-    const auto [name, value] = line.split(' ');
-    const std::optional<uint64_t> count = wholeIn(value);
-    if (!count) continue;
-    if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
-    if (name == "pgmajfault") counts.page_faults = *count;
-  }
-}
-
-/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": microseconds.
-void readPressure(MemoryCounts& counts, const std::string& root) {
-  const std::string text = readText(root + "/proc/pressure/memory").value_or("");
-  const auto words = wordsOf(StringRef(text).split('\n').first);
-  if (words.empty() || words.front() != "some") return;
-  for (StringRef word : words)
-    if (word.consume_front("total="))
-      if (const auto total = numberIn(word)) counts.pressure = *total * 1e-6;
-}
-
 /// False where the system does not tell a process's children.
-bool addFamily(int pid, const std::string& root, Family& family, double& seconds) {
+bool addFamily(int pid, const std::string& root, Family& family) {
   if (!family.pids.insert(pid).second) return true;
   const base::Process process = base::processOf(pid, root + "/proc");
   if (process.state == '\0') return true;  // it is gone
-  seconds += process.cpu_seconds;
+  *family.cpu_seconds += process.cpu_seconds;
   std::error_code error;
   for (const fs::directory_entry& task : fs::directory_iterator(fmt::format("{}/proc/{}/task", root, pid), error)) {
     const auto children = readText(task.path().string() + "/children");
     if (!children && fs::exists(task.path(), error)) return false;
     for (const StringRef child : wordsOf(children.value_or("")))
       if (const auto number = wholeIn(child))
-        if (!addFamily(static_cast<int>(*number), root, family, seconds)) return false;
+        if (!addFamily(static_cast<int>(*number), root, family)) return false;
   }
   return true;
 }
@@ -112,8 +91,21 @@ std::map<int, double> readBusy(const std::string& root) {
 
 MemoryCounts readMemory(const std::string& root) {
   MemoryCounts counts;
-  readPages(counts, root);
-  readPressure(counts, root);
+  const std::string pages = readText(root + "/proc/vmstat").value_or("");
+  for (const StringRef line : llvm::split(pages, '\n')) {
+    const auto [name, value] = line.split(' ');
+    const std::optional<uint64_t> count = wholeIn(value);
+    if (!count) continue;
+    if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
+    if (name == "pgmajfault") counts.page_faults = *count;
+  }
+  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": microseconds.
+  const std::string pressure = readText(root + "/proc/pressure/memory").value_or("");
+  const auto words = wordsOf(StringRef(pressure).split('\n').first);
+  if (words.empty() || words.front() != "some") return counts;
+  for (StringRef word : words)
+    if (word.consume_front("total="))
+      if (const auto total = numberIn(word)) counts.pressure = *total * 1e-6;
   return counts;
 }
 
@@ -147,9 +139,8 @@ std::optional<double> readClock(const std::vector<int>& cores, const std::string
 }
 
 Family familyOf(int pid, const std::string& root) {
-  Family family;
-  double seconds = 0;
-  if (addFamily(pid, root, family, seconds)) family.cpu_seconds = seconds;
+  Family family{.pids = {}, .cpu_seconds = 0};
+  if (!addFamily(pid, root, family)) family.cpu_seconds.reset();
   return family;
 }
 
