@@ -16,7 +16,7 @@
 #include "runtime/engine/trial_request.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
-#include "runtime/store/prepared.h"
+#include "runtime/store/match.h"
 
 namespace expc::engine {
 namespace {
