@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "runtime/analysis/looks.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/nested_intervals.h"
 #include "runtime/stats/procedures.h"

@@ -1,4 +1,4 @@
-#include "runtime/analysis/looks.h"
+// Criteria: how often their verdicts were looked at.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/criteria.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/stats/design.h"

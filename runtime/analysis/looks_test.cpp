@@ -1,5 +1,3 @@
-#include "runtime/analysis/looks.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>

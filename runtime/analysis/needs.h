@@ -1,7 +1,7 @@
 #pragma once
 
 // Which trials a plan still lacks. The engine asks when it has room for a block. What the design says in numbers
-// decides, and the widths of intervals (`until`); verdicts do only at the looks that the design plans (looks.h), which
+// decides, and the widths of intervals (`until`); verdicts do only at the looks that the design plans, which
 // intervals pay for, so that stopping biases nothing. What judges knows nothing of what is lacking.
 
 #include <cstdint>

@@ -13,7 +13,6 @@
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
-#include "runtime/engine/shortfall.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"

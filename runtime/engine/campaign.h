@@ -9,6 +9,7 @@
 
 #include "runtime/analysis/index.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
@@ -39,6 +40,18 @@ struct Env {
   /// What the store keeps of the run, of that session.
   store::Run record(int64_t session) const;
 };
+
+// What runs once for several trials of a command, a build or a download: before the first trial, so that nothing is
+// built between two that are compared.
+
+/// Adds to what must agree, and watches, the files that trials are started with from the folders of preparations. Of a
+/// folder that is still to be made it is what the newest run in `known` found there, which may have been removed.
+llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
+                           const inputs::Tick& tick);
+
+/// Fills the folders that are not there. Whether these files are others by that than digestPrepared() took them for:
+/// then other trials count.
+llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
 
 /// Opens a session for each lane of the launcher and appends blocks until analysis::nextBlock asks for nothing more.
 class Campaign {

@@ -15,9 +15,7 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/engine/nodes/agent.h"
-#include "runtime/engine/preparation.h"
 #include "runtime/engine/setup.h"
-#include "runtime/engine/shortfall.h"
 #include "runtime/machine/leases.h"
 
 namespace expc::engine {

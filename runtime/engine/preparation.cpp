@@ -1,4 +1,4 @@
-#include "runtime/engine/preparation.h"
+// Runs what commands are prepared with, before their first trial.
 
 #include <fmt/format.h>
 
@@ -8,15 +8,12 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/engine/launch/trial_runner.h"
-#include "runtime/engine/progress.h"
-#include "runtime/engine/trial_request.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
-#include "runtime/store/prepared.h"
+#include "runtime/store/match.h"
 
 namespace expc::engine {
 namespace {

@@ -1,7 +1,6 @@
-#include "runtime/engine/shortfall.h"
-
 #include <doctest/doctest.h>
 
+#include "runtime/engine/scheduler.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::engine {

@@ -13,7 +13,7 @@
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/find.h"
-#include "runtime/store/prepared.h"
+#include "runtime/store/match.h"
 
 namespace expc::engine {
 namespace {

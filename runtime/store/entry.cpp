@@ -250,9 +250,8 @@ std::string toLine(const Entry& entry) {
 }
 
 std::string_view damageOf(std::string_view line) {
-  if (line.size() < kSumSize) return "has no checksum at its end";
   const size_t at = line.size() - kSumSize;
-  if (line.substr(at, kSum.size()) != kSum) return "has no checksum at its end";
+  if (line.size() < kSumSize || line.substr(at, kSum.size()) != kSum) return "has no checksum at its end";
   const bool fits = line.substr(at + kSum.size(), 8) == sumOf(line.substr(0, at));
   return fits ? "" : "its checksum does not fit: it was damaged or edited";
 }

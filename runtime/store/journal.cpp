@@ -127,8 +127,7 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
     if (!head.damage.empty() && !is_sealed)
       return base::failure(
           "{}: the first line: {}. It says how much of earlier journals counts, and no later journal does: put the "
-          "file "
-          "back as it was, or move it away, and nothing that it holds counts",
+          "file back as it was, or move it away, and nothing that it holds counts",
           pathOf(folder, head.file.name), head.damage);
     head.file.ignored += head.file.bytes - counted;
     head.file.bytes = counted;

@@ -4,15 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
-#include "runtime/store/prepared.h"
+#include "runtime/plan/json.h"
 
 namespace expc::store {
 namespace {
@@ -74,6 +76,20 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
   return readings;
 }
 
+constexpr std::string_view kPrepared = "${prepared}/";
+
+/// Arguments of the point's command; what each trial has of its own stays as `${seed}`.
+std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector<std::string>& arguments) {
+  std::map<std::string, std::string> values;
+  for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
+    values[own] = fmt::format("${{{}}}", own);
+  for (const auto& [name, value] : point.parameters) values[name.str()] = plan::argumentText(value);
+  auto texts = plan::expandArguments(arguments, values);
+  if (texts) return std::move(*texts);
+  llvm::consumeError(texts.takeError());  // the compiler has checked those of a plan of now
+  return {};
+}
+
 }  // namespace
 
 std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
@@ -89,6 +105,46 @@ std::string partKey(const std::string& of, const std::string& name) { return of 
 bool isPartKey(const std::string& key) {
   const llvm::StringRef of = llvm::StringRef(key).split(": ").first;
   return of.size() < key.size() && (of == kVariable || of.starts_with("command "));
+}
+
+std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
+                           const std::map<std::string, std::string>& digests) {
+  const plan::Workload& workload = plan.workloads[point.workload];
+  if (!workload.command || !workload.command->preparation) return "";
+  plan::Point told;  // with those parameters alone that the preparation is told
+  for (const std::string& argument : workload.command->preparation->arguments) {
+    auto names = plan::namesIn(argument);
+    if (!names) return llvm::consumeError(names.takeError()), "";
+    for (const std::string& name : *names)
+      if (const llvm::json::Value* value = point.parameters.get(name)) told.parameters[name] = *value;
+  }
+  llvm::json::Object data;
+  for (const std::string& path : dataPathsOf(told, plan.data_paths))
+    if (const auto digest = digests.find(path); digest != digests.end()) data[path] = digest->second;
+  const auto command = digests.find(commandKey(workload));
+  llvm::json::Object key{{"workload", plan::jsonText(workload.name)},
+                         {"command", command == digests.end() ? "" : command->second},
+                         {"parameters", llvm::json::Object(told.parameters)},
+                         {"data", std::move(data)}};
+  return "prepared/" + plan::shortHash(plan::canonicalJson(std::move(key)));
+}
+
+std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
+                                      const std::map<std::string, std::string>& digests) {
+  const std::string folder = preparedFolder(plan, point, digests);
+  if (folder.empty()) return {};
+  const plan::Command& command = *plan.workloads[point.workload].command;
+  std::set<std::string> files;
+  for (const auto* arguments : {&command.arguments, &command.before})
+    for (const std::string& argument : argumentsAt(point, *arguments)) {
+      const size_t at = argument.find(kPrepared);
+      if (at == std::string::npos) continue;
+      const std::string file = argument.substr(at + kPrepared.size());
+      const std::string path = std::filesystem::path(folder + "/" + file).lexically_normal().string();
+      // One that is another for each trial is none that all of them share.
+      if (file.find("${") == std::string::npos && llvm::StringRef(path).starts_with(folder + "/")) files.insert(path);
+    }
+  return files;
 }
 
 std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point) {

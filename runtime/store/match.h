@@ -26,6 +26,17 @@ std::string partKey(const std::string& of, const std::string& name);
 bool isPartKey(const std::string& key);
 inline constexpr char kVariable[] = "variable";
 
+/// The folder that the preparation of a point's command fills, below the results folder; "" where the command has none.
+/// Points that tell the preparation the same have the same folder, as long as the program, the inputs and the data that
+/// it is told of stay what `digests` say.
+std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
+                           const std::map<std::string, std::string>& digests);
+
+/// Paths below that folder that arguments of the command, and of what runs before it, name: below the results folder,
+/// and the keys in Match::data_digests of those that are files. There "" is the digest of one that nobody has seen yet.
+std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
+                                      const std::map<std::string, std::string>& digests);
+
 /// What a trial of the point is started with, a text each: of a command its arguments, those of its preparation and the
 /// devices that it asks for (what each trial has of its own as `${seed}`); of a built-in workload its version and every
 /// parameter. A point's id leaves out what is at its default, so one id may stand for something else once that changes.

@@ -89,8 +89,8 @@ class Store {
   /// blocks beside each other as the plan does, and nothing, with why, where none did; what ran on null cards only
   /// where nothing else did.
   Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
-  /// The same by runs on null cards alone, or by the others alone.
-  Results loadLatest(const plan::Plan& plan, bool null_cards) const;
+  /// The same without a match; where `null_cards` is given by runs on null cards alone, or by the others alone.
+  Results loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const;
   /// Every trial of the plan's points that has ended, by whatever key, by id.
   std::vector<Trial> endedTrials(const plan::Plan& plan) const;
   /// Trials whose end is not recorded, by id; beside a living writer those that run.

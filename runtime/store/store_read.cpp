@@ -293,21 +293,6 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
   });
 }
 
-/// What counts by that run; where each put another number of blocks beside each other, nothing, with the way out.
-Results loadNewest(const Contents& contents, const plan::Plan& plan, std::optional<bool> null_cards) {
-  SharesAlike alike(contents, plan);
-  if (const Run* run = newestAlike(contents, alike, plan.study, null_cards))
-    return Loader(contents, plan, &run->match).take();
-  if (!alike.other()) return {};
-  Results results;
-  results.looks = looksIn(contents);
-  results.kept_not_counted = Loader(contents, plan, nullptr).trials().size();
-  results.not_counted_reasons.push_back(
-      fmt::format("{} trial{}: the study was measured with --jobs {}; give it here too, as -D design.share={}",
-                  results.kept_not_counted, results.kept_not_counted == 1 ? "" : "s", *alike.other(), *alike.other()));
-  return results;
-}
-
 }  // namespace
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
@@ -349,12 +334,22 @@ std::vector<Trial> Store::unendedTrials() const {
   return trials;
 }
 
-Results Store::loadLatest(const plan::Plan& plan, bool null_cards) const {
-  return loadNewest(contents_, plan, null_cards);
+Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const {
+  SharesAlike alike(contents_, plan);
+  if (const Run* run = newestAlike(contents_, alike, plan.study, null_cards))
+    return Loader(contents_, plan, &run->match).take();
+  if (!alike.other()) return {};
+  Results results;
+  results.looks = looksIn(contents_);
+  results.kept_not_counted = Loader(contents_, plan, nullptr).trials().size();
+  results.not_counted_reasons.push_back(
+      fmt::format("{} trial{}: the study was measured with --jobs {}; give it here too, as -D design.share={}",
+                  results.kept_not_counted, results.kept_not_counted == 1 ? "" : "s", *alike.other(), *alike.other()));
+  return results;
 }
 
 Results Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
-  return given ? Loader(contents_, plan, &*given).take() : loadNewest(contents_, plan, std::nullopt);
+  return given ? Loader(contents_, plan, &*given).take() : loadLatest(plan, std::nullopt);
 }
 
 std::vector<Trial> Store::endedTrials(const plan::Plan& plan) const {

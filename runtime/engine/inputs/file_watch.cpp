@@ -12,7 +12,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/store/match.h"
-#include "runtime/store/prepared.h"
 
 namespace expc::engine::inputs {
 namespace {
