@@ -13,7 +13,6 @@
 #include "compiler/check/formula/formula.h"
 #include "compiler/check/model.h"
 #include "compiler/check/names.h"
-#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 #include "compiler/load/load.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "compiler/check/expression.h"
-#include "compiler/diag/names.h"
 #include "runtime/plan/find.h"
 
 namespace expc::check {

@@ -1,5 +1,7 @@
 #include "compiler/diag/diagnostic.h"
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -21,6 +23,22 @@ const Entry& entry(Kind kind) {
   return kEntries[static_cast<size_t>(kind)];
 }
 
+/// Whether two neighbouring letters changing places make one of the other: `form` of `from`.
+bool isSwapped(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  const auto first = std::mismatch(left.begin(), left.end(), right.begin());
+  if (left.end() - first.first < 2) return false;
+  return first.first[0] == first.second[1] && first.first[1] == first.second[0] &&
+         std::equal(first.first + 2, left.end(), first.second + 2);
+}
+
+/// Two insertions at one place overlap as well: which comes first would be a guess.
+bool overlap(const FixIt& left, const FixIt& right) {
+  if (!(left.range.file == right.range.file)) return false;
+  if (left.range.begin == right.range.begin) return true;
+  return left.range.begin < right.range.end && right.range.begin < left.range.end;
+}
+
 }  // namespace
 
 std::string_view name(Kind kind) { return entry(kind).name; }
@@ -36,9 +54,9 @@ const std::vector<Kind>& allKinds() {
 }
 
 /// An invalid file id is the largest number; adding one puts those without a place first.
-static auto placeOf(const Diagnostic& diagnostic) {
-  return std::tuple(diagnostic.range.file.index + 1, diagnostic.range.begin, diagnostic.range.end);
-}
+static constexpr auto placeOf = [](const auto& placed) {
+  return std::tuple(placed.range.file.index + 1, placed.range.begin, placed.range.end);
+};
 
 bool Collector::tells(const Diagnostic& diagnostic) const {
   const bool room = diagnostics.size() < kMostTold || (diagnostic.severity == Severity::Error && !failed_);
@@ -52,5 +70,123 @@ void Collector::add(Diagnostic diagnostic) {
 }
 
 void sortByPlace(std::vector<Diagnostic>& diagnostics) { std::ranges::stable_sort(diagnostics, {}, placeOf); }
+
+// ---- names
+
+std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
+  // The distance costs the product of the lengths, and among thousands one is near by chance.
+  constexpr size_t kLongest = 64, kMost = 1000;
+  if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
+  std::string lower = llvm::StringRef(name.data(), name.size()).lower();
+  unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
+  unsigned best = limit + 1;
+  std::optional<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
+    if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
+      best = 1;
+      found = candidate;
+      continue;
+    }
+    unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
+    // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
+    if (distance >= std::min(name.size(), candidate.size())) continue;
+    if (distance < best) {
+      best = distance;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::optional<std::string> near = closest(name, candidates);
+  return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
+}
+
+std::optional<std::string> Builder::suggest(
+    source::Range range, std::string_view name, const Candidates& candidates,
+    const std::function<std::string(const std::vector<std::string>&)>& otherwise) {
+  if (!told_) return std::nullopt;
+  const std::vector<std::string> names = candidates();
+  std::optional<std::string> near = closest(name, names);
+  if (near)
+    guess(range, *near);
+  else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
+    note({}, "{}", text);
+  return near;
+}
+
+/// A name of a megabyte helps nobody.
+static std::string shortened(std::string_view name) {
+  constexpr size_t kLongest = 60;
+  return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
+}
+
+std::string list(const std::vector<std::string>& names, std::string_view last) {
+  constexpr size_t kMost = 100;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) {
+    if (i > 0) text += i + 1 == names.size() ? fmt::format(" {} ", last) : std::string(", ");
+    text += names[i];
+  }
+  return names.size() <= kMost ? text : fmt::format("{} {} {} more", text, last, names.size() - kMost);
+}
+
+Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                    const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
+  auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
+  const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
+    if (names.empty()) return fmt::format("there is no {} to choose from", what);
+    return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));
+  });
+  if (meant) *meant = near;
+  return builder.refuse();
+}
+
+Refusal duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
+                      source::Range first) {
+  return emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").refuse();
+}
+
+// ---- fixes
+
+FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::function<bool(source::FileId)>& may_change) {
+  FixSet out;
+  const auto allowed = [&](const FixIt& fix) {
+    return fix.applicability == Applicability::Certain && fix.range.isValid() && may_change(fix.range.file);
+  };
+  const auto clashes = [](const FixIt& fix, const std::vector<FixIt>& others) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const FixIt& other) { return overlap(fix, other) && !(fix == other); });
+  };
+  for (size_t index = 0; index < diagnostics.size(); ++index) {
+    const std::vector<FixIt>& fixes = diagnostics[index].fixes;
+    // What overlaps the fixes of an earlier one waits for another round.
+    const bool good = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
+      return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes);
+    });
+    if (fixes.empty() || !good) continue;
+    out.mended.push_back(index);
+    for (const FixIt& fix : fixes)
+      if (std::find(out.edits.begin(), out.edits.end(), fix) == out.edits.end()) out.edits.push_back(fix);
+  }
+  std::ranges::stable_sort(out.edits, {}, placeOf);
+  return out;
+}
+
+std::string applyFixes(std::string_view text, source::FileId file, const std::vector<FixIt>& edits) {
+  std::string out;
+  size_t at = 0;
+  for (const FixIt& edit : edits) {
+    if (!(edit.range.file == file)) continue;
+    assert(edit.range.begin >= at && edit.range.end <= text.size() && "edits are sorted and do not overlap");
+    out += text.substr(at, edit.range.begin - at);
+    out += edit.replacement;
+    at = edit.range.end;
+  }
+  out += text.substr(at);
+  return out;
+}
 
 }  // namespace expc::diag

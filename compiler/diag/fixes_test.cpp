@@ -1,6 +1,6 @@
-#include "compiler/diag/fixes.h"
-
 #include <doctest/doctest.h>
+
+#include "compiler/diag/diagnostic.h"
 
 namespace expc::diag {
 

@@ -6,8 +6,6 @@
 #include <set>
 #include <type_traits>
 
-#include "compiler/diag/names.h"
-
 using namespace expc;
 using namespace expc::diag;
 

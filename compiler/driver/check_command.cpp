@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 
-#include "compiler/diag/fixes.h"
 #include "compiler/diag/render.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/diag/names.h"
+#include "compiler/diag/diagnostic.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compiler/diag/names.h"
 #include "compiler/driver/compilation.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "compiler/diag/names.h"
 #include "compiler/doc/module_page.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"

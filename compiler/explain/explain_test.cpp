@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/diag/names.h"
 #include "compiler/explain/pages.h"
 #include "tests/source_dir.h"
 

@@ -7,7 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "compiler/diag/names.h"
 #include "compiler/parse/parse.h"
 #include "runtime/files/files.h"
 #include "stdlib/stdlib.h"

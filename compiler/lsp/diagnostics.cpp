@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/diag/fixes.h"
 #include "compiler/format/format.h"
 #include "compiler/lsp/features.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 #include "compiler/parse/syntax_errors.h"
 

@@ -2,7 +2,6 @@
 
 #include <cctype>
 
-#include "compiler/diag/names.h"
 #include "compiler/diag/render.h"
 #include "compiler/language/words.h"
 

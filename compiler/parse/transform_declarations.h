@@ -11,7 +11,6 @@
 #include <system_error>
 #include <vector>
 
-#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 #include "compiler/parse/transform_expressions.h"
 
