@@ -18,7 +18,7 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
 /// Makes `folder` anew, with a link to each input, or a copy of it.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
 /// Whether there is no room beside the folder of a trial whose program has ended, so that what it wrote may be cut off:
-/// ENOSPC or EDQUOT, as the system says to a few bytes more; else 0.
+/// ENOSPC or EDQUOT, as the system says to a few bytes more where it says that little is free; else 0.
 int noRoomBeside(const std::string& folder);
 /// In a folder that stays: hard links to inputs become symbolic ones, so that the user's files have one name again.
 void leaveInputs(const std::string& folder, const CommandFiles& files);
