@@ -96,8 +96,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
     return std::nullopt;
   }
   if (claims && found->share.value_or(plan.design.share) != plan.design.share) {
-    console.error(fmt::format("{}: study {} was measured with --jobs {}; give it here too, as -D design.share={}",
-                              side.name, plan.study, *found->share, *found->share));
+    console.error(fmt::format("{}: study {} was {}", side.name, plan.study, store::measuredWithText(*found->share)));
     return std::nullopt;
   }
   if (!found->plan)

@@ -178,6 +178,9 @@ struct PartResults {
   std::optional<unsigned> share;  // blocks that run put beside each other; absent where its plan is not read any more
 };
 
+/// "measured with --jobs 2; …" with what makes its trials count.
+std::string measuredWithText(unsigned share);
+
 /// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
 /// What ran on null cards only where nothing else did.
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);

@@ -274,8 +274,7 @@ class SharesAlike {
  private:
   const Contents& contents_;
   const plan::Plan& plan_;
-  std::unordered_map<std::string_view, std::optional<unsigned>>
-      shares_;  // by the hash of the plan; "": not read any more
+  std::unordered_map<std::string_view, std::optional<unsigned>> shares_;  // by plan; nullopt: not read any more
   std::optional<unsigned> other_;
 };
 
@@ -294,6 +293,10 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
 }
 
 }  // namespace
+
+std::string measuredWithText(unsigned share) {
+  return fmt::format("measured with --jobs {0}; give it here too, as -D design.share={0}", share);
+}
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
   const Contents& contents = store.contents();
@@ -342,9 +345,9 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
   Results results;
   results.looks = looksIn(contents_);
   results.kept_not_counted = Loader(contents_, plan, nullptr).trials().size();
-  results.not_counted_reasons.push_back(
-      fmt::format("{} trial{}: the study was measured with --jobs {}; give it here too, as -D design.share={}",
-                  results.kept_not_counted, results.kept_not_counted == 1 ? "" : "s", *alike.other(), *alike.other()));
+  results.not_counted_reasons.push_back(fmt::format("{} trial{}: the study was {}", results.kept_not_counted,
+                                                    results.kept_not_counted == 1 ? "" : "s",
+                                                    measuredWithText(*alike.other())));
   return results;
 }
 

@@ -94,7 +94,7 @@ int noRoomBeside(const std::string& folder) {
   // More than a page, since some file systems keep the last ones for themselves.
   constexpr size_t kSome = 64 << 10;
   const std::string outputs = plan::outputsOf(folder), path = outputs + "/room";
-  // Writing at each trial would take a third of the time of a short one.
+  // Writing at each trial would make a trial of a short program a sixth longer.
   if (struct statvfs disk{}; statvfs(outputs.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize > 16 * kSome)
     return 0;
   const int fd = files::openLog(path);
