@@ -9,7 +9,6 @@
 #include <string>
 
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/machine.h"
 #include "nullgpu/core/words.h"
 
 namespace nullgpu {
@@ -72,15 +71,6 @@ std::string cardBus(unsigned card) {
   char text[16];
   std::snprintf(text, sizeof text, "0000:%02x:00.0", busNumber(card));
   return text;
-}
-
-/// Never destroyed: what is freed while the process ends still gives its bytes back.
-Machine& machine() {
-  static Machine& own = *[] {
-    const Configuration& told = configuration();
-    return new Machine(told.machine, {.memory = told.memory, .cards = told.cards, .capability = told.capability});
-  }();
-  return own;
 }
 
 }  // namespace nullgpu

@@ -10,8 +10,6 @@
 
 namespace nullgpu {
 
-inline constexpr unsigned kMostCards = 64;  // of a machine
-
 /// Begins each uuid of a null card: "null" in ASCII.
 inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
 

@@ -17,7 +17,6 @@
 #include <system_error>
 #include <utility>
 
-#include "nullgpu/core/cards.h"
 #include "nullgpu/core/words.h"
 
 namespace nullgpu {

@@ -10,6 +10,8 @@
 
 namespace nullgpu {
 
+inline constexpr unsigned kMostCards = 64;  // of a machine
+
 /// Faults on demand, `NULLGPU_FAULTS="launch=5000, rank=1"`. Counts begin at 1 and are the process's own.
 struct Faults {
   std::optional<uint64_t> rank;        // only the process whose RANK this is; without it each

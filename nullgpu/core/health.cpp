@@ -6,15 +6,17 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "nullgpu/core/activity.h"
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/machine.h"
-#include "nullgpu/core/queues.h"
+#include "nullgpu/core/process.h"
 
 namespace nullgpu {
 namespace {
 
+constinit Dependents dependents;
 std::atomic<bool> begun{false};
 std::atomic<cudaError_t> stuck{cudaSuccess};
 std::atomic<bool> child{false}, ending{false};
@@ -28,12 +30,14 @@ void begin() {
   std::call_once(once, [] {
     pthread_atfork(nullptr, nullptr, [] { child = true; });
     catchHostTouches();
-    std::atexit([] { queues().shutDown(); });
+    std::atexit([] { dependents.ends(); });
     begun = true;
   });
 }
 
 }  // namespace
+
+void setDependents(Dependents given) { dependents = given; }
 
 bool unload() { return !child && (ending = true); }
 
@@ -55,7 +59,7 @@ cudaError_t stuckError() { return stuck.load(std::memory_order_relaxed); }
 
 void stick(cudaError_t error) {
   cudaError_t expected = cudaSuccess;
-  if (stuck.compare_exchange_strong(expected, error)) queues().abandon();
+  if (stuck.compare_exchange_strong(expected, error)) dependents.stuck();
 }
 
 unsigned currentCard() { return selected; }

@@ -6,9 +6,23 @@
 
 #include <cstdint>
 
-#include "nullgpu/core/stream.h"
-
 namespace nullgpu {
+
+/// Makes `error` the answer of every later call in this process, as a sticky error of CUDA.
+void stick(cudaError_t error);
+/// cudaSuccess while nothing stuck. After a fork: cudaErrorInitializationError.
+cudaError_t health();
+
+/// The card that this thread's calls are for.
+unsigned currentCard();
+
+/// Called when an error sticks, and when the process ends: queues drop what they hold. Set before the first call of any
+/// library; the queues stand above and cannot be called from here.
+struct Dependents {
+  void (*stuck)() = nullptr;
+  void (*ends)() = nullptr;
+};
+void setDependents(Dependents dependents);
 
 /// The process ends: every later call answers cudaErrorCudartUnloading. False where it was forked from one that had
 /// called the runtime, and so has no cards.

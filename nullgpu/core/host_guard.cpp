@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "nullgpu/core/host_memory.h"
+#include "nullgpu/core/host_ranges.h"
 #include "nullgpu/core/memory.h"
 #include "nullgpu/core/process.h"
 

@@ -5,16 +5,10 @@
 #include <driver_types.h>
 
 #include <cstddef>
-#include <optional>
+
+#include "nullgpu/core/host_ranges.h"
 
 namespace nullgpu {
-
-struct HostRange {
-  char* begin = nullptr;
-  size_t bytes = 0;
-  bool registered = false;  // memory of the caller's
-  bool writable = true;     // as a whole, by what this process may do
-};
 
 /// Whole pages that nothing else lies in.
 cudaError_t allocateHost(size_t bytes, void** address);
@@ -24,8 +18,5 @@ cudaError_t freeHost(void* address);
 /// of it is not mapped.
 cudaError_t registerHost(void* address, size_t bytes);
 cudaError_t unregisterHost(void* address);
-
-/// The page-locked range around `bytes` from `address`; nothing where they are not all in one.
-std::optional<HostRange> hostRange(const void* address, size_t bytes = 1);
 
 }  // namespace nullgpu

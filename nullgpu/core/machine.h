@@ -9,6 +9,7 @@
 #include <string>
 
 #include "nullgpu/core/cards.h"
+#include "nullgpu/core/configuration.h"
 
 namespace nullgpu {
 

@@ -31,6 +31,9 @@ void tellBusy() {
     if (const uint64_t nanoseconds = std::exchange(busy[card], 0)) machine().worked(visibleCards()[card], nanoseconds);
 }
 
+[[maybe_unused]] const bool depends_on_health =
+    (setDependents({[] { queues().abandon(); }, [] { queues().shutDown(); }}), true);
+
 }  // namespace
 
 /// Never destroyed: streams are used until the process is gone.

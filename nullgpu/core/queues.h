@@ -2,6 +2,8 @@
 
 // The queues of all streams of the process, under one lock, and the thread that does what is queued.
 
+#include <driver_types.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -10,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "nullgpu/core/stream.h"
+#include "nullgpu/core/operation.h"
 
 namespace nullgpu {
 
