@@ -5,7 +5,6 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::check {
 namespace {
@@ -90,7 +89,7 @@ std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
 
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written) {
   const double number = limit.toDouble();
-  return {relation, number, number, plan::words::relationText(relation, std::string(written))};
+  return {relation, number, number, plan::relationText(relation, std::string(written))};
 }
 
 void DerivedMetrics::declareAll() {

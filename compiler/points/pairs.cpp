@@ -4,8 +4,6 @@
 
 #include <cassert>
 
-#include "runtime/plan/plan_words.h"
-
 namespace expc::points {
 namespace {
 
@@ -70,7 +68,7 @@ struct Search {
 plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
   const plan::Relation relation = *check::relationOf(condition.op);
   const check::Value& limit = condition.operands[1]->constant;
-  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0, plan::words::relationText(relation, limit.toString())};
+  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0, plan::relationText(relation, limit.toString())};
   return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
 }
 

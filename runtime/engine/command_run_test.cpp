@@ -14,7 +14,7 @@
 
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/folder.h"

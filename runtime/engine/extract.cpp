@@ -10,7 +10,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/engine/launch/worker_client.h"
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 
 using namespace expc;
 using namespace expc::engine;

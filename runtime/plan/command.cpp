@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {

@@ -1,13 +1,11 @@
 #pragma once
 
-// Parts of a plan or of a study, and what was judged of them, by name.
+// Searches lists of plans, studies and results by name.
 
 #include <algorithm>
 #include <concepts>
 #include <iterator>
 #include <string_view>
-
-#include "runtime/plan/plan.h"
 
 namespace expc::plan {
 
@@ -40,13 +38,6 @@ auto* named(const List& list, std::string_view name) {
     return index < 0 ? nullptr : found->get();
   else
     return index < 0 ? nullptr : &*found;
-}
-
-/// The design of a kind of trial; null where no such trial is planned.
-inline const KindDesign* designOf(const Plan& plan, TrialKind kind) {
-  const auto& kinds = plan.design.kinds;
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const KindDesign& one) { return one.kind == kind; });
-  return found == kinds.end() ? nullptr : &*found;
 }
 
 }  // namespace expc::plan

@@ -69,6 +69,15 @@ std::string Plan::levelLabel(const Point& point, size_t factor) const {
   return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : "–";
 }
 
+std::string relationText(Relation relation, const std::string& end) {
+  return words::name(words::kRelation, relation).str() + " " + end;
+}
+
+const KindDesign* designOf(const Plan& plan, TrialKind kind) {
+  const auto found = std::ranges::find(plan.design.kinds, kind, &KindDesign::kind);
+  return found == plan.design.kinds.end() ? nullptr : &*found;
+}
+
 std::string_view toString(TrialKind kind) { return words::name(words::kKind, kind); }
 
 std::optional<std::string> whyNoName(std::string_view text) {

@@ -21,6 +21,8 @@
 
 namespace expc::plan {
 
+class JsonRecord;  // json_record.h
+
 inline constexpr int kPlanVersion = 2;
 
 /// Kinds of trial; never mixed.
@@ -377,6 +379,10 @@ struct Plan {
 };
 
 std::string_view toString(TrialKind kind);
+/// A bound as it is written: ">= 1.2x".
+std::string relationText(Relation relation, const std::string& end);
+/// The design of a kind of trial; null where no such trial is planned.
+const KindDesign* designOf(const Plan& plan, TrialKind kind);
 
 /// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON
 /// path.
@@ -385,6 +391,12 @@ llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
 /// Whether the plan can be written and read again: what planFromJson says of what toJson makes of it. Asked of every
 /// plan before anything is measured for it, so that no store keeps one that is not read any more.
 llvm::Error validate(const Plan& plan);
+
+/// Fields of what plans, specifications and locks share; a timeout is absent or above 0.
+void describe(JsonRecord& io, Bound& bound);
+void describe(JsonRecord& io, Expectation& expectation);
+void describe(JsonRecord& io, Command& command);
+void describeTimeout(JsonRecord& io, std::optional<double>& seconds);
 
 /// Why `text` cannot be the name of a study, workload, point or control; nothing if it can. Such a name is one file's
 /// name, stays inside the folder that it is put into, and can be printed: it is not empty, does not begin with a dot,

@@ -2,8 +2,9 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 
-#include "runtime/plan/described.h"
 #include "runtime/plan/find.h"
+#include "runtime/plan/json_record.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {

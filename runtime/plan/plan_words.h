@@ -5,9 +5,7 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 
-#include <string>
-
-#include "runtime/plan/plan.h"
+#include <cstddef>
 
 namespace expc::plan::words {
 
@@ -24,11 +22,6 @@ inline constexpr llvm::StringLiteral kTake[] = {"last", "median", "mean", "sum",
 template <typename Text, typename Enum, size_t N>
 constexpr Text name(const Text (&list)[N], Enum value) {
   return list[static_cast<size_t>(value)];
-}
-
-/// ">= 1.2x"
-inline std::string relationText(Relation relation, const std::string& end) {
-  return name(kRelation, relation).str() + " " + end;
 }
 
 }  // namespace expc::plan::words

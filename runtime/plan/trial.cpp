@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {

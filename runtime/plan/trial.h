@@ -138,6 +138,13 @@ struct LaunchReply {
   std::vector<int> stuck = {};     // processes that it left, which were killed and do not die
 };
 
+/// Reads or writes the version of the messages between engine and workers.
+void describeVersion(JsonRecord& io);
+void describe(JsonRecord& io, Rehearsed& rehearsed);
+void describe(JsonRecord& io, TrialSpec& spec);
+void describe(JsonRecord& io, LaunchRequest& request);
+void describe(JsonRecord& io, LaunchReply& reply);
+
 /// What `expc-worker --describe` prints:
 /// {"v":1,"build":…,"libraries":{…},"workloads":[{name,version,params:[{name,type,default}],metrics:[{name,…}]}]}.
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 
 using namespace expc::plan;
 using llvm::json::Array;

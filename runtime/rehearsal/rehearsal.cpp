@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runtime/files/files.h"
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::rehearsal {
 namespace {

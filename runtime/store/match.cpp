@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "runtime/plan/command.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::store {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/command/readers.h"
 #include "tests/fuzz/hold.h"
 #include "tests/fuzz/twice.h"

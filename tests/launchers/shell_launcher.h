@@ -10,8 +10,8 @@
 
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::engine::launch {
 /// Runs trials in a list of shells, one at a time in each: {"sh -c", "ssh node7 sh -c"}. A shell is a program and its

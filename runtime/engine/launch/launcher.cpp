@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 
 namespace expc::engine::launch {
 namespace {

@@ -21,8 +21,8 @@
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/files/files.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/validity/monitor.h"
 
 namespace expc::engine::launch {

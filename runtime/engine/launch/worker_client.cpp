@@ -19,8 +19,8 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/torch.h"
 #include "runtime/files/files.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 
 extern char** environ;
 

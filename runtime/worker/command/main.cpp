@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/files/files.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"

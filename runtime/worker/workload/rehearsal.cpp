@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "nullgpu/core/counters_api.h"
-#include "runtime/plan/described.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/launching_threads.h"
