@@ -5,7 +5,7 @@
 #include <new>
 #include <string_view>
 
-#include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/comm/rendezvous.h"
 
 namespace expc::comm {
 namespace {

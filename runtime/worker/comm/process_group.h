@@ -13,8 +13,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
-#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
+#include "runtime/worker/comm/rendezvous.h"
 
 namespace expc::comm {
 

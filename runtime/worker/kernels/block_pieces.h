@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/worker/kernels/inverted_residual.h"
+#include "runtime/worker/kernels/conv_norm.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
 
 namespace expc::kernels {

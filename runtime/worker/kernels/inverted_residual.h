@@ -9,16 +9,9 @@
 
 #include <cstdint>
 
+#include "runtime/worker/kernels/conv_norm.h"
+
 namespace expc::kernels {
-
-/// A convolution without bias and its batch norm. The running statistics are written.
-struct ConvNormTensors {
-  at::Tensor weight, scale, shift, mean, variance;
-};
-
-struct NormOptions {
-  double momentum, epsilon;
-};
 
 /// What is stored between convolutions: `type` itself, or bf16 where autocast asks for it.
 at::ScalarType storedType(at::ScalarType type);

@@ -24,8 +24,9 @@
 #include <set>
 #include <utility>
 
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
+#include "runtime/worker/serve/event_writer.h"
 #include "runtime/worker/serve/memory_group.h"
 
 namespace expc::serve {

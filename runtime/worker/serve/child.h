@@ -5,15 +5,26 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/channel/packet.h"
+#include "runtime/plan/trial.h"
 #include "runtime/worker/serve/memory_group.h"
-#include "runtime/worker/serve/serve.h"
 
 namespace expc::serve {
+
+/// Runs one rank in its own process: returns the exit code (0: it ended well). `event_fd` is for an EventWriter. When
+/// it is called
+///   - stdout and stderr go to the trial's log, stdin is /dev/null,
+///   - the request's environment is set (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …); a command's trial
+///     has it in the place of the server's,
+///   - the process leads its own process group, is bound to the cores and memory of its slots and dies with the server,
+///   - signals have their default actions again, but SIGPIPE stays ignored.
+/// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
+using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
 
 /// Makes the forked process the rank that `request` describes (Child lists what is set). Where `packet` came with a
 /// channel it says there that the rank ended well, and goes on with the next launch from there, until one does not end
@@ -33,6 +44,13 @@ void takePlace(const plan::TrialSpec& spec, unsigned rank);
 int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child);
 
 // On which cores a process runs, and on which NUMA nodes its memory is.
+
+/// The core numbers in one entry of TrialSpec::slots; empty when it has none.
+std::vector<int> slotCores(const llvm::json::Value& slot);
+/// Those of all that a rank drives: its slot's, or of every slot if it is the only rank.
+std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank);
+/// The NUMA nodes that its memory comes from ("memory_nodes" of its slots); none: the system decides.
+std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank);
 
 /// From here on this thread, and those that it starts, run on `cores` alone; no cores leave it as it is. "" or what the
 /// system said against it.

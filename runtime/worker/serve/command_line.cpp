@@ -7,9 +7,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/serve/child.h"
+#include "runtime/worker/serve/serve.h"
 
 namespace expc::serve {
 namespace {

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "runtime/channel/packet.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
 
@@ -193,50 +193,5 @@ std::set<pid_t> Server::known() const {
 }  // namespace
 
 int run(int control_fd, const Child& child, Reuse reuse) { return Server(control_fd, child, reuse).run(); }
-
-EventWriter::EventWriter(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
-
-bool EventWriter::send(std::string_view text) {
-  while (open_ && !text.empty()) {
-    ssize_t written = ::write(fd_, text.data(), text.size());
-    if (written > 0) {
-      text.remove_prefix(written);
-    } else if (errno != EINTR) {
-      open_ = false;
-    }
-  }
-  return open_;
-}
-
-bool EventWriter::writeRaw(std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  return send(text);
-}
-
-bool EventWriter::write(const plan::Event& event) {
-  using Type = plan::Event::Type;
-  const std::lock_guard lock(mutex_);
-  if (ended_) return false;
-  ended_ = event.type == Type::Result || event.type == Type::Failed || event.type == Type::Infeasible;
-  return send(plan::toLine(event) + '\n');
-}
-
-bool EventWriter::started() { return write(plan::Event{}); }
-
-bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase) {
-  return write({.type = plan::Event::Type::Progress, .done = done, .total = total, .phase = std::string(phase)});
-}
-
-bool EventWriter::failed(std::string_view reason) {
-  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason)});
-}
-
-bool EventWriter::lostOthers(std::string_view reason) {
-  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason), .lost_others = true});
-}
-
-bool EventWriter::infeasible(std::string_view reason) {
-  return write({.type = plan::Event::Type::Infeasible, .reason = std::string(reason)});
-}
 
 }  // namespace expc::serve

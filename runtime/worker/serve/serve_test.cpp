@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "runtime/channel/packet.h"
-#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/json_record.h"
 #include "runtime/worker/serve/child.h"
 
 using namespace expc;

@@ -1,0 +1,41 @@
+#pragma once
+
+// Where the ranks of a trial meet, and what a rank does when it loses the others.
+
+#include <llvm/Support/Error.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace expc::comm {
+
+/// Where a rank meets the others.
+struct Rendezvous {
+  unsigned rank = 0;
+  unsigned world_size = 1;
+  unsigned local_rank = 0;
+  std::string master_address = "127.0.0.1";
+  uint16_t master_port = 0;
+  /// Longest wait for another rank: in the rendezvous and in every collective.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+};
+
+/// From the variables that torchrun-like launchers set: reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
+/// and, if set, EXPC_COMM_TIMEOUT_S (seconds, above zero). Without any of the first five it is one rank alone. The
+/// error names the variable and what it must be.
+llvm::Expected<Rendezvous> rendezvousFromEnvironment();
+
+/// A rank could not reach the others: one of them died, hung or never came. Caught at the worker's trial boundary.
+class CommError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a rank does when it has lost the others while its training thread cannot be told: it sits in a host's wait
+/// behind a collective of a GPU that never ends. Called once, in a thread of its own, with what CommError would say. It
+/// should report and leave by _exit().
+using OnLost = std::function<void(const std::string& message)>;
+
+}  // namespace expc::comm
