@@ -5,18 +5,6 @@
 
 namespace expc::check {
 
-const Study* Program::findStudy(std::string_view name) const { return named(studies, name); }
-
-ModuleScope& rootScope(const Program& program) { return *program.scopes.back(); }
-
-const System* Program::findSystem(std::string_view name) const { return named(systems, name); }
-
-bool declaresAnything(const Program& program) {
-  const ast::Module& module = *program.scopes.back()->ast;
-  return !module.enums.empty() || !module.lets.empty() || !module.metrics.empty() || !module.workloads.empty() ||
-         !module.systems.empty() || !module.references.empty() || !module.presets.empty();
-}
-
 /// A scope for each module, with its imports bound; those it imports come before it.
 static void openScopes(Program& program) {
   std::map<const load::Module*, ModuleScope*> scopes = {{nullptr, nullptr}};

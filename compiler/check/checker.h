@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "compiler/check/check.h"
 #include "compiler/check/expression.h"
+#include "compiler/check/program.h"
 
 namespace expc::check {
 
@@ -25,8 +25,6 @@ struct Checking : Context {
   Program& program;
   std::set<std::string> used_references = {}, reported_references = {};
 };
-
-ModuleScope& rootScope(const Program& program);
 
 /// Declares the enums, lets and workloads of one module; those it imports are complete.
 void declareModule(Checking& context, ModuleScope& scope);

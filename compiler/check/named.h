@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/check/expression.h"
+#include "compiler/check/scope.h"
 #include "runtime/plan/find.h"
 
 namespace expc::check {

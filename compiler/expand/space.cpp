@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/check/expression.h"
+
 namespace expc::expand {
 namespace {
 

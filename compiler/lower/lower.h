@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/points/survey.h"
+#include "compiler/points/prepared.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::lower {

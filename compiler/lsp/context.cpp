@@ -44,7 +44,7 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
   Context context;
   typed(sources, tokens, offset, context);
   const uint32_t end = context.word.begin;
-  static_cast<parse::Place&>(context) = parse::placeAt(sources, context.word.file, end);
+  static_cast<parse::Cursor&>(context) = parse::cursorAt(sources, context.word.file, end);
   uint32_t statement = end;
   bool in_block = false;
   for (const auto& [rule, begin] : context.rules) {

@@ -67,7 +67,7 @@ std::string writtenShort(const Analysis& analysis, source::Range range);
 // ---- what stands around a place (context.cpp)
 
 /// What stands around a place, told by the parser from the text before it: it works while a statement is half typed.
-struct Context : parse::Place {
+struct Context : parse::Cursor {
   enum class Inside { Code, Comment, Text } inside = Inside::Code;
 
   parse::Rule block = parse::Rule::File;  // the innermost rule that holds statements: File, StudyBody, …

@@ -12,7 +12,7 @@
 #include "compiler/doc/module_page.h"
 #include "compiler/language/words.h"
 #include "compiler/lsp/features.h"
-#include "compiler/points/survey.h"
+#include "compiler/points/prepared.h"
 
 namespace expc::lsp {
 

@@ -223,7 +223,7 @@ namespace {
 
 /// Parses the text of a file before `end`.
 Tree read(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter, uint32_t end,
-          Place* place) {
+          Cursor* cursor) {
   Tree tree;
   tree.file = file;
   bridge::TokenReader reader{reporter, tree, bridge::Lexing(reporter.text().substr(0, end))};
@@ -237,7 +237,7 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
   parser.setBuildParseTree(false);
   bridge::TreeBuilder builder(tree);
   parser.addParseListener(&builder);
-  parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder, place));
+  parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder, cursor));
   try {
     if (start == Rule::ValueFile)
       parser.valueFile();
@@ -259,13 +259,13 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
   return read(sources, file, start, reporter, kNone, nullptr);
 }
 
-Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
+Cursor cursorAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
   diag::Collector unsaid;
   diag::Emitter emitter(unsaid);
   Reporter reporter(sources, emitter, file, SIZE_MAX - 1);
-  Place place;
-  read(sources, file, Rule::File, reporter, end, &place);
-  return place;
+  Cursor cursor;
+  read(sources, file, Rule::File, reporter, end, &cursor);
+  return cursor;
 }
 
 std::vector<LexedToken> tokens(const source::SourceManager& sources, source::FileId file) {

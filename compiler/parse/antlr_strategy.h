@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "compiler/parse/antlr_bridge.h"
+#include "compiler/parse/cst.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
@@ -82,9 +82,9 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
 
 class Strategy : public antlr4::DefaultErrorStrategy {
  public:
-  /// `place` is told where the parser stands when it first asks for what is behind the last token; may be null.
-  Strategy(const source::SourceManager& sources, Reporter& reporter, TreeBuilder& builder, Place* place)
-      : sources_(sources), reporter_(reporter), builder_(builder), place_(place) {}
+  /// `cursor` is told where the parser stands when it first asks for what is behind the last token; may be null.
+  Strategy(const source::SourceManager& sources, Reporter& reporter, TreeBuilder& builder, Cursor* cursor)
+      : sources_(sources), reporter_(reporter), builder_(builder), cursor_(cursor) {}
 
   bool inErrorRecoveryMode(antlr4::Parser*) override { return false; }
   void reportMatch(antlr4::Parser*) override {}
@@ -153,11 +153,11 @@ class Strategy : public antlr4::DefaultErrorStrategy {
  private:
   /// Where the text ends is what follows the last token: rules that nothing was read of are left only afterwards.
   void atEnd(antlr4::Parser* parser, bool understood = true) {
-    if (!place_ || !place_->rules.empty() || lookAhead(parser) != Token::EndOfFile) return;
+    if (!cursor_ || !cursor_->rules.empty() || lookAhead(parser) != Token::EndOfFile) return;
     for (auto* context = parser->getContext(); context != nullptr;
          context = dynamic_cast<antlr4::ParserRuleContext*>(context->parent))
-      place_->rules.push_back({ruleOf(context), located(context->start).begin});
-    if (understood) place_->expected = situation(parser).expected;
+      cursor_->rules.push_back({ruleOf(context), located(context->start).begin});
+    if (understood) cursor_->expected = situation(parser).expected;
   }
 
   static Rule ruleOf(antlr4::RuleContext* context) { return static_cast<Rule>(context->getRuleIndex()); }
@@ -269,7 +269,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   const source::SourceManager& sources_;
   Reporter& reporter_;
   TreeBuilder& builder_;
-  Place* place_;
+  Cursor* cursor_;
   bool reported_ = false;
   size_t last_error_ = INVALID_INDEX;  // the token at which the last error was reported
 };

@@ -100,4 +100,14 @@ struct Tree {
   std::unordered_map<uint32_t, std::string> docs;  // by index of the token that a doc comment stands before
 };
 
+/// Where the parser stood when the text ended: the rules that were open, and the tokens that may follow.
+struct Cursor {
+  struct Open {
+    Rule rule;
+    uint32_t begin;  // of its first token; where the text ends if there is none yet
+  };
+  std::vector<Open> rules;      // from the innermost outwards
+  std::vector<Token> expected;  // what may come next; empty in a statement that cannot be understood
+};
+
 }  // namespace expc::parse

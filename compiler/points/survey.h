@@ -1,8 +1,7 @@
 #pragma once
 
-// A study under a selection, looked at once: one walk over its points, and what that finds out.
+// What one walk over the points of a selected study finds out: counts for lints, outlines and digests.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,40 +74,7 @@ struct Survey {
 /// Reports that a study has more points than `most`, or that looking for them was given up (E0404).
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
-/// A study as it was selected, checked and looked at once: what plans, streams, filters and explanations start from.
-struct Prepared {
-  /// Null after reporting what `verify` reports for the study under this selection.
-  static std::unique_ptr<Prepared> of(const check::Program& program, const check::Study& study,
-                                      const select::Selection& selection, const check::System* system,
-                                      diag::Emitter& emitter);
-  /// The same of every study that a selection means; those with errors are left out.
-  static std::vector<std::unique_ptr<Prepared>> all(const check::Program& program, const select::Selection& selection,
-                                                    const check::System* system, diag::Emitter& emitter);
-
-  const check::Study& study() const { return *selected.study; }
-
-  /// A condition over the points, as `--where` has it; null after a report.
-  std::unique_ptr<expand::Condition> condition(const std::string& where, diag::Emitter& emitter) const;
-
-  /// The JSON of one point: id, labels, parameters, and why it cannot run or will not fit, where that is so; no
-  /// newline. Replaces `out`. With Space::forEach this writes any number of points without keeping one.
-  void line(expand::Levels point, std::string& out);
-
-  const check::Program& program;
-  const check::System* system;  // may be null
-  select::Selection selection;
-  select::Selected selected;
-  // Null only while they are made.
-  std::unique_ptr<expand::Space> space = nullptr;
-  std::unique_ptr<Machine> machine = nullptr;
-  std::unique_ptr<PointWriter> writer = nullptr;
-  std::optional<Survey> survey = {};
-};
-
-/// All that `expc check` reports beyond check::check: the points and rules of every study (E04xx), the statistics of
-/// its design and of each preset's (E05xx). With a selection, its presets and overrides are checked too (E06xx). Looks
-/// at a machine only where one is given. Returns whether no error was reported.
-bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
-            const check::System* system = nullptr);
+/// Looks at the points of a selected study once. Nothing after a report. With `writer` the ids are summed up.
+std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, diag::Emitter& emitter);
 
 }  // namespace expc::points

@@ -1,0 +1,156 @@
+#include "compiler/points/prepared.h"
+
+#include <fmt/format.h>
+
+#include "compiler/points/lints.h"
+#include "runtime/plan/json.h"
+
+namespace expc::points {
+namespace {
+
+/// One study under its selections; each is looked at once.
+struct Preparer {
+  const check::Program& program;
+  const check::Study& study;
+  const check::System* system;
+  diag::Emitter& emitter;
+  Reported reported = {};
+
+  /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
+  std::unique_ptr<Prepared> whole(bool ids) {
+    const size_t errors = emitter.errors();
+    auto prepared = look({study.name, {}, {}}, select::Selected::whole(study), ids);
+    if (!prepared) return nullptr;
+    const expand::Space& space = *prepared->space;
+    const Survey& survey = *prepared->survey;
+    if (survey.points == 0) return lintEmpty(space, "", study.range, emitter), nullptr;
+    lintGrid(space, survey.seen, emitter);
+    lintIdle(space, survey, true, emitter);
+    lintPairs(space, survey, *program.sources, emitter);
+    lintCriteria(space, survey, emitter);
+    lintControls(space, emitter);
+    lintSamePoints(space, emitter);
+    lintPublished(space, survey, emitter);
+    lintEffective(*prepared);
+    if (emitter.errors() == errors) lintSomePairs(space, survey, *program.sources, emitter);
+    return prepared;
+  }
+
+  /// The criteria that a preset adds, on all levels: only where none of them has a point is it a mistake.
+  void added(const check::Change& preset) {
+    if (preset.criteria.empty()) return;
+    auto selected = select::Selected::whole(study);
+    selected.criteria.clear();
+    check::Change change;
+    change.assigned = preset.assigned;
+    selected.apply(change, emitter);
+    for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
+    auto prepared = look({}, std::move(selected), false);
+    if (!prepared || prepared->survey->points == 0) return;
+    lintCriteria(*prepared->space, *prepared->survey, emitter);
+    lintPublished(*prepared->space, *prepared->survey, emitter);
+  }
+
+  /// A restricted one; `range` is what restricts it.
+  std::unique_ptr<Prepared> selected(const select::Selection& selection, select::Selected selected, source::Range range,
+                                     bool ids) {
+    auto prepared = look(selection, std::move(selected), ids);
+    if (!prepared) return nullptr;
+    if (prepared->survey->points == 0)
+      return lintEmpty(*prepared->space, selection.describe(), range, emitter), nullptr;
+    lintIdle(*prepared->space, *prepared->survey, false, emitter);
+    lintEffective(*prepared);
+    return prepared;
+  }
+
+  /// Every preset alone, then the selection if there is one.
+  void verify(const select::Selection& selection) {
+    if (!whole(false)) return;
+    const auto alone = [&](const select::Selection& one, source::Range range) {
+      if (auto changed = select::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
+    };
+    for (const check::Change& preset : study.presets) added(preset);
+    for (const check::Change& preset : study.presets) alone({study.name, {preset.name}, {}}, preset.range);
+    if (!selection.plain()) alone(selection, {});
+  }
+
+  std::unique_ptr<Prepared> look(select::Selection selection, select::Selected selected, bool ids) {
+    auto prepared = std::make_unique<Prepared>(Prepared{program, system, std::move(selection), std::move(selected)});
+    prepared->space = expand::Space::compile(prepared->selected, emitter);
+    if (!prepared->space) return nullptr;
+    const expand::Space& space = *prepared->space;
+    prepared->machine = std::make_unique<Machine>(space, system, program.lookup);
+    prepared->writer = std::make_unique<PointWriter>(space);
+    prepared->survey = points::survey(space, *prepared->machine, ids ? prepared->writer.get() : nullptr, emitter);
+    return prepared->survey ? std::move(prepared) : nullptr;
+  }
+
+  /// What depends on the design and the machine, for the study and for each selection of it.
+  void lintEffective(const Prepared& prepared) {
+    lintDesign(*prepared.space, *prepared.survey, prepared.selection.describe(), reported, emitter);
+    if (system) lintInfeasible(*prepared.space, *prepared.survey, *system, reported, emitter);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
+                                       const select::Selection& selection, const check::System* system,
+                                       diag::Emitter& emitter) {
+  if (!study.valid) return nullptr;
+  const size_t before = emitter.errors();
+  // What the system says of the whole study does not concern a selection of it.
+  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter};
+  auto prepared = unrestricted.whole(selection.plain());
+  auto selected = select::select(program, study, selection, emitter);
+  if (!prepared || !selected) return nullptr;
+  for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
+  if (!selection.plain())
+    prepared = Preparer{program, study, system, emitter}.selected(selection, std::move(*selected), {}, true);
+  return emitter.errors() == before ? std::move(prepared) : nullptr;
+}
+
+std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& program, const select::Selection& selection,
+                                                     const check::System* system, diag::Emitter& emitter) {
+  std::vector<std::unique_ptr<Prepared>> all;
+  for (const check::Study* study : select::chosenStudies(program, selection, emitter))
+    if (auto one = of(program, *study, selection, system, emitter)) all.push_back(std::move(one));
+  return all;
+}
+
+std::unique_ptr<expand::Condition> Prepared::condition(const std::string& where, diag::Emitter& emitter) const {
+  check::FormulaPtr formula = select::resolveCondition(program, study(), "--where", where, emitter);
+  return formula ? std::make_unique<expand::Condition>(*space, std::move(formula), expand::View::Study) : nullptr;
+}
+
+void Prepared::line(expand::Levels point, std::string& out) {
+  out = "{";
+  auto text = [&](const char* name, const std::string& why) {
+    if (!why.empty()) out += fmt::format("\"{}\":{},", name, plan::canonicalJson(plan::jsonText(why)));
+  };
+  const std::string& unavailable = machine->unavailable(point);
+  text("expected_infeasible", machine->expectedInfeasible(point));
+  out += "\"levels\":";
+  writer->appendLevels(point, out);
+  out += ",\"parameters\":";
+  writer->appendParameters(point, out);
+  out += ",\"point\":\"";
+  out += writer->id(point);
+  out += '"';
+  if (!unavailable.empty()) out += ",\"unavailable\":" + plan::canonicalJson(plan::jsonText(unavailable));
+  out += '}';
+}
+
+bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
+            const check::System* system) {
+  const size_t before = emitter.errors();
+  // After a syntax error there is nothing to look at, and that was said.
+  if (program.scopes.empty() || (before > 0 && program.studies.empty())) return false;
+  const bool library = program.studies.empty() && !selection.study && check::declaresAnything(program);
+  if (library) return true;
+  for (const check::Study* study : select::chosenStudies(program, selection, emitter))
+    if (study->valid) Preparer{program, *study, system, emitter}.verify(selection);
+  return emitter.errors() == before;
+}
+
+}  // namespace expc::points
