@@ -8,21 +8,10 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/chart.h"
-#include "runtime/store/records.h"
+#include "runtime/report/html_options.h"
 
 namespace expc::report {
-
-struct HtmlOptions {
-  std::string folder = "results";               // that the study's results are in
-  double written = 0;                           // Unix time shown on the page; 0: now
-  std::string program = "";                     // what writes it: "expc 0.1.0"
-  const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
-  bool charts = true;                           // false leaves the chart library out: for tests and mail
-  std::string live = "";                        // of a run that goes on: what stands above, as markup
-  bool again = false;                           // the page loads itself again every few seconds
-};
 
 /// A page is for a browser with scripts on or off, online or not: the policy lets it load nothing. Vega compiles its
 /// expressions, which takes 'unsafe-eval'.

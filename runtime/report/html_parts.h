@@ -7,8 +7,9 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/document.h"
-#include "runtime/report/html.h"
+#include "runtime/report/html_options.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
