@@ -38,6 +38,7 @@ struct Surveyor {
   const expand::Space& space;
   Machine& machine;
   PointWriter* writer;
+  uint64_t most_points;
   const check::Study& study = space.study();
   std::vector<PathParameter> paths = {};
   std::vector<Risk> risks = {};
@@ -51,9 +52,9 @@ struct Surveyor {
   std::optional<Survey> run(diag::Emitter& emitter) {
     prepare();
     using enum expand::Space::End;
-    expand::Walk walk =
-        expand::walk(space, {.count_removed = true}, [&](expand::Levels point) { return visit(point); });
-    if (walk.end == TooMany) reportTooMany(study, expand::kMaxPoints, walk.exhausted, emitter);
+    expand::Walk walk = expand::walk(space, {.count_removed = true, .most_points = most_points},
+                                     [&](expand::Levels point) { return visit(point); });
+    if (walk.end == TooMany) reportTooMany(study, most_points, walk.exhausted, emitter);
     if (walk.end == Failed) space.reportFailure(emitter);
     if (walk.end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : reportMissing(emitter);
     if (walk.end != Done) return std::nullopt;
@@ -210,6 +211,7 @@ struct Preparer {
   const check::Study& study;
   const check::System* system;
   diag::Emitter& emitter;
+  uint64_t most_points = expand::kMaxPoints;  // of what is prepared, which may be a selection of more
   Reported reported = {};
 
   /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
@@ -277,7 +279,8 @@ struct Preparer {
     const expand::Space& space = *prepared->space;
     prepared->machine = std::make_unique<Machine>(space, system, program.lookup);
     prepared->writer = std::make_unique<PointWriter>(space);
-    prepared->survey = Surveyor{space, *prepared->machine, ids ? prepared->writer.get() : nullptr}.run(emitter);
+    PointWriter* writer = ids ? prepared->writer.get() : nullptr;
+    prepared->survey = Surveyor{space, *prepared->machine, writer, ids ? most_points : expand::kMaxPoints}.run(emitter);
     return prepared->survey ? std::move(prepared) : nullptr;
   }
 
@@ -300,25 +303,27 @@ void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, dia
 
 std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
                                        const select::Selection& selection, const check::System* system,
-                                       diag::Emitter& emitter) {
+                                       diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
   // What the system says of the whole study does not concern a selection of it.
-  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter};
+  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());
   auto selected = select::select(program, study, selection, emitter);
   if (!prepared || !selected) return nullptr;
   for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!selection.plain())
-    prepared = Preparer{program, study, system, emitter}.selected(selection, std::move(*selected), {}, true);
+    prepared =
+        Preparer{program, study, system, emitter, most_points}.selected(selection, std::move(*selected), {}, true);
   return emitter.errors() == before ? std::move(prepared) : nullptr;
 }
 
 std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& program, const select::Selection& selection,
-                                                     const check::System* system, diag::Emitter& emitter) {
+                                                     const check::System* system, diag::Emitter& emitter,
+                                                     uint64_t most_points) {
   std::vector<std::unique_ptr<Prepared>> all;
   for (const check::Study* study : select::chosenStudies(program, selection, emitter))
-    if (auto one = of(program, *study, selection, system, emitter)) all.push_back(std::move(one));
+    if (auto one = of(program, *study, selection, system, emitter, most_points)) all.push_back(std::move(one));
   return all;
 }
 
