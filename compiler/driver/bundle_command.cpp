@@ -15,12 +15,16 @@
 #include "compiler/driver/lock.h"
 #include "compiler/driver/version.h"
 #include "compiler/language/words.h"
+#include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/bundle/archive.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/store/maintenance.h"
+#include "runtime/store/match.h"
 
 namespace expc::driver {
 
@@ -32,8 +36,6 @@ using llvm::json::Object;
 
 constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";  // what ends so is read as a bundle
 constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
-
-constexpr const char* kFolder = ".expc-bundle-XXXXXX";
 
 /// The study's file and all that was read for it, by the names under which they lie beside it.
 llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
@@ -81,33 +83,64 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
   return text;
 }
 
-std::string readMe(const plan::Plan& plan, const std::string& study) {
-  return fmt::format(
+/// What trials read and the archive does not hold.
+struct LeftOut {
+  std::string name, digest, why;
+  Object json() const {
+    return Object{{"name", plan::jsonText(name)}, {"digest", plan::jsonText(digest)}, {"why", plan::jsonText(why)}};
+  }
+};
+
+/// What the trials of a run read, by the names that they had: files of commands and data, with their digests. Programs
+/// that lie outside of the study's folder are a part of the machine.
+std::map<std::string, std::string> readBy(const store::Run& run, const plan::Plan& plan) {
+  std::map<std::string, std::string> read;
+  const auto& digests = run.match.data_digests;
+  for (const std::string& path : plan.data_paths)
+    if (const auto found = digests.find(path); found != digests.end()) read.insert(*found);
+  for (const plan::Workload& workload : plan.workloads)
+    for (const auto& [key, digest] : digests)
+      if (llvm::StringRef name(key); workload.command &&
+                                     name.consume_front(store::partKey(store::commandKey(workload), "")) &&
+                                     !name.starts_with("../"))
+        read[name.str()] = digest;
+  return read;
+}
+
+std::string readMe(const plan::Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
+  std::string text = fmt::format(
       "# {}\n\nA study measured with expc {}: its sources, its plan, every trial that counts for it (results/journal), "
       "and the report page.\n\n"
       "    expc bundle THIS_FILE{}             # verify: digests, journal, and the verdicts once more\n"
       "    expc bundle THIS_FILE{} --to DIR    # take it out, after the same\n"
       "    expc report plan.json              # in DIR: the report of what was measured here\n"
-      "    expc run {} --results mine         # the same study on your machine\n",
-      plan.study, kVersion, kSuffix, kSuffix, study);
+      "    {}    # the same study on your machine\n",
+      plan.study, kVersion, kSuffix, kSuffix, run);
+  if (!left_out.empty())
+    text +=
+        "\n## Inputs that are not in this archive\n\nPut each into DIR under its name before you run the study:\n\n";
+  for (const LeftOut& one : left_out) text += fmt::format("- `{}` {} (digest {})\n", one.name, one.why, one.digest);
+  return text;
 }
 
 /// One bundle while it is made, in a folder of its own.
 class Making {
  public:
   Making(const BundleOptions& options, plan::Plan plan, const Console& console)
-      : options_(options), plan_(std::move(plan)), console_(console) {}
+      : options_(options), plan_(std::move(plan)), root_(plan_.root), console_(console) {}
 
   llvm::Error make(const std::string& target) {
     if (scratch_.path().empty()) return llvm::createStringError("no folder for the bundle can be made in $TMPDIR");
     auto sources = sourcesOf(options_.study, console_);
     if (!sources) return sources.takeError();
     if (auto error = writeResults()) return error;
-    for (const auto& [name, text] : *sources)
+    for (const auto& [name, text] : *sources)  // over inputs of the same names
       if (auto error = write(name, text)) return error;
     if (auto error = write("plan.json", plan::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
     if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
-    if (auto error = write("README.md", readMe(plan_, fs::path(options_.study.file).filename().string()))) return error;
+    plan::Plan moved = plan_;
+    moved.source = fs::path(options_.study.file).filename().string();
+    if (auto error = write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_))) return error;
     if (auto error = writeManifest()) return error;
     if (hidden_) {
       std::set<std::string> unsought;
@@ -121,7 +154,12 @@ class Making {
     return bundle::pack(scratch_.path(), target);
   }
 
-  uint64_t trials() const { return trials_; }
+  /// "12 trials of s, its report and 2 inputs"
+  std::string contents() const {
+    return fmt::format("{} trials of {}, its report and {} input{}{}", trials_, plan_.study, inputs_,
+                       inputs_ == 1 ? "" : "s", options_.anonymous ? ", without names" : "");
+  }
+  const std::vector<LeftOut>& leftOut() const { return left_out_; }
 
  private:
   llvm::Error write(const std::string& name, const std::string& text) {
@@ -134,7 +172,7 @@ class Making {
   /// Whoever reads the page and the plan learns no more than from the journal.
   void hide(const store::Results& results) {
     bundle::Words own;
-    for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, ""), citation({}, {})})
+    for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
       own.add(text);
     for (int role = 0; role <= static_cast<int>(language::Role::Property); ++role)
       for (const std::string& word : language::texts(language::Role(role))) own.add(word);
@@ -156,11 +194,53 @@ class Making {
       return llvm::createStringError(
           fmt::format("the study {} was never run with the results in '{}'", plan_.study, options_.results));
     trials_ = results.trials.size();
+    for (const auto& [name, digest] : readBy(*run, plan_)) {
+      auto why = copyInput(name, digest);
+      if (!why) return why.takeError();
+      if (why->empty())
+        ++inputs_;
+      else
+        left_out_.push_back({name, digest, *why});
+    }
     if (options_.anonymous) hide(results);
     const std::string folder = scratch_.path() + "/results";
     if (auto error = bundle::writeExcerpt(*store, plan_, *run, results, folder, hidden_ ? &*hidden_ : nullptr))
       return error;
     return writePage(folder);
+  }
+
+  /// Copies a file or folder that trials read, or says why the archive does not hold it.
+  llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
+    const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
+    const std::string first = plain.begin()->string();
+    if (plain.is_absolute() || first == ".." || first == ".") return "lies outside of the study's folder";
+    for (const std::string& own : {std::string("results"), std::string("plan.json"), std::string("CITATION.cff"),
+                                   std::string("README.md"), std::string(kManifest), plan_.study + ".html"})
+      if (first == own) return "has the name of something else in the archive";
+    uint64_t bytes = 0;
+    std::vector<fs::path> found;
+    std::error_code failed;
+    llvm::Error missing = files::eachFile(from.string(), [&](const std::string& file) {
+      bytes += fs::file_size(file, failed);
+      found.emplace_back(file);
+      return llvm::Error::success();
+    });
+    if (missing) return llvm::consumeError(std::move(missing)), "was not there any more";
+    if (bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_)
+      return fmt::format("has {}", analysis::formatQuantity(double(bytes), "B"));
+    for (const fs::path& file : found) {
+      auto text = files::read(file.string());
+      if (!text) return text.takeError();
+      const fs::path target = file == from ? to : to / file.lexically_relative(from);
+      fs::create_directories(target.parent_path(), failed);
+      if (auto error = files::write(target.string(), (*text)->getBuffer())) return error;
+      fs::permissions(target, fs::status(file, failed).permissions() | fs::perms::owner_write, failed);
+    }
+    auto copied = engine::inputs::digestPath(to.string(), [] { return llvm::Error::success(); });
+    if (!copied) return copied.takeError();
+    if (*copied != digest) return files::removeTree(to.string()), "has changed since it was measured";
+    input_bytes_ += bytes;
+    return "";
   }
 
   /// From what is in the bundle, so that it says the same.
@@ -187,6 +267,8 @@ class Making {
       if (!digest) return digest.takeError();
       files[name] = *digest;
     }
+    Array left_out;
+    for (const LeftOut& one : left_out_) left_out.push_back(one.json());
     const Object manifest{{"schema", "expc.bundle/1"},
                           {"study", plan::jsonText(plan_.study)},
                           {"plan_digest", plan::jsonText(plan_.digest)},
@@ -196,17 +278,20 @@ class Making {
                           {"environments", std::move(environments_)},
                           {"trials", trials_},
                           {"verdicts", std::move(verdicts_)},
+                          {"inputs_left_out", std::move(left_out)},
                           {"files", std::move(files)}};
     return write(kManifest, plan::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
   }
 
   const BundleOptions& options_;
   plan::Plan plan_;
+  const fs::path root_;
   const Console& console_;
-  const files::TemporaryFolder scratch_{kFolder};
+  const files::TemporaryFolder scratch_;
   std::optional<bundle::Anonymous> hidden_;
   Array verdicts_, environments_, workers_;
-  uint64_t trials_ = 0;
+  std::vector<LeftOut> left_out_;
+  uint64_t trials_ = 0, inputs_ = 0, input_bytes_ = 0;
 };
 
 int make(const BundleOptions& options, const Console& console) {
@@ -220,8 +305,9 @@ int make(const BundleOptions& options, const Console& console) {
         fmt::format("a bundle's name ends in {0}, by which it is known: --to {1}{0}", kArchive, target));
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
-  return console.finish(fmt::format("{}: {} trials of {}, with all that its report rests on{}\n", target,
-                                    making.trials(), plan.study, options.anonymous ? ", without names" : ""));
+  std::string text = fmt::format("{}: {}\n", target, making.contents());
+  for (const LeftOut& one : making.leftOut()) text += fmt::format("not in it: {} {}\n", one.name, one.why);
+  return console.finish(text);
 }
 
 // What a stranger's bundle says is looked at before anything of it is used.
@@ -271,6 +357,11 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
                                  judgement.criteria.size());
   for (const analysis::CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, analysis::toString(criterion.verdict));
+  if (const Array* left_out = manifest.getArray("inputs_left_out"))
+    for (const llvm::json::Value& one : *left_out)
+      if (const Object* input = one.getAsObject())
+        text += fmt::format("\nnot in it: {} {}; put it into the folder before you run the study",
+                            input->getString("name").value_or("").str(), input->getString("why").value_or("").str());
   return text;
 }
 
@@ -301,10 +392,11 @@ int look(const BundleOptions& options, const Console& console) {
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
     return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
-  // Beside the folder, which comes into being once all was found to be well.
-  const fs::path beside = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
-  if (!options.to.empty()) fs::create_directories(beside, failed);
-  const files::TemporaryFolder scratch(options.to.empty() ? kFolder : (beside / kFolder).string());
+  // On the disk of the folder, which comes into being once all was found to be well, and so do those above it.
+  const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
+  fs::path beside = above;
+  while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();
+  const files::TemporaryFolder scratch(beside.string());
   if (scratch.path().empty())
     return console.error(fmt::format("no folder can be made in {}: name another with --to DIR", beside.string()));
   const std::string folder = scratch.path() + "/bundle";
@@ -315,7 +407,8 @@ int look(const BundleOptions& options, const Console& console) {
     return console.error(
         fmt::format("{} is no bundle to rely on: {}", options.study.file, llvm::toString(verdicts.takeError())));
   if (options.to.empty()) return console.finish(*verdicts + "\n");
-  fs::rename(folder, target, failed);
+  fs::create_directories(above, failed);
+  if (!failed) fs::rename(folder, target, failed);
   if (failed) return console.error(fmt::format("{} cannot be made: {}", options.to, failed.message()));
   return console.finish(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to));
 }

@@ -319,11 +319,14 @@ void addExport(CLI::App& app, Asked& asked) {
   options.format = Format::Csv;
   addMeasured(command, options, true);
   using enum Format;
-  addFormat(command, options.format, {Csv, Parquet, Json, Junit, Markdown},
+  addFormat(command, options.format,
+            {Csv, Parquet, Json, Junit, Markdown, Bencher, SmallerIsBetter, BiggerIsBetter, OpenMetrics},
             "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
-            "summary for a pull request");
+            "summary for a pull request, or medians for services that follow benchmarks");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
                   "Which table (default measurements)");
+  command.add_flag("--no-formulas", options.no_formulas,
+                   "Put an apostrophe before texts in CSV that a spreadsheet would compute");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 

@@ -68,8 +68,9 @@ struct ReportOptions : MeasuredOptions {  // the format is of the judgement; svg
 };
 
 struct ExportOptions : MeasuredOptions {
-  bool series = false;   // of csv and parquet: the table of series instead of that of measurements
-  std::string to = "-";  // the file to write; "-": standard output
+  bool series = false;       // of csv and parquet: the table of series instead of that of measurements
+  bool no_formulas = false;  // of csv: an apostrophe before texts that a spreadsheet would compute
+  std::string to = "-";      // the file to write; "-": standard output
 };
 
 struct CompareOptions : MeasuredOptions {  // the results are those of the last side

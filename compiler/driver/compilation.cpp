@@ -156,7 +156,8 @@ llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console) {
   std::vector<ChosenPlan> plans;
-  for (const auto& prepared : points::Prepared::all(*compilation.program, options, &system, compilation.emitter)) {
+  for (const auto& prepared :
+       points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
     plans.push_back({std::move(*plan), std::nullopt});

@@ -1,5 +1,6 @@
 #include "compiler/driver/console.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -64,8 +65,21 @@ bool put(std::string_view text, bool& gone, const Console& console) {
 }  // namespace
 
 const char* wordOf(Format format) {
-  static constexpr const char* kWords[] = {"text", "json", "jsonl",   "sarif", "svg",     "png",
-                                           "pdf",  "csv",  "parquet", "junit", "markdown"};
+  static constexpr const char* kWords[] = {"text",
+                                           "json",
+                                           "jsonl",
+                                           "sarif",
+                                           "svg",
+                                           "png",
+                                           "pdf",
+                                           "csv",
+                                           "parquet",
+                                           "junit",
+                                           "markdown",
+                                           "bencher",
+                                           "customSmallerIsBetter",
+                                           "customBiggerIsBetter",
+                                           "openmetrics"};
   return kWords[static_cast<size_t>(format)];
 }
 
@@ -86,8 +100,13 @@ void Console::rendered(const std::string& text) const {
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
+  // A stranger's file may have names of any length; what was wrong stands at the beginning, the way out at the end.
+  constexpr size_t kMost = 4000, kEnd = 600;
+  const std::string cut = text.size() <= kMost
+                              ? std::string(text)
+                              : fmt::format("{} … {}", text.substr(0, kMost - kEnd), text.substr(text.size() - kEnd));
   const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
-  rendered(who + oneMessage(text));
+  rendered(who + oneMessage(cut));
   return kError;
 }
 

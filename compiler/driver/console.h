@@ -24,7 +24,23 @@ enum ExitCode : int {
 enum class ColourMode { Auto, Always, Never };
 
 /// How results are printed or written. A command takes some of these.
-enum class Format { Text, Json, JsonLines, Sarif, Svg, Png, Pdf, Csv, Parquet, Junit, Markdown };
+enum class Format {
+  Text,
+  Json,
+  JsonLines,
+  Sarif,
+  Svg,
+  Png,
+  Pdf,
+  Csv,
+  Parquet,
+  Junit,
+  Markdown,
+  Bencher,
+  SmallerIsBetter,
+  BiggerIsBetter,
+  OpenMetrics
+};
 /// As `--format` has it.
 const char* wordOf(Format format);
 

@@ -46,22 +46,64 @@ std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
   return command;
 }
 
-/// Every mistake that can be known before the queue is said before it: of the study, and what it needs that is not
-/// there. What a site sets up first may bring data and programs.
-bool canStart(const RunOptions& options, const cluster::Site& site, const Console& console) {
-  if (fs::path(options.study.file).extension() != ".exp") return true;  // a plan, which was compiled elsewhere
+std::string systemText(const check::System& system) {
+  const auto number = [&](const char* property) {
+    return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
+  };
+  const int64_t nodes = number("nodes"), gpus = number("gpus");
+  std::string text = nodes == 1 ? "1 node" : fmt::format("{} nodes", nodes);
+  if (nodes == 0) text = "the nodes of the job";
+  return gpus > 0 ? fmt::format("{} with {} GPU{}{}", text, gpus, gpus == 1 ? "" : "s", nodes == 1 ? "" : " each")
+                  : text;
+}
+
+/// What each node of a job has, as far as the site says it in settings of its own.
+check::System systemOf(const cluster::Site& site, const MachineOptions& machine) {
+  check::System system = check::System::unknown("local");
+  const auto set = [&](const char* property, llvm::StringRef text) {
+    int64_t number = 0;
+    if (!text.rsplit(':').second.getAsInteger(10, number) || !text.getAsInteger(10, number))  // or h100:4
+      system.set(property, check::Value::number(number));
+  };
+  const bool others = llvm::any_of(
+      site.options, [](llvm::StringRef option) { return option.starts_with("-N") || option.starts_with("--nodes"); });
+  if (!others) set("nodes", "1");
+  for (const auto& [option, value] : site.asked)
+    if (option == "--nodes")
+      set("nodes", value);
+    else if (option == "--gpus-per-node" && machine.devices.empty() && machine.null_gpus.empty())
+      set("gpus", value);
+  if (machine.nodes) set("nodes", std::to_string(*machine.nodes));
+  return system;
+}
+
+/// Every mistake that can be known before the queue is said before it: of the study, what it needs that is not there,
+/// and rules that leave the job's nodes no point. What a site sets up first may bring data and programs. kSuccess, or
+/// the exit code.
+int canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
+             const Console& console) {
+  if (fs::path(options.study.file).extension() != ".exp") return kSuccess;  // a plan, which was compiled elsewhere
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return false;
-  if (!site.setup.empty()) return true;
-  for (const auto& prepared :
-       points::Prepared::all(*compilation.program, options.study, nullptr, compilation.emitter)) {
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  std::vector<std::string> idle;
+  bool any = false;
+  for (const auto& prepared : points::Prepared::all(*compilation.program, options.study, &system, compilation.emitter,
+                                                    lower::kMaxPlanPoints)) {
     const auto plan = lower::planOf(*prepared, compilation.emitter);
-    llvm::Error missing = plan ? engine::inputs::checkDataExists(*plan) : llvm::Error::success();
-    if (plan && !missing && site.modules.empty())
+    if (!plan) continue;
+    if (llvm::all_of(plan->points, [](const plan::Point& point) { return !point.unavailable.empty(); }) &&
+        !plan->points.empty())
+      idle.push_back(fmt::format("study {}: no point can run on {}: {}", plan->study, systemText(system),
+                                 plan->points.front().unavailable));
+    else
+      any = true;
+    llvm::Error missing = site.setup.empty() ? engine::inputs::checkDataExists(*plan) : llvm::Error::success();
+    if (!missing && site.setup.empty() && site.modules.empty())
       missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
-    if (missing) return console.error(std::move(missing)) == kSuccess;
+    if (missing) return console.error(std::move(missing));
   }
-  return true;
+  for (const std::string& why : idle) console.error(why);
+  return any || idle.empty() ? kSuccess : kNothingRan;
 }
 
 llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
@@ -155,7 +197,8 @@ llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, con
 int submitRun(const RunOptions& options, const Console& console) {
   auto site = siteOf(options);
   if (!site) return console.error(site.takeError());
-  if (!canStart(options, *site, console)) return kError;
+  if (const int code = canStart(options, *site, systemOf(*site, options.machine), console); code != kSuccess)
+    return code;
   const std::string folder = cluster::jobsFolder(options.results);
   const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
                          fs::current_path().string(), folder};
@@ -171,7 +214,7 @@ int submitRun(const RunOptions& options, const Console& console) {
 }
 
 int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {
-  if (!canStart(options, {}, console)) return kError;
+  if (const int code = canStart(options, {}, check::System::unknown("local"), console); code != kSuccess) return code;
   const std::string folder = cluster::jobsFolder(options.results);
   std::error_code error;
   fs::create_directories(folder, error);

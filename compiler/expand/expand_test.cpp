@@ -252,6 +252,15 @@ TEST_CASE("random studies: size, membership and order of declarations") {
       REQUIRE_MESSAGE(study.space, study.fixture.text());
       std::vector<Point> points = study.points();
       CHECK(points.size() + study.removedInAll() == study.product);
+      // One point more than there may be, and none is visited.
+      uint64_t visited = 0;
+      const auto walk = [&](uint64_t most) {
+        return expand::walk(*study.space, {.most_points = most}, [&](expand::Levels) { return ++visited > 0; }).end;
+      };
+      CHECK((points.empty() || walk(points.size() - 1) == expand::Space::End::TooMany));
+      CHECK(visited == 0);
+      CHECK((walk(points.size()) == expand::Space::End::Done));
+      CHECK(visited == points.size());
       // Membership is the same question, for every combination that activity allows or not.
       std::set<Point> set(points.begin(), points.end());
       CHECK(set.size() == points.size());

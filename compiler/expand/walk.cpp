@@ -96,6 +96,8 @@ struct Walker {
   std::vector<std::vector<const Space::Rule*>> rules_at = {};  // by the number of factors that must be chosen
   std::vector<bool> involved = {};                             // by factor: some rule or activity reads it
   Counter counter{space, kept};
+  size_t last_ruled = 0;  // the number of factors after which no rule is asked
+  bool counting = false;
   uint64_t points = 0, steps = 0;
   Walk found = {};
 
@@ -107,16 +109,31 @@ struct Walker {
     bool ruled = false;
     for (const Space::Rule& rule : space.rules()) {
       if (options.rules && !(*options.rules)[rule.index]) continue;
-      rules_at[involve(*rule.condition)].push_back(&rule);
+      const size_t depth = involve(*rule.condition);
+      rules_at[depth].push_back(&rule);
+      last_ruled = std::max(last_ruled, depth);
       ruled = true;
     }
     for (unsigned factor = 0; factor < space.width(); ++factor)
       if (const Condition* activity = space.activity(factor)) involve(*activity);
     if (!options.only_first) found.product = counter.rest(0, levels);
-    const bool many = !ruled && !options.only_first && found.product > options.most_points;
-    found.end = many ? Space::End::TooMany : enter(0);
+    // Visiting points takes many times as long as counting them.
+    const bool perhaps_many = !options.only_first && found.product > options.most_points;
+    found.end = perhaps_many ? counted(ruled) : Space::End::Done;
+    if (found.end == Space::End::Done) found.end = enter(0);
     found.exhausted = steps > options.most_steps;
     return std::move(found);
+  }
+
+  /// How a walk ends that visits nothing.
+  Space::End counted(bool ruled) {
+    if (!ruled) return Space::End::TooMany;
+    counting = true;
+    const Space::End end = enter(0);
+    if (end != Space::End::Done) return end;
+    counting = false;
+    points = steps = 0;
+    return end;
   }
 
   size_t involve(const Condition& condition) {
@@ -136,12 +153,16 @@ struct Walker {
       Condition::Answer answer = rule->condition->at(levels);
       if (answer == (rule->wanted ? Condition::Answer::Yes : Condition::Answer::No)) continue;
       if (answer == Condition::Answer::None) return fail(*rule->condition);
-      if (options.count_removed) remove(found.removed[rule->index], depth);
+      if (options.count_removed && !counting) remove(found.removed[rule->index], depth);
       return Space::End::Done;
+    }
+    if (counting && depth >= last_ruled && !counter.conditional[depth]) {
+      points = add(points, counter.plain[depth]);
+      return points > options.most_points ? Space::End::TooMany : Space::End::Done;
     }
     if (depth < levels.size()) return descend(depth);
     if (++points > options.most_points) return Space::End::TooMany;
-    return visit(levels) ? Space::End::Done : Space::End::Stopped;
+    return counting || visit(levels) ? Space::End::Done : Space::End::Stopped;
   }
 
   Space::End descend(size_t depth) {

@@ -14,6 +14,7 @@ struct Preparer {
   const check::Study& study;
   const check::System* system;
   diag::Emitter& emitter;
+  uint64_t most_points = expand::kMaxPoints;  // of what is prepared, which may be a selection of more
   Reported reported = {};
 
   /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
@@ -81,7 +82,8 @@ struct Preparer {
     const expand::Space& space = *prepared->space;
     prepared->machine = std::make_unique<Machine>(space, system, program.lookup);
     prepared->writer = std::make_unique<PointWriter>(space);
-    prepared->survey = points::survey(space, *prepared->machine, ids ? prepared->writer.get() : nullptr, emitter);
+    prepared->survey = points::survey(space, *prepared->machine, ids ? prepared->writer.get() : nullptr,
+                                      ids ? most_points : expand::kMaxPoints, emitter);
     return prepared->survey ? std::move(prepared) : nullptr;
   }
 
@@ -96,25 +98,27 @@ struct Preparer {
 
 std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
                                        const select::Selection& selection, const check::System* system,
-                                       diag::Emitter& emitter) {
+                                       diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
   // What the system says of the whole study does not concern a selection of it.
-  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter};
+  Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());
   auto selected = select::select(program, study, selection, emitter);
   if (!prepared || !selected) return nullptr;
   for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!selection.plain())
-    prepared = Preparer{program, study, system, emitter}.selected(selection, std::move(*selected), {}, true);
+    prepared =
+        Preparer{program, study, system, emitter, most_points}.selected(selection, std::move(*selected), {}, true);
   return emitter.errors() == before ? std::move(prepared) : nullptr;
 }
 
 std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& program, const select::Selection& selection,
-                                                     const check::System* system, diag::Emitter& emitter) {
+                                                     const check::System* system, diag::Emitter& emitter,
+                                                     uint64_t most_points) {
   std::vector<std::unique_ptr<Prepared>> all;
   for (const check::Study* study : select::chosenStudies(program, selection, emitter))
-    if (auto one = of(program, *study, selection, system, emitter)) all.push_back(std::move(one));
+    if (auto one = of(program, *study, selection, system, emitter, most_points)) all.push_back(std::move(one));
   return all;
 }
 

@@ -18,10 +18,11 @@ struct Prepared {
   /// Null after reporting what `verify` reports for the study under this selection.
   static std::unique_ptr<Prepared> of(const check::Program& program, const check::Study& study,
                                       const select::Selection& selection, const check::System* system,
-                                      diag::Emitter& emitter);
+                                      diag::Emitter& emitter, uint64_t most_points = expand::kMaxPoints);
   /// The same of every study that a selection means; those with errors are left out.
   static std::vector<std::unique_ptr<Prepared>> all(const check::Program& program, const select::Selection& selection,
-                                                    const check::System* system, diag::Emitter& emitter);
+                                                    const check::System* system, diag::Emitter& emitter,
+                                                    uint64_t most_points = expand::kMaxPoints);
 
   const check::Study& study() const { return *selected.study; }
 

@@ -35,6 +35,7 @@ struct Surveyor {
   const expand::Space& space;
   Machine& machine;
   PointWriter* writer;
+  uint64_t most_points;
   const check::Study& study = space.study();
   std::vector<PathParameter> paths = {};
   std::vector<Risk> risks = {};
@@ -48,9 +49,9 @@ struct Surveyor {
   std::optional<Survey> run(diag::Emitter& emitter) {
     prepare();
     using enum expand::Space::End;
-    expand::Walk walk =
-        expand::walk(space, {.count_removed = true}, [&](expand::Levels point) { return visit(point); });
-    if (walk.end == TooMany) reportTooMany(study, expand::kMaxPoints, walk.exhausted, emitter);
+    expand::Walk walk = expand::walk(space, {.count_removed = true, .most_points = most_points},
+                                     [&](expand::Levels point) { return visit(point); });
+    if (walk.end == TooMany) reportTooMany(study, most_points, walk.exhausted, emitter);
     if (walk.end == Failed) space.reportFailure(emitter);
     if (walk.end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : reportMissing(emitter);
     if (walk.end != Done) return std::nullopt;
@@ -211,9 +212,9 @@ void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, dia
       .emit();
 }
 
-std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer,
+std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
                              diag::Emitter& emitter) {
-  return Surveyor{space, machine, writer}.run(emitter);
+  return Surveyor{space, machine, writer, most_points}.run(emitter);
 }
 
 }  // namespace expc::points

@@ -74,7 +74,9 @@ struct Survey {
 /// Reports that a study has more points than `most`, or that looking for them was given up (E0404).
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
-/// Looks at the points of a selected study once. Nothing after a report. With `writer` the ids are summed up.
-std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, diag::Emitter& emitter);
+/// Looks at the points of a selected study once. Nothing after a report, as of more than `most_points`. With `writer`
+/// the ids are summed up.
+std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
+                             diag::Emitter& emitter);
 
 }  // namespace expc::points

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,77 @@ StringRef addressOf(StringRef text) {
   in_addr four{};
   if (inet_pton(AF_INET, front.str().c_str(), &four) == 1) return front;
   return inet_pton(AF_INET6, whole.str().c_str(), &six) == 1 ? whole : "";
+}
+
+/// The character that an escape at the beginning of a text stands for, in URLs, JSON, shells and terminals, and how
+/// long it is; length 0: there is none.
+std::pair<char, size_t> escapeAt(StringRef text) {
+  unsigned code = 0;
+  const auto hex = [&](size_t from, size_t digits) {
+    return text.size() >= from + digits && !text.substr(from, digits).getAsInteger(16, code) && code < 0x80;
+  };
+  if (text[0] == '%' && hex(1, 2)) return {char(code), 3};
+  if (text.size() < 2) return {};
+  if (text.starts_with("\x1b[")) {
+    const size_t end = text.find_if([](char c) { return llvm::isAlpha(c); });
+    return {' ', end == StringRef::npos ? 0 : end + 1};
+  }
+  if (text[0] != '\\') return {};
+  if (text[1] == 'u' && hex(2, 4)) return {char(code), 6};
+  if (text[1] == 'x' && hex(2, 2)) return {char(code), 4};
+  if (StringRef("nrtbf").contains(text[1])) return {' ', 2};
+  return {text[1], StringRef("/\"\\").contains(text[1]) ? 2 : 0};
+}
+
+/// A text without escapes, also of escapes.
+struct Decoded {
+  std::string text;
+  std::vector<size_t> begins;  // of each character, in what was decoded; and at last its end
+
+  explicit Decoded(StringRef from) : text(from), begins(from.size() + 1) {
+    std::iota(begins.begin(), begins.end(), size_t(0));
+    constexpr int kMostDeep = 8;
+    for (int deep = 0; deep < kMostDeep && undo(); ++deep) {
+    }
+  }
+
+ private:
+  bool undo() {
+    size_t to = 0;
+    for (size_t at = 0; at < text.size(); ++to) {
+      const auto [letter, size] = escapeAt(StringRef(text).drop_front(at));
+      begins[to] = begins[at];
+      text[to] = size > 0 ? letter : text[at];
+      at += std::max<size_t>(size, 1);
+    }
+    const bool any = to < text.size();
+    begins[to] = begins.back();
+    text.resize(to);
+    begins.resize(to + 1);
+    return any;
+  }
+};
+
+/// How names are compared: in small letters, and with one sign between the parts of a name, since caches and sockets
+/// are called by a host's name with others.
+std::string folded(StringRef text) {
+  std::string out = text.lower();
+  std::ranges::replace_if(out, [](char c) { return c == '_' || c == '.'; }, '-');
+  return out;
+}
+
+/// How much of a text is a list of numbers that has been opened ("76-78]"), as Slurm names nodes, and what follows of
+/// such a name; 0: it is none.
+size_t listSize(std::string_view text) {
+  size_t size = 0;
+  const auto take = [&](std::string_view those) {
+    while (size < text.size() && those.find(text[size]) != std::string_view::npos) ++size;
+    return size;
+  };
+  if (text.empty() || !llvm::isDigit(text[0])) return 0;
+  take("0123456789,-");
+  if (size < text.size() && (text[size] == ']' || text[size] == '}')) ++size;
+  return take("abcdefghijklmnopqrstuvwxyz0123456789-");
 }
 
 Value parsed(const std::string& text) {
@@ -105,7 +177,10 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
     }
     std::vector<std::string> texts = trial.notes;
     texts.insert(texts.end(), {trial.reason, trial.log_tail});
-    for (const std::string& text : texts) addHomes(text), addAddresses(text);
+    for (const std::string& text : texts) {
+      const Decoded decoded(text);
+      addHomes(decoded.text), addAddresses(decoded.text);
+    }
   }
 }
 
@@ -113,22 +188,27 @@ void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
   // Nobody is told from others by these.
   constexpr StringRef kNobody[] = {"root", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
   if (!text.empty() && text != "localhost" && (what == kHost || !isAmong(kNobody, text)))
-    names_.try_emplace(text.lower(), Name{std::move(stand_in), what});
+    names_.try_emplace(folded(text), Name{std::move(stand_in), what});
 }
 
-/// A program may call it by the first part of its name.
+/// A program may call it by the first part of its name, and Slurm by a list: node-[1-4], node-1[6-8].
 void Anonymous::addHost(StringRef name) {
-  if (names_.count(name.lower())) return;
+  if (names_.count(folded(name))) return;
   std::string stand_in;
   do stand_in = fmt::format("host{}", ++hosts_);
   while (name.equals_insensitive(stand_in));
   const bool is_address = !addressOf(name).empty();
   add(name, stand_in, is_address ? kAddress : kHost);
-  if (!is_address) add(name.split('.').first, stand_in, kHost);
+  if (is_address) return;
+  const StringRef brief = name.split('.').first;
+  add(brief, stand_in, kHost);
+  for (size_t at = 1; at < brief.size(); ++at)
+    if (llvm::isDigit(brief[at]))
+      for (const char* open : {"[", "{"}) add((brief.take_front(at) + open).str(), "hosts", kHost);
 }
 
 void Anonymous::addBoot(StringRef id) {
-  if (!names_.count(id.lower())) add(id, fmt::format("boot{}", ++boots_), kBoot);
+  if (!names_.count(folded(id))) add(id, fmt::format("boot{}", ++boots_), kBoot);
 }
 
 void Anonymous::addOwn() {
@@ -173,41 +253,46 @@ void Anonymous::collect(const Value& value, StringRef key) {
   if (!text) return;
   if (key == "host" || key == "node") return addHost(*text);
   if (key == "boot_id") return addBoot(*text);
-  if (key == "uuid" && !names_.count(text->lower())) return add(*text, fmt::format("GPU-{}", ++cards_), kCard);
-  addHomes(*text);
+  if (key == "uuid" && !names_.count(folded(*text))) return add(*text, fmt::format("GPU-{}", ++cards_), kCard);
+  addHomes(Decoded(*text).text);
   if (key.contains_insensitive("addr")) add(addressOf(*text), "address", kAddress);
 }
 
-const std::pair<const std::string, Anonymous::Name>* Anonymous::nameAt(std::string_view text, size_t at) const {
-  if (isLetter(text[at]) && at > 0 && isLetter(text[at - 1])) return nullptr;
+Anonymous::Found Anonymous::nameAt(std::string_view text, size_t at) const {
+  if (isLetter(text[at]) && at > 0 && isLetter(text[at - 1])) return {};
   const std::string_view rest = text.substr(at);
   // What the text begins with here is not behind it, and of that the longest stands first.
   for (auto name = names_.lower_bound(rest); name != names_.end() && name->first[0] == rest[0]; ++name) {
     const std::string_view found = name->first;
-    const bool ends = found.size() >= rest.size() || !isLetter(rest[found.size()]) || !isLetter(found.back());
-    if (rest.starts_with(found) && ends) return &*name;
+    if (!rest.starts_with(found)) continue;
+    const bool list = found.back() == '[' || found.back() == '{';
+    const size_t more = list ? listSize(rest.substr(found.size())) : 0;
+    const bool ends = found.size() == rest.size() || !isLetter(rest[found.size()]) || !isLetter(found.back());
+    if (list ? more > 0 : ends) return {&*name, found.size() + more};
   }
-  return nullptr;
+  return {};
 }
 
 std::string Anonymous::hidden(StringRef text) const {
-  const std::string small = text.lower();
+  const Decoded decoded(text);
+  const std::string small = folded(decoded.text);
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const auto* name = nameAt(small, at);
+  for (size_t at = 0; at < small.size();) {
+    const auto [name, size] = nameAt(small, at);
     // A common word is hidden where a record names a host by it, and says no name in what people and programs write.
-    const bool telling = name && (!own_.hold(name->first) || std::ranges::any_of(name->first, llvm::isDigit));
+    const bool telling =
+        name && (!own_.hold(name->first) || std::ranges::any_of(small.substr(at, size), llvm::isDigit));
     if (telling)
       out += name->second.stand_in;
     else
-      out += text[at];
-    at += telling ? name->first.size() : 1;
+      out += text.slice(decoded.begins[at], decoded.begins[at + 1]);
+    at += telling ? size : 1;
   }
   return out;
 }
 
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
-  const auto name = names_.find(text.lower());
+  const auto name = names_.find(folded(text));
   return name == names_.end() ? otherwise : name->second.stand_in;
 }
 
@@ -255,6 +340,16 @@ void Anonymous::apply(store::Trial& trial) const {
   for (std::string& note : trial.notes) note = hidden(note);
 }
 
+std::string Anonymous::nameIn(StringRef text, llvm::function_ref<bool(StringRef)> sought) const {
+  const Decoded decoded(text);
+  const std::string small = folded(decoded.text);
+  for (size_t at = 0; at < small.size(); ++at)
+    if (const auto [name, size] = nameAt(small, at); name && sought(name->first))
+      return fmt::format("'{}', {}", text.slice(decoded.begins[at], decoded.begins[at + size]).str(),
+                         name->second.what);
+  return "";
+}
+
 llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& unsought) const {
   auto files = filesBelow(folder);
   if (!files) return files.takeError();
@@ -269,22 +364,23 @@ llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& 
     texts.emplace_back(name, std::move(*text));
   }
   std::set<std::string> stand_ins;
-  for (const Name& name : llvm::make_second_range(names_)) stand_ins.insert(StringRef(name.stand_in).lower());
-  for (const auto& name : llvm::make_first_range(names_))
-    if (own.hold(name) || stand_ins.count(name)) unsought.insert(name);
+  for (const Name& name : llvm::make_second_range(names_)) stand_ins.insert(folded(name.stand_in));
+  const auto sought = [&](StringRef name) {  // n[ is found in programs where n is a word of theirs
+    return !own.hold(name.rtrim("[{")) && !stand_ins.count(name.str());
+  };
+  for (const StringRef name : llvm::make_first_range(names_))
+    if (!sought(name) && !StringRef("[{").contains(name.back())) unsought.insert(name.str());
   std::vector<std::string> left;
-  for (const auto& [file, buffer] : texts)
-    for (const std::string& text : {StringRef(file).lower(), buffer->getBuffer().lower()}) {
-      size_t at = 0;
-      const std::pair<const std::string, Name>* name = nullptr;
-      for (; at < text.size(); ++at)
-        if (name = nameAt(text, at); name && !unsought.count(name->first)) break;
-      if (at == text.size()) continue;
-      left.push_back(fmt::format("{} line {} has '{}', {}", file,
-                                 std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n') + 1, name->first,
-                                 name->second.what));
-      break;
+  for (const auto& [file, buffer] : texts) {
+    std::string why = nameIn(file, sought);
+    size_t line = 1;
+    for (const StringRef text : llvm::split(buffer->getBuffer(), '\n')) {
+      if (why.empty()) why = nameIn(text, sought);
+      if (!why.empty()) break;
+      ++line;
     }
+    if (!why.empty()) left.push_back(fmt::format("{} line {} has {}", file, line, why));
+  }
   if (left.empty()) return llvm::Error::success();
   return llvm::createStringError(fmt::format(
       "no bundle was written, for it would tell who measured or where: {}. What a study, an option or a data file says "

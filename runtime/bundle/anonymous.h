@@ -3,6 +3,7 @@
 // Who measured and where, as records name it, and what stands in for it. Records are hidden field by field; what is
 // text is looked through for the same names, word by word; and at the end all that was written is searched for them.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -58,14 +59,20 @@ class Anonymous {
   void addHomes(llvm::StringRef text);
   void addAddresses(llvm::StringRef text);
   void collect(const llvm::json::Value& value, llvm::StringRef key);
-  /// The longest name that is a word, or begins a path, at `at` of a text in small letters.
-  const std::pair<const std::string, Name>* nameAt(std::string_view text, size_t at) const;
+  struct Found {
+    const std::pair<const std::string, Name>* name = nullptr;
+    size_t size = 0;  // of the text; more than the name's where it begins a list of hosts
+  };
+  /// The longest name that is a word, or begins a path, at `at` of a folded text.
+  Found nameAt(std::string_view text, size_t at) const;
+  /// "'node7', a host": the first of the names that are sought; "" where there is none.
+  std::string nameIn(llvm::StringRef text, llvm::function_ref<bool(llvm::StringRef)> sought) const;
   std::string hidden(llvm::StringRef text) const;
   std::string standIn(llvm::StringRef text, const char* otherwise) const;
   void hide(llvm::json::Value& value, llvm::StringRef key) const;
   std::string hiddenJson(const std::string& text) const;
 
-  std::map<std::string, Name, std::greater<>> names_;  // in small letters; of two with one beginning the longer first
+  std::map<std::string, Name, std::greater<>> names_;  // folded; of two with one beginning the longer first
   Words own_;
   unsigned hosts_ = 0, boots_ = 0, cards_ = 0;
 };

@@ -95,6 +95,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("names are found in every form that programs write them in") {
+  store::Results results = measured("quiet-lion-77.example.org");
+  const auto hiddenIn = [&](const std::string& text) {
+    results.trials[0].log_tail = text;
+    const Anonymous hidden(results, "/work/study", "/work/study/results", words("cpu time"));
+    store::Trial trial = results.trials[0];
+    hidden.apply(trial);
+    return trial.log_tail;
+  };
+  std::string host = "quiet-lion-77";
+  host = hiddenIn(host);
+  CHECK(hiddenIn("a quiet_lion_77.0 b") == "a " + host + ".0 b");
+  CHECK(hiddenIn("on Quiet.Lion.77") == "on " + host);
+  CHECK(hiddenIn("srun: error: quiet-lion-[76-78]: tasks 0-1") == "srun: error: hosts: tasks 0-1");
+  CHECK(hiddenIn("quiet-lion-7[6,8].example.org,x[1-2]") == "hosts,x[1-2]");
+  CHECK(hiddenIn("ssh quiet-lion-{76..78} now") == "ssh hosts now");
+  CHECK(hiddenIn("quiet-lion-[a]") == "quiet-lion-[a]");
+  CHECK(hiddenIn("quiet-lion-[76-7") == "hosts");
+  CHECK(hiddenIn("?a=1%3F&dir=%2Fhome%2Fgrace%2Fx") == "?a=1%3F&dir=/home/someone%2Fx");
+  CHECK(hiddenIn("%252Fhome%252Fgrace") == "/home/someone");
+  CHECK(hiddenIn(R"({"where": "\nquiet-lion-77\t\u002fhome\/grace"})") ==
+        R"({"where": "\n)" + host + R"(\t/home/someone"})");
+  CHECK(hiddenIn("\x1b[31mquiet-lion-77\x1b[0m").find("lion") == std::string::npos);
+  CHECK(host.starts_with("host"));
+  CHECK(hiddenIn("100%2 of %zz, C:\\new\\") == "100%2 of %zz, C:\\new\\");
+}
+
 TEST_CASE("whatever was written is searched, and one name that is left is an error that says where") {
   const test::TestFolder folder;
   const Anonymous hidden(measured("node7"), "/work/study", "/work/study/results", words("trial cpu n2"));
@@ -107,11 +134,18 @@ TEST_CASE("whatever was written is searched, and one name that is left is an err
     return why;
   };
   CHECK(left("page.html", "<p>cpu, n2, node77, anode7: a trial</p>").empty());
-  CHECK(left("page.html", "a\nb\n<b>Node7</b>").find("page.html line 3 has 'node7', a host") != std::string::npos);
+  CHECK(left("page.html", "a\nb\n<b>Node7</b>").find("page.html line 3 has 'Node7', a host") != std::string::npos);
   CHECK(left("x.csv", "at /cluster/home/alovelace/x").find("alovelace") != std::string::npos);
   CHECK(left("alovelace.exp", "").find("alovelace.exp") != std::string::npos);
   CHECK(left("x.jsonl", "{\"boot\":\"11111111-aaaa\"}").find("a boot") != std::string::npos);
   CHECK(left("x.txt", "of GPU-8F3C here").find("a card") != std::string::npos);
+  CHECK(left("x.txt", "node[6-8] is a word of records").empty());
+  CHECK(left("x.txt", "?dir=%2fcluster%2Fhome%2falovelace").find("a folder") != std::string::npos);
+  const Anonymous lion(measured("lion7"), "/work/study", "/work/study/results", words("trial"));
+  CHECK(llvm::toString(files::write(folder / "x.txt", "srun: error: lion[6-8]: x")).empty());
+  std::set<std::string> none;
+  CHECK(llvm::toString(lion.search(folder.path, none)).find("x.txt line 1 has 'lion[6-8]', a host") !=
+        std::string::npos);
   CHECK(left("x.txt", "in /work/study/results/journal").find("a folder") != std::string::npos);
 }
 

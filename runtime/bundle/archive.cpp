@@ -7,6 +7,8 @@
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/JSON.h>
 #include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -31,8 +33,10 @@ namespace fs = std::filesystem;
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
-// A journal is packed to a fortieth or so. Every file has its digest in the manifest, which nothing packs.
-constexpr uint64_t kMostBytes = 8 << 20, kMostPacked = 300, kMostFiles = 1000, kLeastOfFile = 32;
+// A journal is packed to a fortieth or so, inputs (kMostOfInputs) may be of zeros alone. Every file has its digest of
+// 32 bytes in the manifest, which nothing packs, and may lie in a folder of its own.
+constexpr uint64_t kMostBytes = (8 << 20) + kMostOfInputs, kMostPacked = 300, kMostEntries = 1000, kLeastOfEntry = 16;
+constexpr size_t kLongestName = 1024;
 
 /// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread. It ends with what this
 /// gives.
@@ -59,7 +63,7 @@ llvm::Error add(archive* out, const std::string& path, const std::string& folder
                          llvm::json::fixUTF8(name));
   archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
-  archive_entry_set_perm(entry.get(), 0644);
+  archive_entry_set_perm(entry.get(), access((folder + "/" + name).c_str(), X_OK) == 0 ? 0755 : 0644);
   archive_entry_set_mtime(entry.get(), 0, 0);
   if (archive_write_header(out, entry.get()) != ARCHIVE_OK) return errorOf(path, out);
   const auto written = archive_write_data(out, (*content)->getBufferStart(), (*content)->getBufferSize());
@@ -68,18 +72,22 @@ llvm::Error add(archive* out, const std::string& path, const std::string& folder
 }
 
 bool staysInside(const fs::path& name) {
-  if (name.empty() || name.is_absolute()) return false;
+  if (name.empty() || name.is_absolute() || name.native().size() > kLongestName) return false;
   for (const fs::path& part : name)
     if (part == ".." || part == "." || part.empty()) return false;
   return true;
 }
 
 /// One file of an archive, piece by piece.
-llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target, uint64_t& left) {
+llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, const fs::path& target,
+                    uint64_t& left) {
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
   const base::Descriptor out(files::openLog(target.string()));
   if (out < 0) return files::systemError(target.string(), errno);
+  struct stat state{};
+  if (archive_entry_perm(entry) & S_IXUSR && ::fstat(out, &state) == 0)  // whoever may read it may run it
+    ::fchmod(out, (state.st_mode | (state.st_mode & 0444) >> 2) & 0777);
   const void* piece = nullptr;
   size_t size = 0;
   la_int64_t offset = 0, at = 0;
@@ -134,7 +142,7 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
       archive_read_open_filename(in.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
     return errorOf(path, in.get());
-  std::set<std::string> seen;
+  std::set<std::string> seen;  // files and the folders that they lie in
   uint64_t left = kMostBytes + kMostPacked * size;
   archive_entry* entry = nullptr;
   int code = ARCHIVE_OK;
@@ -144,9 +152,11 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
     const bool plain = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
     if (!plain || !staysInside(name) || !seen.insert(name).second)
       return base::failure("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200));
-    if (seen.size() > kMostFiles + size / kLeastOfFile)
-      return base::failure("{}: holds more files than a bundle of its size has", path);
-    if (auto error = takeOut(in.get(), path, fs::path(folder) / name, left)) return error;
+    for (fs::path above = fs::path(name).parent_path(); !above.empty() && seen.insert(above / "").second;)
+      above = above.parent_path();
+    if (seen.size() > kMostEntries + size / kLeastOfEntry)
+      return base::failure("{}: holds more files and folders than a bundle of its size has", path);
+    if (auto error = takeOut(in.get(), entry, path, fs::path(folder) / name, left)) return error;
   }
   return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());
 }

@@ -5,6 +5,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -14,6 +15,9 @@
 
 namespace expc::bundle {
 
+/// Bytes of the inputs that a bundle holds: of each, and of all.
+inline constexpr uint64_t kMostOfInput = 4 << 20, kMostOfInputs = 16 << 20;
+
 /// The regular files below `folder`, as "results/journal/000001.jsonl".
 llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 
@@ -22,7 +26,8 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 llvm::Error pack(const std::string& folder, const std::string& path);
 
 /// Takes them out into `folder`, which is made. Refused are links and other special files, names that are absolute or
-/// hold "..", a name twice, and more bytes or files than an archive of its size has; what was written until then stays.
+/// hold ".." or more than 1,024 bytes, a name twice, and more bytes, files or folders than an archive of its size has;
+/// what was written until then stays.
 llvm::Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.

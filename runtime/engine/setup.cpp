@@ -177,7 +177,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   setup.slots = std::move(*slots);
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   if (!setup.slots.front().null) return llvm::Error::success();
-  setup.null_machine = std::make_unique<files::TemporaryFolder>("expc-null-XXXXXX");
+  setup.null_machine = std::make_unique<files::TemporaryFolder>();
   if (setup.null_machine->path().empty())
     return base::failure("no folder for the null cards: {}; name a folder for temporary files in TMPDIR",
                          std::strerror(errno));

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "runtime/export/formats.h"
@@ -81,8 +82,42 @@ TEST_CASE("a metric that is derived is computed from the trial's own values") {
       plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Quotient,
                                      {plan::metricTerm("host_memory_peak", ""), plan::metricTerm("step_time", "")}}});
   sources[0].plan.metrics.push_back(derived);
-  CHECK(has(csv(sources), ",1,true,per_kib,,lower,true,10240,"));
+  CHECK(has(csv(sources), ",1,true,per_kib,,lower,true,10240.0,"));
   CHECK_FALSE(has(csv(sources), ",5,false,per_kib"));  // it has no memory
+}
+
+TEST_CASE("reals have a point, and texts that a spreadsheet would compute may be made harmless") {
+  auto sources = example("=1+1");
+  sources[0].history.trials[0].metrics = {{"step_time", 7}, {"host_memory_peak", -1e21}};
+  sources[0].history.trials[0].notes = {"@x, y"};
+  std::string text = csv(sources);
+  CHECK(has(text, "step_time,s,lower,false,7.0,"));
+  CHECK(has(text, "host_memory_peak,B,lower,false,-1.0e+21,"));
+  CHECK(has(text, "\n=1+1,"));
+  text.clear();
+  llvm::raw_string_ostream out(text);
+  writeCsv(measurements(sources), out, /*formulas=*/false);
+  CHECK(has(text, "\n'=1+1,"));
+  CHECK(has(text, "\"'@x, y\""));
+  CHECK(has(text, ",-1.0e+21,"));
+}
+
+TEST_CASE("services that follow benchmarks get medians") {
+  const auto sources = example();
+  const auto* summary = sources[0].judgement.find(sources[0].plan.points[0].id, "step_time");
+  REQUIRE(summary);
+  const std::string median = fmt::format("{}", *summary->median);
+  CHECK(has(bencher(sources), "\"precision precision=fp64 gpus=1\": {"));
+  CHECK(has(bencher(sources), "\"value\": " + median));
+  CHECK(has(actionBenchmark(sources, plan::Direction::Lower),
+            "\"name\": \"precision precision=fp64 gpus=1: step_time\""));
+  CHECK_FALSE(has(actionBenchmark(sources, plan::Direction::Higher), "step_time"));
+  const std::string text = openMetrics(example(kEvil));
+  CHECK(text.starts_with("# TYPE expc_"));
+  CHECK(text.ends_with("\n# EOF\n"));
+  CHECK(has(text, "# UNIT expc_step_time_seconds seconds\n"));
+  CHECK(has(text, R"({study="<script>alert(\"1\")</script>, @all & #7",point=")"));
+  CHECK(has(text, R"(factor_gpus="1",factor_precision="fp64",of="median"} )" + median + "\n"));
 }
 
 TEST_CASE("JSON holds the tables with their columns, and what report prints") {
@@ -102,7 +137,8 @@ TEST_CASE("JSON holds the tables with their columns, and what report prints") {
 TEST_CASE("JUnit: what fails is a failure, what is not asked is skipped, what is open is an error") {
   auto sources = example();
   const std::string text = junit(sources);
-  CHECK(has(text, R"(<testsuites name="expc" tests="3" failures="1" errors="0" skipped="1">)"));
+  CHECK(has(text, R"(<testsuites name="expc" tests="3" failures="1" errors="0">)"));
+  CHECK(has(text, R"(errors="0" skipped="1" time=")"));
   CHECK(has(text, "<failure type=\"FAIL\" message=\"FAIL: accuracy &lt; 90%"));
   sources[0].judgement.criteria[0].untrusted = report::exampleDistrust(sources[0].plan);
   CHECK(has(junit(sources), R"(failures="1" errors="1" skipped="1")"));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +26,11 @@ constexpr report::Package kWriter{"pyarrow", "parquet", "--format csv does witho
 constexpr report::Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
 constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds of millions of rows
 
-void putText(llvm::raw_ostream& out, std::string_view text) {
-  const std::string fixed = llvm::json::isUTF8(text) ? "" : llvm::json::fixUTF8(text);
+void putText(llvm::raw_ostream& out, std::string_view text, bool formulas) {
+  std::string fixed = llvm::json::isUTF8(text) ? "" : llvm::json::fixUTF8(text);
+  // By OWASP's list of what begins a formula.
+  if (!formulas && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos)
+    fixed = "'" + (fixed.empty() ? std::string(text) : fixed);
   const std::string_view whole = fixed.empty() ? text : fixed;
   if (!whole.empty() && whole.find_first_of(",\"\r\n") == std::string_view::npos) {
     out << whole;
@@ -41,8 +46,16 @@ void putText(llvm::raw_ostream& out, std::string_view text) {
 
 struct CsvValue {
   llvm::raw_ostream& out;
+  bool formulas;
   void operator()(std::monostate) const {}
-  void operator()(std::string_view text) const { putText(out, text); }
+  void operator()(std::string_view text) const { putText(out, text, formulas); }
+  /// Readers that guess a column's type by its first rows must not take it for one of integers.
+  void operator()(double value) const {
+    std::string text = fmt::format("{}", value);
+    if (std::isfinite(value) && text.find('.') == std::string::npos)
+      text.insert(std::min(text.find('e'), text.size()), ".0");
+    out << text;
+  }
   void operator()(UnixTime value) const { out << timeText(value); }
   void operator()(auto value) const { out << fmt::format("{}", value); }
 };
@@ -78,7 +91,7 @@ void writeRows(const Table& table, llvm::raw_ostream& out) {
 
 }  // namespace
 
-void writeCsv(const Table& table, llvm::raw_ostream& out) {
+void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
   const auto line = [&](const auto& cells, const auto& put) {
     for (size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) out << ',';
@@ -86,8 +99,8 @@ void writeCsv(const Table& table, llvm::raw_ostream& out) {
     }
     out << '\n';
   };
-  line(table.columns, [&](const Column& column) { putText(out, column.name); });
-  table.rows([&](Row cells) { line(cells, [&](const Cell& cell) { std::visit(CsvValue{out}, cell); }); });
+  line(table.columns, [&](const Column& column) { putText(out, column.name, formulas); });
+  table.rows([&](Row cells) { line(cells, [&](const Cell& cell) { std::visit(CsvValue{out, formulas}, cell); }); });
 }
 
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {

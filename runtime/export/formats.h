@@ -15,8 +15,9 @@
 namespace expc::exports {
 
 /// CSV by RFC 4180 with a line of names, in UTF-8, lines ended by LF. No value is an empty field, an empty text is "".
-/// Numbers are the shortest that read back to the same value; `inf`, `-inf` and `nan` where they are none.
-void writeCsv(const Table& table, llvm::raw_ostream& out);
+/// Numbers are the shortest that read back to the same value, reals always with a point; `inf`, `-inf` and `nan` where
+/// they are none. `formulas`: texts that a spreadsheet would compute stay as they are; else an apostrophe goes before.
+void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas = true);
 
 /// "expc.export/1": {"schema", "columns": {table: [{"name", "type", "what"}]}, "measurements": [row …], "series": [row
 /// …], "reports": [expc.report/1 …]}. A row is an object without the members that have no value; times are text, and
@@ -34,6 +35,18 @@ llvm::Error parquetTexts(const std::string& path, const std::string& lines, int6
 /// JUnit's XML: a suite for each study, a case for each criterion. A criterion that fails is a failure; one that is not
 /// decided an error, since a gate must not take it for a pass; one that a preset does not ask is skipped.
 std::string junit(std::span<const Source> sources);
+
+/// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format>): by "STUDY FACTOR=LEVEL …" and
+/// metric, the median as value, and the ends of its interval as lower and upper values, in base units.
+std::string bencher(std::span<const Source> sources);
+
+/// What github-action-benchmark reads as customSmallerIsBetter or customBiggerIsBetter: the same medians, of those
+/// metrics whose better direction is this one.
+std::string actionBenchmark(std::span<const Source> sources, plan::Direction better);
+
+/// The same medians as gauges of OpenMetrics 1.0, `expc_METRIC_UNIT` with study, point and factors as labels; the label
+/// `of` is median, low or high.
+std::string openMetrics(std::span<const Source> sources);
 
 /// Text for XML's content and quoted attributes: everything that could be markup is escaped, and what XML 1.0 cannot
 /// hold is U+FFFD.

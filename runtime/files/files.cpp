@@ -311,11 +311,16 @@ bool removeTree(const std::string& path) {
   return !failed;
 }
 
-TemporaryFolder::TemporaryFolder(const std::string& name) {
+TemporaryFolder::TemporaryFolder(const std::string& place) {
   std::error_code none;
-  const fs::path usual = fs::temp_directory_path(none);
-  std::string path = ((none ? "/tmp" : usual) / name).string();
-  if (::mkdtemp(path.data())) path_ = path;
+  const fs::path folder = place.empty() ? fs::temp_directory_path(none) : fs::path(place);
+  int code = 0;
+  do {
+    path_ = temporaryBeside((none ? "/tmp" : folder) / "");
+    code = ::mkdir(path_.c_str(), S_IRWXU) == 0 ? 0 : errno;
+  } while (code == EEXIST);
+  if (code != 0) path_.clear();
+  errno = code;
 }
 
 std::string_view formOf(llvm::StringRef bytes) {

@@ -76,11 +76,12 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
 /// where something stays.
 bool removeTree(const std::string& path);
 
-/// A new folder that is removed with this object, and all that is in it.
+/// A new folder that only this user may enter. It is removed with this object; if the process is killed, by whoever
+/// makes something temporary in the same place next (temporaryBeside).
 class TemporaryFolder {
  public:
-  /// `name` ends in XXXXXX, which others take the place of; one that is not absolute lies where temporary files do.
-  explicit TemporaryFolder(const std::string& name);
+  /// In `place`, else where temporary files lie.
+  explicit TemporaryFolder(const std::string& place = "");
   ~TemporaryFolder() { removeTree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

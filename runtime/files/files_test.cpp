@@ -262,13 +262,30 @@ TEST_CASE("what its maker left read-only is removed, and nothing that a link lea
 TEST_CASE("a temporary folder goes with its object, and what is in it") {
   const Place place;
   {
-    const TemporaryFolder folder(place / "of-XXXXXX"), usual("expc-of-XXXXXX");
+    const TemporaryFolder folder(place / ""), usual;
     CHECK(refusal(write(folder.path() + "/f", "x")).empty());
     CHECK(place.entries() == 1);
     CHECK(fs::path(usual.path()).parent_path() == fs::temp_directory_path());
   }
   CHECK(place.entries() == 0);
-  CHECK(TemporaryFolder(place / "none/of-XXXXXX").path().empty());
+  CHECK(TemporaryFolder(place / "none").path().empty());
+}
+
+TEST_CASE("the next temporary folder removes the one that a killed process left") {
+  const Place place;
+  const pid_t killed = fork();
+  if (killed == 0) {
+    const TemporaryFolder folder(place / "");
+    _exit(fs::exists(folder.path()) ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(killed, &status, 0);
+  CHECK(status == 0);
+  CHECK(place.entries() == 1);
+  {
+    const TemporaryFolder next(place / "");
+  }
+  CHECK(place.entries() == 0);
 }
 
 }  // namespace

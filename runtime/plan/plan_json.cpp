@@ -2,6 +2,9 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 
+#include <set>
+
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
@@ -331,10 +334,15 @@ struct PlanFields {
     if (cell.labels.size() != label_count)
       io.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
-    for (std::string& point : points) {
-      require(io, "points", "point", known_points, point);
-      cell.points.push_back(std::move(point));
-    }
+    for (const std::string& point : points) require(io, "points", "point", known_points, point);
+    cell.points.assign(points.begin(), points.end());
+    if (io.failed()) return;
+    // The analysis pairs the trials of these points, and takes the first for what is claimed of one point.
+    std::set<std::string> read;
+    for (const MetricTerm& metric : metricTerms(*cell.term)) read.insert(metric.place.point);
+    const bool alone = read.empty() && points.size() == 1;
+    if (!alone && (points.size() != read.size() || read != std::set(points.begin(), points.end())))
+      io.fail("points", "must name once each point that the term reads, or the one that a constant is about");
   }
 
   void describe(JsonRecord& io, OperationTerm& operation, Scope scope, unsigned depth) {
@@ -448,10 +456,8 @@ struct PlanFields {
     io.field("doc", criterion.doc);
     io.optional("where", criterion.where);
     describeFactorNames(io, "factors", criterion.factors);
-    io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) {
-      describe(inner, cell, criterion.factors.size());
-      if (cell.points.empty()) inner.fail("a cell needs a point");
-    });
+    io.list("cells", criterion.cells,
+            [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, criterion.factors.size()); });
     io.object("bound", criterion.bound, kDescribed);
     io.optional("infeasible", criterion.infeasible);
     io.optional("confidence", criterion.confidence);

@@ -215,6 +215,8 @@ TEST_CASE("every kind of term comes back") {
       make(OperationTerm{OperationTerm::Op::Difference,
                          {make(FirstTerm{{"accuracy", point}, {Relation::Within, 0.2, 0.3, "within 0.2..0.3"}}),
                           make(GapTerm{{"accuracy", point}, {"accuracy", plan.points[1].id}})}});
+  for (const size_t cell : {0, 1}) plan.comparisons[0].cells[cell].points = {point};
+  plan.comparisons[0].cells[2].points = {plan.points[1].id, point};
   const Value json = toJson(plan);
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
 }
@@ -312,6 +314,19 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["labels"] = Array{}; }),
       "0 labels for 1 factors");
   has(refusalAfter([](Object& p) { at(p, "comparisons", 0)["over"] = "speed"; }), "$.comparisons[0].over:");
+  for (const char* owner : {"comparisons", "criteria"}) {
+    const auto refusalOfPoints = [&](const std::function<Array(const Array&)>& change) {
+      return refusalAfter([&](Object& p) {
+        Object& cell = at(at(p, owner, 0), "cells", 0);
+        cell["points"] = change(*cell.getArray("points"));
+      });
+    };
+    const char* const kMust = ".cells[0].points: must name once each point that the term reads";
+    has(refusalOfPoints([](const Array&) { return Array{}; }), kMust);
+    has(refusalOfPoints([](const Array& all) { return Array{all[0], all[1], all[0]}; }), kMust);
+    has(refusalOfPoints([](const Array& all) { return Array{all[0]}; }), kMust);
+    has(refusalOfPoints([](const Array& all) { return Array{all[0], all[0]}; }), kMust);
+  }
   has(refusalAfter([](Object& p) { at(p, "tables", 0)["subject"] = "speed"; }), "$.tables[0].subject:");
   has(refusalAfter([](Object& p) { at(p, "plots", 0)["over"] = "speed"; }), "$.plots[0].over:");
   has(refusalAfter([](Object& p) { at(at(p, "design"), "kinds", 1)["kind"] = "timed"; }), "$.design.kinds[1].kind:");

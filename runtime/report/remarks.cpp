@@ -138,7 +138,7 @@ std::string trialsText(const analysis::Findings& findings) {
   std::string text =
       bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
           : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
-  if (all == 0) text = "none was run";
+  if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -149,13 +149,13 @@ std::string trialsText(const analysis::Findings& findings) {
   if (const auto lacking = shortcomings(plan, judgement); !lacking.empty())
     text += "; " + first(lacking[0], lacking.size());
   if (results.kept_not_counted)
-    text +=
-        fmt::format("; {} stored, and {} not count{}",
-                    results.kept_not_counted == 1 ? "1 more is" : fmt::format("{} more are", results.kept_not_counted),
-                    results.kept_not_counted == 1 ? "does" : "do",
-                    results.not_counted_reasons.empty()
-                        ? ""
-                        : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));
+    text += fmt::format("; {} stored, and {} not count{}",
+                        fmt::format("{}{} {}", results.kept_not_counted, all > 0 ? " more" : "",
+                                    results.kept_not_counted == 1 ? "is" : "are"),
+                        results.kept_not_counted == 1 ? "does" : "do",
+                        results.not_counted_reasons.empty()
+                            ? ""
+                            : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));
   return text;
 }
 

@@ -255,7 +255,7 @@ struct Results {
   std::vector<Trial>
       trials;  // those that count for the plan (docs/layers/store.md), Running and Interrupted ones left out
   std::vector<PastLook> looks = {};  // of all runs in the store, by number
-  uint64_t kept_not_counted = 0;     // trials of these points that do not count, with why
+  uint64_t kept_not_counted = 0;     // trials of these points, or else of the study, that do not count, with why
   std::vector<std::string> not_counted_reasons;
 
   /// Whether these are measurements of cards that compute nothing.

@@ -86,8 +86,8 @@ class Store {
   Store(Store&&) noexcept = default;
 
   /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store that put as many
-  /// blocks beside each other as the plan does, and nothing, with why, where none did; what ran on null cards only
-  /// where nothing else did.
+  /// blocks beside each other as the plan does, and nothing, with why, where none did, also where
+  /// trials of its points were measured for other studies; what ran on null cards only where nothing else did.
   Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
   /// The same without a match; where `null_cards` is given by runs on null cards alone, or by the others alone.
   Results loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const;

@@ -116,6 +116,10 @@ class Runs {
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
 };
 
+std::string notCounted(uint64_t count, const std::string& why) {
+  return fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why);
+}
+
 /// Finds what counts for one plan; without a match all that ended.
 class Loader {
  public:
@@ -125,15 +129,18 @@ class Loader {
   Loader(const Contents& contents, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
       : keep_(std::move(keep)),
         contents_(contents),
+        plan_(plan),
         all_(match == nullptr),
         counting_(plan, match ? *match : none_),
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
     for (const plan::Point& point : plan.points) points.insert(point.id);
     for (const auto& [id, trial] : contents.trials)
-      if (trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted &&
-          points.contains(trial.place().point))
-        consider(trial);
+      if (isOver(trial) && points.contains(trial.place().point)) consider(trial);
+  }
+
+  static bool isOver(const Trial& trial) {
+    return trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted;
   }
 
   std::vector<Trial> trials() { return std::move(results_.trials); }
@@ -148,12 +155,21 @@ class Loader {
     for (const int64_t id : blocks) results_.blocks.push_back(contents_.blocks.at(id).block);
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
-    for (const auto& [why, count] : objections_)
-      results_.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
+    if (results_.trials.empty() && objections_.empty())
+      if (const uint64_t elsewhere = ofStudyElsewhere())
+        object("of this study, at points that it has no more; another name of a factor makes other points", elsewhere);
+    for (const auto& [why, count] : objections_) results_.not_counted_reasons.push_back(notCounted(count, why));
     return std::move(results_);
   }
 
  private:
+  /// Trials that ended of a study of this name, at points that the plan does not have.
+  uint64_t ofStudyElsewhere() const {
+    return static_cast<uint64_t>(std::ranges::count_if(contents_.trials | std::views::values, [&](const Trial& trial) {
+      return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study;
+    }));
+  }
+
   void object(const std::string& why, uint64_t count = 1) {
     results_.kept_not_counted += count;
     objections_[why] += count;
@@ -201,6 +217,7 @@ class Loader {
 
   const Keep keep_;
   const Contents& contents_;
+  const plan::Plan& plan_;
   const bool all_;
   const Match none_;
   Counting counting_;
@@ -341,13 +358,22 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
   SharesAlike alike(contents_, plan);
   if (const Run* run = newestAlike(contents_, alike, plan.study, null_cards))
     return Loader(contents_, plan, &run->match).take();
-  if (!alike.other()) return {};
   Results results;
-  results.looks = looksIn(contents_);
-  results.kept_not_counted = Loader(contents_, plan, nullptr).trials().size();
-  results.not_counted_reasons.push_back(fmt::format("{} trial{}: the study was {}", results.kept_not_counted,
-                                                    results.kept_not_counted == 1 ? "" : "s",
-                                                    measuredWithText(*alike.other())));
+  const auto leaveOut = [&](uint64_t count, const std::string& why) {
+    results.kept_not_counted += count;
+    results.not_counted_reasons.push_back(notCounted(count, why));
+  };
+  const std::vector<Trial> kept = Loader(contents_, plan, nullptr).trials();
+  if (alike.other()) {
+    results.looks = looksIn(contents_);
+    leaveOut(kept.size(), "the study was " + measuredWithText(*alike.other()));
+    return results;
+  }
+  std::map<std::string, uint64_t> studies;
+  for (const Trial& trial : kept) ++studies[contents_.blocks.at(trial.block).block.study];
+  studies.erase(plan.study);
+  for (const auto& [study, count] : studies)
+    leaveOut(count, fmt::format("measured for the study {}; `expc run` counts those that fit", study));
   return results;
 }
 

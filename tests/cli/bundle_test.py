@@ -7,12 +7,14 @@ import io
 import json
 import pathlib
 import re
+import shlex
+import signal
 import socket
 import subprocess
 import tarfile
 import tempfile
 
-from command import Command, main
+from command import OPTIONS, Command, main
 
 STUDY = """import "shared/job.exp" as shared
 
@@ -45,8 +47,8 @@ class Bundle(Command):
     def bundle(self, *more, code=0):
         return self.expc("bundle", "nothing.exp", "--devices", "cpu:1", *more, code=code)
 
-    def open(self, path, *more, code=0):
-        return self.expc("bundle", str(path), *more, code=code)
+    def open(self, path, *more, code=0, folder=None):
+        return self.expc("bundle", str(path), *more, code=code, folder=folder)
 
     def test_another_machine_verifies_reports_and_replicates(self):
         self.assertIn("21 trials", self.bundle("--author", "Ada").stdout)
@@ -93,6 +95,58 @@ class Bundle(Command):
         self.expc("bundle", "nothing.bundle.tar.zst", "--to", "out", LC_ALL="C")
         self.assertTrue((self.folder / "out/größe.exp").exists())
 
+    def test_a_partner_has_what_the_trials_read(self):
+        self.write("tool.sh", "#!/bin/sh\ncat lib/part.txt\n").chmod(0o755)
+        self.write("lib/part.txt", "5")
+        self.write("README.md", "mine")
+        self.write("table.bin", "x" * (5 << 20))
+        self.write("rows.txt", "7")
+        self.write("in.exp", """workload w command ["./tool.sh", "${rows}"] {
+  inputs "lib/*.txt", "README.md", "table.bin"
+  param rows : path = "rows.txt"
+  metric t : Time lower from regex("([0-9]+)", unit = 1ms)
+}
+study reads { workload w  measure t  criterion quick: forall *: t <= 1min  design full { repeat 2 } }
+""")
+        self.expc("run", "in.exp", "--devices", "cpu:1", "--heat-up", "0", "-D", "design.seed=7")
+        said = self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7").stdout
+        self.assertIn("2 trials of reads, its report and 3 inputs\n", said)
+        for line in ("not in it: table.bin has 5.00 MiB", "not in it: README.md has the name of something else in the archive"):
+            self.assertIn(line, said)
+        self.assertIn("not in it: table.bin has 5.00 MiB; put it", self.open("reads.bundle.tar.zst", "--to", "out").stdout)
+        out = self.folder / "out"
+        readme = (out / "README.md").read_text()
+        self.assertRegex(readme, r"- `table.bin` has 5.00 MiB \(digest [0-9a-f]{32}\)")
+        command, = re.findall(r"^    (expc run .*--results mine)", readme, re.M)
+        command = [*shlex.split(command)[1:], "--devices", "cpu:1", "--heat-up", "0"]
+        self.assertIn("'table.bin' matches no file in", self.expc(*command, folder=out, code=1).stderr)
+        (out / "table.bin").write_bytes((self.folder / "table.bin").read_bytes())
+        self.expc(*command, folder=out)
+        self.assertIn("2 trials", self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--results", "mine", "--to", "again.tar.zst", folder=out).stdout)
+        # What changed since is not what was measured.
+        self.write("rows.txt", "8")
+        self.assertIn("not in it: rows.txt has changed since it was measured",
+                      self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--to", "later.tar.zst").stdout)
+
+    def test_what_a_killed_command_left_is_removed_by_the_next(self):
+        self.bundle()
+        place = self.folder / "place"
+        place.mkdir()
+        command = [OPTIONS.expc, "bundle", str(self.folder / "nothing.bundle.tar.zst"), "--to", "out"]
+        for signal_ in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            for _ in range(20):
+                process = subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                while process.poll() is None and not any(place.iterdir()):
+                    pass
+                process.send_signal(signal_)
+                process.wait()
+                if not (place / "out").exists():
+                    break
+                subprocess.run(["rm", "-rf", place / "out"], check=True)
+            self.open(self.folder / "nothing.bundle.tar.zst", "--to", "out", folder=place)
+            self.assertEqual([path.name for path in place.iterdir()], ["out"])
+            subprocess.run(["rm", "-rf", place / "out"], check=True)
+
     def refuse(self, change, *parts):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -104,10 +158,11 @@ class Bundle(Command):
                     if not path.is_dir() or path.is_symlink():
                         tar.add(path, str(path.relative_to(folder / "out")), recursive=False)
             subprocess.run(["zstd", "-q", str(folder / "bad.tar"), "-o", str(bad)], check=True)
-            done = self.open(bad, "--to", str(folder / "refused"), code=1)
+            done = self.open(bad, "--to", str(folder / "new/refused"), code=1)
             self.assertEqual([p.name for p in folder.iterdir() if p.name not in ("out", "bad.tar", bad.name)], [], "nothing of it stays")
             for part in ("no bundle to rely on", *parts):
                 self.assertIn(part, done.stderr)
+            return done.stderr
 
     def test_what_was_changed_is_refused(self):
         self.bundle()
@@ -150,7 +205,20 @@ class Bundle(Command):
             subprocess.run(["zstd", "-qf", str(self.folder / "big.tar"), "-o", str(self.folder / name)], check=True)
             return self.open(name, code=1).stderr
         self.assertIn("more than is taken out", pack("large.bundle.tar.zst", [("manifest.json", 64 << 20)]))
-        self.assertIn("more files than", pack("many.bundle.tar.zst", ((f"d/{i}", 0) for i in range(20000))))
+        self.assertIn("more files and folders than", pack("many.bundle.tar.zst", ((f"d/{i}", 0) for i in range(20000))))
+        self.assertIn("more files and folders than", pack("deep.bundle.tar.zst", ((f"{i}/" + "d/" * 400 + "f", 0) for i in range(100))))
+        long = pack("long.bundle.tar.zst", [("a" * 100000, 0)])
+        self.assertIn("no plain file", long)
+        self.assertLess(len(long), 1000)
+        self.assertIn("no plain file", pack("deeper.bundle.tar.zst", [("d/" * 2000 + "f", 0)]))
+
+    def test_a_message_about_a_bundle_has_an_end(self):
+        self.bundle()
+        def name(out):
+            manifest = json.loads((out / "manifest.json").read_text())
+            manifest["files"]["x" * 100000] = "0"
+            (out / "manifest.json").write_text(json.dumps(manifest))
+        self.assertLess(len(self.refuse(name, "is missing")), 5000)
 
     def test_what_cannot_be_is_said(self):
         self.bundle()

@@ -123,6 +123,32 @@ class Surroundings(Tiny):
             self.assertIn("no results in 'file': run the study first, or name the folder that has them",
                           self.expc(*command, "--results", "file", code=1).stderr)
 
+    def test_a_job_whose_nodes_can_run_no_point_is_not_submitted(self):
+        self.expc("new", "tuned", "--workload", "llm.finetune")
+        two = self.write("two", "nodes = 2\ngpus = 2\n")
+        self.assertIn("#SBATCH --nodes=2", self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", two, "--dry-run").stdout)
+        done = self.expc("run", "tuned.exp", "-D", "gpus=8", "--on", "slurm", "--site", two, "--dry-run", code=5)
+        self.assertIn("study tuned: no point can run on 2 nodes with 2 GPUs each: there are fewer devices", done.stderr)
+        self.assertEqual(done.stdout, "")
+        one = self.write("one", "gpus = h100:1\n")
+        self.assertIn("no point can run on 1 node with 1 GPU:",
+                      self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", one, "--dry-run", code=5).stderr)
+        # What the site does not say is known on the nodes alone.
+        unknown = self.write("unknown", "option = --gres=gpu:1\n")
+        self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", unknown, "--dry-run")
+
+    def test_a_report_names_what_was_measured_under_other_names(self):
+        self.write("s.exp", COMMAND.replace("study s", "study one"))
+        self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6)
+        self.write("s.exp", COMMAND.replace("study s", "study two"))
+        report = lambda: " ".join(self.expc("report", "s.exp", "--devices", "cpu:1", code=5).stdout.split())
+        said = report()
+        self.assertIn("trials: none counts", said)
+        self.assertIn("measured for the study one; `expc run` counts those that fit", said)
+        self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
+        self.assertRegex(report(), r"trials: none counts.*; [0-9]+ are stored, and do not count: [0-9]+ trials: of this study, at points that it has no more")
+        self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: of this study")
+
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
         for name in ("in[1].txt", "a\\b", "open[.txt"):
             self.write(name, "x")
@@ -165,6 +191,14 @@ class Strangers(Tiny):
             for command in ("run", "report"):
                 self.assertIn("$.study:", self.expc(command, path, code=1).stderr)
         self.assertEqual([], list(self.folder.glob("**/*.html")))
+
+    def test_a_plan_whose_cells_name_no_points_is_refused_by_all_that_read_it(self):
+        self.run_command(COMMAND, code=6)
+        plan = self.document("plan", "c.exp", "--devices", "cpu:1")
+        plan["criteria"][0]["cells"][0]["points"] = []
+        path = self.write("plan.json", json.dumps(plan))
+        for words in (("report", path), ("run", path), ("export", path), ("diagnose", path), ("compare", path, "results", "results"), ("bundle", path)):
+            self.assertIn("$.criteria[0].cells[0].points: must name", self.expc(*words, code=1).stderr)
 
     def test_an_id_that_would_be_read_as_a_control_is_refused(self):
         plan = self.document("plan", self.study, "--devices", "cpu:2")

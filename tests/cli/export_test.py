@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -62,9 +63,11 @@ def evil(*words):
     return export("--results", "evil", *words, file="evil.json", devices=())
 
 
-def client(script, *words):
+def client(script, *words, needs=""):
     if not OPTIONS.clients or not os.path.exists(OPTIONS.clients):
         raise unittest.SkipTest("tools/setup --tests installs pandas, DuckDB and MLflow")
+    if needs and subprocess.run([OPTIONS.clients, "-c", "import " + needs], capture_output=True).returncode:
+        raise unittest.SkipTest(f"{needs} is not installed")
     done = subprocess.run([OPTIONS.clients, "-c", script, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300,
                           env={**os.environ, "PATH": f"{os.path.dirname(OPTIONS.expc)}:{os.environ['PATH']}"})
     assert done.returncode == 0, done.stderr
@@ -92,7 +95,7 @@ class Tables(unittest.TestCase):
 
     def test_series_are_long(self):
         rows = list(csv.DictReader(io.StringIO(export("--table", "series"))))
-        self.assertEqual([(row["step"], row["value"]) for row in rows[:2]], [("1", "3"), ("2", "2")])
+        self.assertEqual([(row["step"], row["value"]) for row in rows[:2]], [("1", "3.0"), ("2", "2.0")])
         self.assertEqual({row["series"] for row in rows}, {"loss"})
 
     def test_json_holds_both_tables_and_the_judgement(self):
@@ -107,6 +110,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(export("--to", "out.csv"), "")
         self.assertEqual((FOLDER / "out.csv").read_text(encoding="utf-8"), export())
         self.assertIn("cannot write no/such/place.csv: No such file", export("--to", "no/such/place.csv", code=1))
+        self.assertIn("--no-formulas goes with", export("--no-formulas", "--format", "json", code=2))
         self.assertIn("--table series goes with", export("--table", "series", "--format", "junit", code=2))
         self.assertIn("no results in", export("--results", "nowhere", code=1))
 
@@ -132,6 +136,45 @@ class Tables(unittest.TestCase):
 
 
 class Clients(unittest.TestCase):
+    def test_the_lines_of_the_page_keep_every_level(self):
+        lines, = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/export.md").read_text(encoding="utf-8"), re.S | re.M)
+        (FOLDER / "missing.exp").write_text("""workload w command ["sh", "-c", "echo t 5", "${level}"] {
+  param level : string = "None"
+  metric t : Time lower from regex("t ([0-9]+)", unit = 1ms)
+}
+study missing { workload w  factor level in { "None", "null", "NA", "lru" }  measure t  design full { repeat 2 } }
+""", encoding="utf-8")
+        expc("run", "missing.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "levels", folder=FOLDER)
+        export("--results", "levels", "--to", "precision.csv", file="missing.exp")
+        lines = lines.replace('["factor_precision", "factor_gpus"]', '["factor_level"]').replace("step_time", "t")
+        shown = client(lines)
+        for level in ("None", "null", "NA", "lru"):
+            self.assertRegex(shown, rf"{level} +0.005")
+
+    def test_polars_guesses_that_reals_are_reals(self):
+        script = """
+import io, sys, polars
+head, *rows = open("m.csv").read().splitlines()
+whole = [row.replace(",0.11,", ",7.0,") for row in rows if ",wall_time," in row and ",valid," in row]
+assert whole
+table = polars.read_csv(io.StringIO("\\n".join([head, *whole * 60, *rows])), infer_schema_length=100)
+assert table["value"].dtype == polars.Float64
+"""
+        evil("--to", "m.csv")
+        client(script, needs="polars")
+
+    def test_prometheus_reads_medians(self):
+        script = """
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as families
+found = {family.name: family for family in families(open("m.txt").read())}
+median, = [sample.value for sample in found["expc_wall_time_seconds"].samples
+           if sample.labels["of"] == "median" and sample.labels["factor_size"] == "20" and sample.labels["factor_mode"] == "odd"]
+print(median, found["expc_wall_time_seconds"].unit, found["expc_loss"].samples[0].labels["study"] == sys.argv[1])
+"""
+        evil("--format", "openmetrics", "--to", "m.txt")
+        self.assertEqual(client(script, EVIL, needs="prometheus_client").split(), ["0.12", "seconds", "True"])
+
     def test_pandas_reads_csv_and_json(self):
         evil("--to", "m.csv")
         evil("--format", "json", "--to", "m.json")
@@ -250,9 +293,18 @@ class Sql(unittest.TestCase):
 
 
 class Summaries(unittest.TestCase):
+    def test_services_get_medians_as_they_ask_for_them(self):
+        bencher = json.loads(evil("--format", "bencher"))
+        self.assertEqual(bencher[f"{EVIL} size=20 mode=odd"], {"wall_time": {"value": 0.12}, "loss": {"value": 2}})
+        smaller = json.loads(evil("--format", "customSmallerIsBetter"))
+        self.assertIn({"name": f"{EVIL} size=20 mode=odd: wall_time", "unit": "s", "value": 0.12, "extra": "median of 3 trials"}, smaller)
+        self.assertEqual(json.loads(evil("--format", "customBiggerIsBetter")), [])
+        self.assertEqual(evil("--format", "openmetrics").splitlines()[-1], "# EOF")
+
     def test_junit_says_what_holds(self):
         suite, = xml.etree.ElementTree.fromstring(evil("--format", "junit"))
         self.assertEqual(suite.get("name"), EVIL)
+        self.assertEqual(suite.get("skipped"), "0")
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("5", "1", "3"))
         outcome = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
         self.assertEqual(outcome, {"quick": ["system-out"], "wrong": ["failure", "system-out"],

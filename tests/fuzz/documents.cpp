@@ -1,11 +1,15 @@
 #include "tests/fuzz/documents.h"
 
+#include "runtime/analysis/judgement.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "runtime/report/html.h"
+#include "runtime/report/records_json.h"
+#include "runtime/simulate/diagnosis.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
@@ -35,7 +39,32 @@ void readTwice(const std::string& bytes, Read read) {
 
 }  // namespace
 
-void readPlan(const std::string& bytes) { readTwice(bytes, plan::planFromJson); }
+namespace {
+
+/// What is small enough to be simulated many times a second.
+bool isSmall(const plan::Plan& plan) {
+  constexpr size_t kMostPoints = 64, kMostCells = 64, kMostBlocks = 16;
+  size_t cells = 0, blocks = 0;
+  for (const auto& one : plan.comparisons) cells += one.cells.size();
+  for (const auto& one : plan.criteria) cells += one.cells.size();
+  for (const auto& one : plan.design.kinds) blocks += one.most();
+  return plan.points.size() <= kMostPoints && cells <= kMostCells && blocks <= kMostBlocks;
+}
+
+}  // namespace
+
+void readPlan(const std::string& bytes) {
+  readTwice(bytes, plan::planFromJson);
+  const auto json = parsed(bytes);
+  if (!json) return;
+  auto plan = plan::planFromJson(*json);
+  if (!worked(plan) || !isSmall(*plan)) return;
+  const store::Results none;
+  const analysis::Judgement judgement = analysis::judge(*plan, none);
+  hold(!report::htmlPage({*plan, judgement, none}, {}).empty(), "a plan has a page");
+  (void)report::resultJson({*plan, judgement, none});
+  (void)simulate::diagnose(*plan, simulate::modelOf(*plan, none, {}), {.studies = 2, .larger = false});
+}
 
 void readRehearsal(const std::string& bytes) { readTwice(bytes, rehearsal::studyFromJson); }
 

@@ -166,7 +166,7 @@ class Finder {
       std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
     if (found->empty())
       return fail(
-          "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
+          "the input '{}' matches no file in {}: put the file there, or write its name in `inputs` as it is there",
           pattern, plan_.root);
     for (const std::string& path : *found) add(path, true, copy);
     return llvm::Error::success();

@@ -43,7 +43,7 @@ TEST_CASE("events are read whole, however they are cut") {
 }
 
 TEST_CASE("a process that was killed is gone when only its exit status is left, and named while it is not") {
-  const files::TemporaryFolder proc("expc-proc-XXXXXX");
+  const files::TemporaryFolder proc;
   const auto write = [&](const char* stat) {
     std::filesystem::create_directories(proc.path() + "/12");
     std::ofstream(proc.path() + "/12/stat") << stat;

@@ -62,7 +62,7 @@ class Commands {
  private:
   LocalWorkers workers() const { return {"", EXPC_COMMAND_WORKER, {}, folder_.path() + "/workers.log"}; }
 
-  files::TemporaryFolder folder_{"expc-commands-XXXXXX"};
+  files::TemporaryFolder folder_;
   std::unique_ptr<Launcher> launcher_;
 };
 

@@ -50,7 +50,7 @@ TEST_CASE("messages go both ways, whole and in their order") {
 }
 
 TEST_CASE("what others print on the stream is no message and is kept") {
-  const files::TemporaryFolder folder("expc-lines-XXXXXX");
+  const files::TemporaryFolder folder;
   Conversation both(folder.path() + "/log");
   both.print("Welcome\n{\"reports\":[]}\n0: ");
   CHECK(both.agent.send(Object{{"say", "x"}}));

@@ -75,7 +75,7 @@ bool isRead(const Question& question, const std::string& file) {
 }
 
 llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
-  const files::TemporaryFolder scratch("expc-extract-XXXXXX");
+  const files::TemporaryFolder scratch;
   if (scratch.path().empty()) return failure("no temporary folder can be made in TMPDIR");
   const std::string folder = scratch.path() + "/trial";
   auto kept = unpackOutput(output, folder);

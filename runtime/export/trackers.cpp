@@ -1,0 +1,128 @@
+// What services read that follow benchmarks from commit to commit: the median of each metric at each point, with the
+// ends of its interval.
+
+#include <fmt/format.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/export/formats.h"
+#include "runtime/plan/json.h"
+
+namespace expc::exports {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// One that is finite; what it refers to outlives it.
+struct Median {
+  const plan::Plan& plan;
+  const plan::Point& point;
+  const plan::Metric& metric;
+  const analysis::Summary& summary;
+
+  /// "precision gpus=2"
+  std::string benchmark() const {
+    const std::string label = plan.label(point);
+    return utf8(label.empty() ? plan.study : plan.study + " " + label);
+  }
+  static std::string utf8(const std::string& text) { return plan::jsonText(text).getAsString()->str(); }
+  std::optional<stats::Interval> interval() const {
+    const auto& one = summary.interval;
+    return one && std::isfinite(one->low) && std::isfinite(one->high) ? one : std::nullopt;
+  }
+};
+
+void eachMedian(std::span<const Source> sources, llvm::function_ref<void(const Median&)> take) {
+  for (const Source& source : sources)
+    for (const plan::Point& point : source.plan.points)
+      for (const plan::Metric& metric : source.plan.metrics)
+        if (const analysis::Summary* found = source.judgement.find(point.id, metric.name);
+            found && found->median && std::isfinite(*found->median))
+          take({source.plan, point, metric, *found});
+}
+
+std::string withLetters(std::string name) {
+  std::ranges::replace_if(name, [](char c) { return !llvm::isAlnum(c); }, '_');
+  return name;
+}
+
+std::string labelText(const std::string& name, const std::string& value) {
+  std::string text;
+  for (const char c : Median::utf8(value))
+    text += c == '\n' ? std::string("\\n") : c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return fmt::format("{}=\"{}\"", name, text);
+}
+
+}  // namespace
+
+std::string bencher(std::span<const Source> sources) {
+  constexpr size_t kLongestBenchmark = 1024, kLongestMeasure = 64;
+  std::map<std::string, Object> benchmarks;
+  eachMedian(sources, [&](const Median& one) {
+    Object value{{"value", *one.summary.median}};
+    if (const auto interval = one.interval()) {
+      value["lower_value"] = interval->low;
+      value["upper_value"] = interval->high;
+    }
+    const std::string benchmark = one.benchmark(), measure = Median::utf8(one.metric.name);
+    benchmarks[benchmark.size() <= kLongestBenchmark ? benchmark : one.point.id]
+              [measure.size() <= kLongestMeasure ? measure : plan::shortHash(measure)] = std::move(value);
+  });
+  Object all;
+  for (auto& [name, measures] : benchmarks) all[name] = std::move(measures);
+  return plan::prettyJson(std::move(all)) + "\n";
+}
+
+std::string actionBenchmark(std::span<const Source> sources, plan::Direction better) {
+  Array all;
+  eachMedian(sources, [&](const Median& one) {
+    if (one.metric.better != better) return;
+    Object entry{{"name", one.benchmark() + ": " + Median::utf8(one.metric.name)},
+                 {"unit", plan::jsonText(one.metric.unit)},
+                 {"value", *one.summary.median},
+                 {"extra", fmt::format("median of {} trials", one.summary.n)}};
+    if (const auto interval = one.interval()) entry["range"] = fmt::format("[{}, {}]", interval->low, interval->high);
+    all.push_back(std::move(entry));
+  });
+  return plan::prettyJson(std::move(all)) + "\n";
+}
+
+std::string openMetrics(std::span<const Source> sources) {
+  static const std::map<std::string, std::string> kUnits{{"s", "seconds"}, {"B", "bytes"}};
+  std::map<std::string, std::string> families;  // a family's lines stand together
+  eachMedian(sources, [&](const Median& one) {
+    const auto unit = kUnits.find(one.metric.unit);
+    std::string name = "expc_" + withLetters(one.metric.name);
+    if (unit != kUnits.end()) name += "_" + unit->second;
+    std::string& lines = families[name];
+    if (lines.empty()) {
+      lines = fmt::format("# TYPE {} gauge\n", name);
+      if (unit != kUnits.end()) lines += fmt::format("# UNIT {} {}\n", name, unit->second);
+      lines += fmt::format("# HELP {} median over trials, and the ends of its 95 % interval\n", name);
+    }
+    std::map<std::string, std::string> labels;
+    for (size_t i = 0; i < one.plan.factors.size(); ++i) {
+      const std::string label = "factor_" + withLetters(one.plan.factors[i].name);
+      labels[label] = labelText(label, one.plan.levelLabel(one.point, i));
+    }
+    std::string texts = labelText("study", one.plan.study) + "," + labelText("point", one.point.id);
+    for (const auto& [label, text] : labels) texts += "," + text;
+    const auto sample = [&](const char* of, double value) {
+      lines += fmt::format("{}{{{},of=\"{}\"}} {}\n", name, texts, of, value);
+    };
+    sample("median", *one.summary.median);
+    if (const auto interval = one.interval()) sample("low", interval->low), sample("high", interval->high);
+  });
+  std::string text;
+  for (const auto& [name, lines] : families) text += lines;
+  return text + "# EOF\n";
+}
+
+}  // namespace expc::exports
