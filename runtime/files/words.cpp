@@ -28,9 +28,9 @@ constexpr StringRef kException =
 constexpr StringRef kError =
     "((fatal|internal|runtime|syntax) )?(error|Error|ERROR|fatal|FATAL|panic|what\\(\\))(\\[[^]]*\\])?:.*[[:alpha:]]";
 /// An error of a process that had no other fault than that another one failed, or was waited for by it.
-constexpr StringRef kOfAnother[] = {"CalledProcessError", "ChildFailedError",      "by peer",
-                                    "Broken pipe",        "remote process exited", "DistStoreError",
-                                    "DistNetworkError",   "was aborted",           "Watchdog caught"};
+constexpr StringRef kOfAnother[] = {"CalledProcessError",    "ChildFailedError", "by peer",          "Broken pipe",
+                                    "remote process exited", "DistStoreError",   "DistNetworkError", "was aborted",
+                                    "Watchdog caught",       "imed out waiting", "Socket Timeout"};
 
 /// Whether a character of box drawing (U+2500 to U+259F) begins here.
 bool isBox(StringRef text) { return text.size() >= 3 && text[0] == '\xe2' && text[1] >= '\x94' && text[1] <= '\x96'; }

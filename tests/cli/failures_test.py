@@ -135,7 +135,7 @@ class Reasons(Run):
                 said = self.failing("import net", inputs=inputs)
                 self.assertNotIn("failed", said)
                 self.assertIn(line, said)
-        self.assertNotIn("net.py", self.failing("import net", inputs='inputs "b.py", "net.py"'))
+        self.assertNotIn("imports net.py", self.failing("import net", inputs='inputs "b.py", "net.py"'))
         self.assertIn("No module named 'gone'\n", self.failing("import gone"))
 
     def test_the_seed_fits_into_31_bits_and_a_block_shares_it(self):

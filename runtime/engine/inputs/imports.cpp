@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "runtime/files/files.h"
 
@@ -36,6 +37,14 @@ llvm::SmallVector<StringRef> modulesOf(StringRef line) {
   return modules;
 }
 
+/// Whether a folder may be a package: it has Python files. A folder of data may have a library's name.
+bool isPackage(const fs::path& folder) {
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().extension() == ".py") return true;
+  return false;
+}
+
 }  // namespace
 
 std::vector<Import> importsBeside(const std::string& root, const std::vector<std::string>& scripts,
@@ -49,7 +58,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
       const std::string base = (folder / module.str()).string();
       std::error_code failed;
       const bool file = fs::is_regular_file(fs::path(root) / (base + ".py"), failed);
-      if (!file && !fs::is_directory(fs::path(root) / base, failed)) continue;
+      if (!file && !isPackage(fs::path(root) / base)) continue;
       const bool given = llvm::any_of(
           inputs, [&](StringRef input) { return file ? input == base + ".py" : input.starts_with(base + "/"); });
       std::string name = base + (file ? ".py" : "/**");

@@ -17,13 +17,15 @@ TEST_CASE("modules beside a script that are no inputs are found as Python finds 
     std::ofstream(path) << text;
   };
   write("src/b.py",
-        "#!/usr/bin/env python3\nimport json, net as n; import sys\n  from pkg.mod import x # y\nfrom . import own\n");
+        "#!/usr/bin/env python3\nimport json, raw, net as n; import sys\n  from pkg.mod import x # y\nfrom . import "
+        "own\n");
   write("src/net.py", "import deep\n");
   write("src/deep.py", "");
   write("src/own.py", "");
   write("src/pkg/mod.py", "import other\n");
   write("src/pkg/other.py", "");
   write("net.py", "");
+  write("src/raw/a.csv", "");
   const auto found = [&](const std::vector<std::string>& inputs) {
     std::string text;
     for (const auto& import : importsBeside(folder.path, {"src/b.py"}, inputs))
