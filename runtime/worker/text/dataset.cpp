@@ -83,10 +83,8 @@ llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
     if (!known || agrees || isNothing(value)) continue;
     const std::string text = plan::canonicalJson(value);
-    return failure(
-        "'{}' is {}, and this build does not apply it: what is learnt would not be what the data says; "
-        "remove the field, or the row",
-        name.str(), text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
+    return failure("'{}' is {}, which this build does not apply; remove the field, or the row", name.str(),
+                   text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
   }
   return llvm::Error::success();
 }
