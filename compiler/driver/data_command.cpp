@@ -139,7 +139,7 @@ std::string infoText(const std::string& path, const dataset::Info& info, const s
                : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
   if (info.kind == Place::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
   if (info.unreadable > 0)
-    text += fmt::format("  damaged   {} files at least: see `expc data verify {}`\n", info.unreadable, path);
+    text += fmt::format("  unread    {} files at least: see `expc data verify {}`\n", info.unreadable, path);
   if (info.checksum) text += fmt::format("  checksum  {:016x}\n", *info.checksum);
   text += fmt::format("  digest    {}\n  classes   {}\n", digest, info.classes.size());
   return text + classLines(info);
@@ -224,13 +224,12 @@ int packData(const PackOptions& options, const Console& console) {
   if (!packed) return work.failed(packed.takeError(), console);
   for (const std::string& why : packed->left_out) console.message("left out: " + why);
   const data::PackedHeader& header = packed->header;
-  return console.finish(
-      fmt::format("packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
-                  "  in a study: data = packed(\"{}\")\n",
-                  header.train, header.test, header.cols, header.rows, header.channels, options.to,
-                  bytesText(header.file_bytes), header.header_sum,
-                  packed->left_out.empty() ? "" : fmt::format("; {} damaged images left out", packed->left_out.size()),
-                  options.to));
+  return console.finish(fmt::format(
+      "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
+      "  in a study: data = packed(\"{}\")\n",
+      header.train, header.test, header.cols, header.rows, header.channels, options.to, bytesText(header.file_bytes),
+      header.header_sum, packed->left_out.empty() ? "" : fmt::format("; {} images left out", packed->left_out.size()),
+      options.to));
 }
 
 int dataInfo(const DataOptions& options, const Console& console) {
@@ -259,14 +258,19 @@ int verifyData(const DataOptions& options, const Console& console) {
     return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
                                                         {"path", llvm::json::fixUTF8(options.path)},
                                                         {"images", verified->images},
+                                                        {"test", verified->test},
+                                                        {"also_trained", verified->also_trained},
                                                         {"damaged", std::move(damaged)}}),
                           code);
   }
   std::string text;
   for (const std::string& why : verified->damaged) text += plan::printable(why) + "\n";
   text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
-                           : fmt::format("{}: {} of {} images are damaged\n", options.path, verified->damaged.size(),
-                                         verified->images);
+                           : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
+                                         verified->damaged.size(), verified->images);
+  if (verified->also_trained > 0)
+    text += fmt::format("{}: {} of {} test images are also training images, so an accuracy measures memory there\n",
+                        options.path, verified->also_trained, verified->test);
   return console.finish(text, code);
 }
 
@@ -334,7 +338,7 @@ void addDataTools(CLI::App& app, Asked& asked) {
   addPrepare(data, asked);
   addPack(data, asked);
   addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", dataInfo);
-  addLook(data, asked, "verify", "Decode every image, or check its sum; list what is damaged", verifyData,
+  addLook(data, asked, "verify", "Decode every image, or check its sum; list those that cannot be decoded", verifyData,
           "Exit codes: 0 all is well, 1 an error or damage, 2 usage, 130 interrupted.");
 }
 

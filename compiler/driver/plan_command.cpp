@@ -315,6 +315,10 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   std::optional<simulate::Diagnosis> diagnosis;
   if (!stored.trials.empty()) diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, {}), kQuickly);
   extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
+  engine::EngineOptions run;
+  run.results = options.results;
+  if (extras.system == "local")
+    for (const std::string& line : engine::notGiven(plan, run)) console.message(line);
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));

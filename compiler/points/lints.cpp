@@ -13,6 +13,7 @@ EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
 EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point");
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}");
 EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing");
+EXPC_DIAGNOSTIC(NothingLearned, Warning, "with {0} = 0 nothing is learned");
 EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}");
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
 EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner");
@@ -162,6 +163,38 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
     bool occurs = !study.factors[factor].active;
     for (const unsigned level : selected.levels[factor]) occurs |= survey.seen.count(factor, level) > 0;
     if (!occurs) report(selected.kept_at[factor], study.factors[factor].name, study.factors[factor].active->range);
+  }
+}
+
+void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter) {
+  // What multiplies every change of a weight in the workloads that this build has.
+  static const std::set<std::string_view> kScales{"learning_rate", "beta", "alpha"};
+  const check::Study& study = space.study();
+  const select::Selected& selected = space.selected();
+  const auto report = [&](source::Range at, const std::string& name, const check::Value& value) {
+    const check::Rational* number = value.asNumber();
+    if (number && number->sign() == 0 && at.isValid()) emitter.emit(at, NothingLearned, name);
+  };
+  for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
+    const std::string& name = study.workload->parameters[parameter].name;
+    const auto trains = [&](const check::Use& use) {
+      return use.parameter_of[parameter] >= 0 && !use.workload->command;
+    };
+    if (!kScales.contains(name) || std::ranges::none_of(study.uses, trains)) continue;
+    if (const int factor = study.factor_of[parameter]; factor >= 0) {
+      const check::Factor& varied = study.factors[static_cast<size_t>(factor)];
+      const auto at = std::ranges::find(varied.parameters, parameter) - varied.parameters.begin();
+      for (const check::Level& level : varied.levels)
+        if (whole) report(level.range, name, level.values[static_cast<size_t>(at)]);
+      continue;
+    }
+    bool said = false;  // a change reaches all uses
+    for (unsigned use = 0; use < study.uses.size(); ++use) {
+      const auto& value = selected.arguments[use][parameter];
+      if (!trains(study.uses[use]) || !value || said) continue;
+      report(whole ? study.uses[use].argument_ranges[parameter] : selected.given_at[parameter], name, *value);
+      said = !whole;
+    }
   }
 }
 

@@ -25,6 +25,9 @@ void lintEmpty(const expand::Space& space, const std::string& selection, source:
 /// Values that are given and are active at no point (W0415): arguments of the whole study, or what presets and -D make
 /// of a selection.
 void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter);
+/// A learning rate or the like of 0 in a workload that this build trains (W0416): arguments and levels of the whole
+/// study, or what presets and -D make of a selection.
+void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter);
 /// A rule that removes nothing (W0402); a level that never occurs (W0403).
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 

@@ -27,6 +27,7 @@ struct Preparer {
     if (survey.points == 0) return lintEmpty(space, "", study.range, emitter), nullptr;
     lintGrid(space, survey.seen, emitter);
     lintIdle(space, survey, true, emitter);
+    lintNothingLearned(space, true, emitter);
     lintPairs(space, survey, *program.sources, emitter);
     lintCriteria(space, survey, emitter);
     lintControls(space, emitter);
@@ -60,6 +61,7 @@ struct Preparer {
     if (prepared->survey->points == 0)
       return lintEmpty(*prepared->space, selection.describe(), range, emitter), nullptr;
     lintIdle(*prepared->space, *prepared->survey, false, emitter);
+    lintNothingLearned(*prepared->space, false, emitter);
     lintEffective(*prepared);
     return prepared;
   }

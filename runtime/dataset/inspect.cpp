@@ -11,6 +11,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
+#include "runtime/worker/data/alike.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/packed.h"
 
@@ -109,19 +110,25 @@ llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, cons
   if (!sets) return sets.takeError();
   Verified result;
   result.images = sets->train->count() + sets->test->count();
+  result.test = sets->test->count();
   std::map<int64_t, std::string> damaged;
+  std::vector<uint64_t> train, test;
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {
     thread_local std::vector<uint8_t> decoded;
     int64_t index = item;
     const data::Images& set = setOf(*sets, index);
     auto pixels = set.read(index, decoded);
-    if (pixels) return llvm::Error::success();
+    const uint64_t digest = pixels ? data::digestOf(*pixels) : 0;
     const std::lock_guard lock(mutex);
-    damaged[item] = llvm::toString(pixels.takeError());
+    if (pixels)
+      (&set == sets->test.get() ? test : train).push_back(digest);
+    else
+      damaged[item] = llvm::toString(pixels.takeError());
     return llvm::Error::success();
   };
   if (auto error = base::forEach(result.images, threads, work, tick)) return error;
+  result.also_trained = data::countAmong(test, train);
   for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));
   return result;
 }

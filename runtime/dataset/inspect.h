@@ -40,7 +40,8 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const b
 
 struct Verified {
   int64_t images = 0;
-  std::vector<std::string> damaged;  // what is wrong, naming the file or the image; in order
+  std::vector<std::string> damaged;    // what is wrong, naming the file or the image; in order
+  int64_t test = 0, also_trained = 0;  // test images, and those with the pixels of a training image
 };
 
 /// Decodes every image, or checks its sum.

@@ -12,6 +12,7 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
+#include "runtime/engine/not_given.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"
@@ -186,6 +187,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     return store::cannotWrite(options_.results, full);
   }
   end.seconds += flight.seconds_before;
+  if (command && end.status == TrialStatus::Failed)
+    end.reason += notGivenText(end.reason, setup_.command_environment, plan_.root, flight.request.spec.folder);
   if (!flight.counts && end.status != TrialStatus::Interrupted) {
     end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
     // What runs before says nothing of the program's memory and time.

@@ -15,6 +15,7 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/engine/nodes/agent.h"
+#include "runtime/engine/not_given.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
 
@@ -118,6 +119,9 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
   setup.command_files = std::move(*files);
+  if (setup.command)
+    for (const std::string& line : notGivenLines(setup.command_environment, setup.command_files))
+      listener.message(line);
   return setup;
 }
 
@@ -300,6 +304,17 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   }
   if (closing) return closing;
   return outcome;
+}
+
+std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options) {
+  if (std::ranges::none_of(plan.workloads, [](const auto& workload) { return workload.command.has_value(); }))
+    return {};
+  auto environment = commandEnvironment(ownVariables(), options.pass_env);
+  auto files = inputs::findCommandFiles(plan, options.results);
+  if (environment && files) return notGivenLines(*environment, *files);
+  llvm::consumeError(environment.takeError());  // a run says what is wrong
+  llvm::consumeError(files.takeError());
+  return {};
 }
 
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,

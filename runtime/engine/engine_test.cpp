@@ -149,7 +149,7 @@ TEST_CASE("a rank that dies takes its siblings with it and is the one that is bl
   runPlan(plan, options);
   store::Results results = resultsOf(plan, options);
   REQUIRE(!results.trials.empty());
-  CHECK(results.trials[0].reason == "rank 1 was killed by signal 6 (Aborted)");
+  CHECK(results.trials[0].reason == "rank 1 was killed by signal 6 (Aborted): rank 1 of 2, fault abort");
 }
 
 TEST_CASE("a rank that says why weighs more than those that only noticed, who speak first") {

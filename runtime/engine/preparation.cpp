@@ -11,6 +11,7 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/not_given.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/store/match.h"
@@ -50,7 +51,8 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = fs::path(folder).filename().string();
-  launch::TrialRequest request = requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed);
+  launch::TrialRequest request =
+      requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed % kCommandSeeds);
   plan::TrialSpec& spec = request.spec;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);
@@ -66,8 +68,10 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
-    return base::failure("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
-                         workload.name, plan.label(point), end->reason, plan::outputsOf(folder));
+    return base::failure(
+        "the workload {} cannot be prepared for {}: {}{} (what it wrote is in {}); no trial was started", workload.name,
+        plan.label(point), end->reason, notGivenText(end->reason, setup.command_environment, plan.root, folder),
+        plan::outputsOf(folder));
   if (const int full = inputs::noRoomBeside(folder)) return store::cannotWrite(env.options.results, full);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
                    durationText(env.clock.boot() - begin));

@@ -151,7 +151,10 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   llvm::json::Object agreed;
   for (const auto& [name, value] : set) {
     const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
-    if (!agrees && !isAmong(kPassed, name)) continue;
+    if (!agrees && !isAmong(kPassed, name)) {
+      if (!isAmong(kSet, name)) environment.withheld.push_back(name);
+      continue;
+    }
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
     const std::string digest = plan::shortHash(value);

@@ -33,6 +33,7 @@ struct CommandEnvironment {
   std::string digest;
   /// The same for people. Of one that was passed by name only a digest: it may be a secret.
   llvm::json::Object recorded;
+  std::vector<std::string> withheld;  // names of variables that are set here and that commands do not get, sorted
 };
 
 /// A worker program, described.

@@ -201,7 +201,11 @@ std::string tail(const std::string& path, uint64_t bytes) {
   std::string text(std::min(file->size, bytes), '\0');
   const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  if (const size_t line = text.find('\n'); file->size > bytes && line != std::string::npos) text.erase(0, line + 1);
+  if (file->size <= bytes) return text;
+  // Of one long line, where a character begins.
+  const size_t line = text.find('\n');
+  const auto character = std::ranges::find_if(text, [](char c) { return (c & 0xc0) != 0x80; });
+  text.erase(0, line != std::string::npos ? line + 1 : static_cast<size_t>(character - text.begin()));
   return text;
 }
 

@@ -19,6 +19,8 @@ using rehearsal::Outcome;
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 std::string bytesText(double bytes) { return analysis::formatQuantity(bytes, "B", "bytes"); }
+/// Memory of which nothing was counted has no size.
+std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
 std::string secondsText(double seconds) { return analysis::formatQuantity(seconds, "s", "time"); }
 std::string numberText(double count) { return analysis::formatQuantity(count, ""); }
 
@@ -79,10 +81,10 @@ struct RehearsedValue {
 /// What the point takes.
 std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const plan::Rehearsed& seen) {
   const plan::RehearsedRank most = mostOf(seen);
-  return {{"peak", true, bytesText(double(most.device_memory_allocated))},
+  return {{"peak", true, memoryText(most.device_memory_allocated)},
           {"estimate", true, estimateText(point, double(most.device_memory_allocated))},
-          {"reserved", true, bytesText(double(most.device_memory_reserved))},
-          {"host", false, bytesText(double(most.host_memory))}};
+          {"reserved", true, memoryText(most.device_memory_reserved)},
+          {"host", false, memoryText(most.host_memory)}};
 }
 
 /// What a step does.

@@ -18,6 +18,7 @@ import sys
 import time
 import types
 import zipfile
+import zlib
 
 from command import OPTIONS, Command, main
 
@@ -244,6 +245,26 @@ class Data(Command):
         report = json.loads(self.data("verify", "shapes.pack", "--format", "json").stdout)
         self.assertEqual((report["schema"], report["images"], report["damaged"]), ("expc.data.verify/1", 24, []))
 
+    def test_test_images_that_are_training_images_are_counted(self):
+        self.shapes()
+        train = next((self.folder / "shapes" / "train").rglob("*.jpg"))
+        twin = next((self.folder / "shapes" / "test").rglob("*.jpg"))
+        twin.write_bytes(train.read_bytes())
+        said = self.data("verify", "shapes").stdout
+        self.assertIn("shapes: 1 of 4 test images are also training images, so an accuracy measures memory there\n", said)
+        report = json.loads(self.data("verify", "shapes", "--format", "json").stdout)
+        self.assertEqual((report["test"], report["also_trained"], report["damaged"]), (4, 1, []))
+
+    def test_an_image_beyond_the_limits_is_too_large_and_not_damaged(self):
+        self.shapes()
+        chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))  # noqa: E731
+        header = struct.pack(">IIBBBBB", 20000, 30, 8, 0, 0, 0, 0)
+        wide = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 20001 * 30)) + chunk(b"IEND", b""))
+        (next((self.folder / "shapes" / "train").iterdir()) / "wide.png").write_bytes(wide)
+        said = self.data("verify", "shapes", code=1).stdout
+        self.assertIn("wide.png: too large: its header says 20000 x 30 pixels, expected 1 to 16384 each way and at most 67108864 in all\n", said)
+        self.assertIn("1 of 25 images cannot be decoded\n", said)
+
     def test_digits_are_packed_grey_and_scaled(self):
         said = self.data("pack", DIGITS, "--to", "digits.pack", "--size", "16").stdout
         self.assertIn("of 16 x 16 x 1 into digits.pack", said)
@@ -293,7 +314,7 @@ class Data(Command):
         name = str(victim.relative_to(self.folder))
         said = self.data("verify", "shapes", code=1).stdout.splitlines()
         self.assertTrue(said[0].startswith(f"{name}: damaged JPEG"), said)
-        self.assertEqual(said[1], "shapes: 1 of 24 images are damaged")
+        self.assertEqual(said[1], "shapes: 1 of 24 images cannot be decoded")
         self.assertEqual(len(json.loads(self.data("verify", "shapes", "--format", "json", code=1).stdout)["damaged"]), 1)
         self.assertIn("leave such images out with --skip-corrupt", self.refused("pack", "shapes", "--to", "q"))
         result = self.data("pack", "shapes", "--to", "q", "--skip-corrupt")

@@ -97,6 +97,58 @@ class Folders(Run):
                 self.assertFalse((self.folder / "results").exists(), said)
 
 
+class Reasons(Run):
+    """Why a command failed, and what it looked for and was not given."""
+
+    def failing(self, script, *, inputs="", **variables):
+        self.write("b.py", script)
+        self.study('workload b command ["python3", "b.py"] {\n  %s\n  metric wall : Time lower\n}\n'
+                   'study s {\n  workload b\n  measure wall\n  design full { repeat 1 }\n}\n' % inputs)
+        return self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=None, **variables).stderr
+
+    def test_the_reason_is_the_error_and_not_the_box_behind_it(self):
+        said = self.failing("import sys\nsys.exit('RuntimeError: loss is nan\\n' + '=' * 60 + '\\nb.py FAILED\\n' + '=' * 60)")
+        self.assertIn("python3 exited with code 1: RuntimeError: loss is nan\n", said)
+
+    def test_no_reason_is_cut_inside_a_character(self):
+        said = self.failing("import sys\nsys.exit('x' + 'é' * 200)", PYTHONIOENCODING="utf-8", LC_ALL="C.UTF-8")
+        self.assertIn("x" + "é" * 99 + "...", said)
+        self.assertNotIn("\ufffd", said)
+
+    def test_a_variable_that_was_not_passed_is_named(self):
+        said = self.failing("import os\nos.environ['MODEL_DIR']", MODEL_DIR="/m")
+        self.assertIn("KeyError: 'MODEL_DIR'; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR", said)
+        line = "HF_HOME, NCCL_DEBUG.* are set here and not passed to commands; --pass-env NAME passes one"
+        self.assertRegex(self.failing("", HF_HOME="/hf", NCCL_DEBUG="INFO"), line)
+        self.assertRegex(self.expc("plan", "s.exp", HF_HOME="/hf", NCCL_DEBUG="INFO").stderr, line)
+
+    def test_a_file_beside_the_study_that_is_no_input_is_named(self):
+        self.write("data/train.txt", "1")
+        said = self.failing("open('data/train.txt')")
+        self.assertIn("'data/train.txt'; data/train.txt lies beside the study and is not in the trial's folder: inputs \"data/train.txt\"", said)
+
+    def test_an_import_works_whether_the_script_is_an_input_or_not(self):
+        self.write("net.py", "K = 2")
+        line = "b.py imports net.py, which is not an input, so a change of it goes unnoticed: inputs \"net.py\""
+        for inputs in ("", 'inputs "b.py"'):
+            with self.subTest(inputs):
+                said = self.failing("import net", inputs=inputs)
+                self.assertNotIn("failed", said)
+                self.assertIn(line, said)
+        self.assertNotIn("imports net.py", self.failing("import net", inputs='inputs "b.py", "net.py"'))
+        self.assertIn("No module named 'gone'\n", self.failing("import gone"))
+
+    def test_the_seed_fits_into_31_bits_and_a_block_shares_it(self):
+        self.study('workload b command ["sh", "-c", "echo $$EXPC_SEED ${seed} $$0 >> %s/seeds", "${n}"] {\n'
+                   '  param n : int in 1..2 = 1\n  metric wall : Time lower\n}\n'
+                   'study s {\n  workload b\n  factor n in 1..2\n  measure wall\n  design full { repeat 8 }\n}\n' % self.folder)
+        self.run_study()
+        seeds = [line.split() for line in (self.folder / "seeds").read_text().splitlines()]
+        self.assertEqual(len(seeds), 16)
+        self.assertTrue(all(first == second and int(first) < 2**31 for first, second, _ in seeds), seeds)
+        self.assertEqual(len({seed for seed, _, _ in seeds}), 8)
+
+
 class Failures(Run):
     code = 6  # a level that fails in every trial is broken
 

@@ -58,6 +58,13 @@ class Measures(unittest.TestCase):
         larger = self.result(image(batch=16, data={"synthetic": [128]}))["metrics"]
         self.assertGreater(larger["device_memory_allocated_peak"], metrics["device_memory_allocated_peak"])
 
+    def test_memory_that_nobody_counts_has_no_value_and_a_note(self):
+        event = self.result(image(), PYTORCH_NO_CUDA_MEMORY_CACHING="1")
+        self.assertIsNone(event["metrics"]["device_memory_peak"])
+        self.assertIsNone(event["metrics"]["device_memory_allocated_peak"])
+        self.assertIn("torch's allocator counted no memory for device_memory_peak and device_memory_allocated_peak, so there is no value; "
+                      "set is PYTORCH_NO_CUDA_MEMORY_CACHING=1", event["notes"])
+
     def test_copies_are_timed_where_they_are_whichever_stream_that_is(self):
         for loader in ({}, {"pin_memory": True}, {"loader": "native", "layout": "nhwc"}):
             with self.subTest(**loader):

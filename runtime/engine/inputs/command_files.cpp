@@ -153,10 +153,10 @@ class Finder {
     return llvm::Error::success();
   }
 
-  void add(const std::string& path, bool said, bool copy = false) {
+  void add(const std::string& path, bool hard, bool copy = false) {
     const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
     const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
-    files_.inputs.push_back({outside ? "" : name, path, said, copy});
+    files_.inputs.push_back({outside ? "" : name, path, hard, copy});
   }
 
   llvm::Error inputsMatching(const std::string& pattern, bool copy) {
@@ -201,7 +201,23 @@ class Finder {
     const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
     std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
     files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+    lookAtImports();
     return llvm::Error::success();
+  }
+
+  /// A script that is only an argument gets a symbolic link, so that it finds what lies beside it. So do all Python
+  /// files if an import would not be found through hard links.
+  void lookAtImports() {
+    const auto isPython = [](const std::string& name) { return name.ends_with(".py"); };
+    std::vector<std::string> names, scripts;
+    for (const InputFile& input : files_.inputs) names.push_back(input.name);
+    for (const auto* arguments : started_)
+      for (const std::string& argument : *arguments)
+        if (const std::string name = fs::path(argument).lexically_normal().string();
+            isPython(name) && std::ranges::find(names, name) != names.end())
+          scripts.push_back(name);
+    files_.imports = importsBeside(plan_.root, scripts, names);
+    for (InputFile& input : files_.inputs) input.hard &= files_.imports.empty() || !isPython(input.name);
   }
 
   /// A trial would read what stood there before, or write over the user's file through its link.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/inputs/data.h"
+#include "runtime/engine/inputs/imports.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine::inputs {
@@ -16,7 +17,7 @@ namespace expc::engine::inputs {
 struct InputFile {
   std::string name;   // below the study's folder, and of the link in the trial's; "" if it is outside, so not linked
   std::string path;   // absolute
-  bool said = true;   // by `inputs`; else it is a file beside the study that is an argument by itself
+  bool hard = true;   // linked hard, where the file system allows it
   bool copy = false;  // the trial's folder has a copy of its own
 };
 
@@ -26,6 +27,7 @@ struct CommandFiles {
   /// Files that are started, absolute; more than one where a parameter names it or something is prepared. One that is a
   /// parameter of type path is not among them: it is data of the points that name it.
   std::vector<std::string> programs;
+  std::vector<Import> imports;
 };
 
 /// For each workload of the plan (nothing for a built-in one, nor where no point is left of it). Patterns do not look

@@ -43,8 +43,7 @@ bool clear(const std::string& path) {
 }
 
 /// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
-/// refuse symbolic links. A script that `inputs` does not name keeps a symbolic one, so that it finds what lies beside
-/// it.
+/// refuse symbolic links.
 void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
   const fs::path target = fs::canonical(input.path, failed);
   if (failed) return;
@@ -52,7 +51,7 @@ void addLink(const InputFile& input, const fs::path& link, std::error_code& fail
     if (fs::copy_file(target, link, failed)) fs::last_write_time(link, fs::last_write_time(target, failed), failed);
     return;
   }
-  if (input.said) {
+  if (input.hard) {
     fs::create_hard_link(target, link, failed);
     if (!failed) return;
     failed.clear();

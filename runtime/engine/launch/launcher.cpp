@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/files/words.h"
 #include "runtime/plan/json_record.h"
 
 namespace expc::engine::launch {
 namespace {
 
 constexpr size_t kMaxLine = 64 << 20;
-constexpr size_t kExcerpt = 120;
 constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
-
-/// The beginning of a line, fit to print.
-std::string excerpt(std::string_view line) {
-  std::string text(line.substr(0, kExcerpt));
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-  return line.size() > kExcerpt ? text + "..." : text;
-}
 
 }  // namespace
 
@@ -40,7 +33,8 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     if (auto event = plan::eventFromLine(line))
       reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
     else
-      refuse(fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), llvm::toString(event.takeError())));
+      refuse(fmt::format("wrote a line that is no event: '{}' ({})", files::excerpt(line),
+                         llvm::toString(event.takeError())));
   }
   return reports;
 }

@@ -11,6 +11,7 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/files/files.h"
+#include "runtime/files/words.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::launch {
@@ -117,6 +118,8 @@ llvm::Error TrialRunner::listen() {
     if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
         end.status == TrialStatus::Infeasible)
       end.log_tail = lastWords(request, watch.blamed());
+    if (watch.endedSilently())
+      if (const std::string why = files::errorLine(end.log_tail); !why.empty()) end.reason += ": " + why;
     if (auto error = hooks.ended(std::move(end))) return error;
   }
   return llvm::Error::success();

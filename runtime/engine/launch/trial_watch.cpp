@@ -13,8 +13,9 @@ namespace {
 
 using store::TrialStatus;
 
-// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found.
-constexpr double kSettle = 0.3;
+// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found. One
+// that only lost the others knows no cause: on a busy machine, or over nodes, the one that has it may be slower.
+constexpr double kSettle = 0.3, kSettleLost = 5;
 // A signal for the whole job ends a trial's ranks and reaches the engine at about the same time, in either order.
 constexpr double kToldAsWell = 0.1;
 // After rank 0's result the ranks have as long to end as the trial was given, within these bounds.
@@ -37,6 +38,7 @@ void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool sa
   // How one that was killed ends, and what it says of it, means nothing.
   if (stopping_ || weight <= rank.weight) return;
   rank.weight = weight;
+  rank.complained = ++complaints_;
   rank.reason = std::move(reason);
   rank.said = said;
 }
@@ -101,7 +103,8 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
     return;
   }
   if (WIFSIGNALED(status)) {
-    const char* who = WTERMSIG(status) == SIGKILL ? "; nothing tells who did that" : "";
+    rank.killed = WTERMSIG(status) == SIGKILL;
+    const char* who = rank.killed ? "; nothing tells who did that" : "";
     complain(rank, Weight::Signal, fmt::format("was {}{}", statusText(status), who));
   } else if (!ended_well && rank.weight == Weight::None) {  // a rank that said why it fails has the better words
     complain(rank, Weight::BadExit, statusText(status));
@@ -143,9 +146,9 @@ void TrialWatch::judgeTime(double now) {
   }
   const unsigned rank = worst();
   if (ranks_[rank].weight != Weight::None) {
-    if (!settle_until_) settle_until_ = now + kSettle;
+    if (!trouble_since_) trouble_since_ = now;
     // The weightiest reason cannot be outdone; the others wait for a better one.
-    if (ranks_[rank].weight == Weight::OutOfMemory || now >= *settle_until_) settleFailure();
+    if (ranks_[rank].weight == Weight::OutOfMemory || now >= settleUntil()) settleFailure();
   } else if (!result_ && now >= deadline_) {
     stop(TrialStatus::Timeout,
          fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
@@ -161,9 +164,13 @@ double TrialWatch::wakeAt() const {
   if (lost_ || allExited()) return last_exit_ + kToldAsWell;
   if (stopping_) return last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
-  if (settle_until_) moment = std::min(moment, *settle_until_);
+  if (trouble_since_) moment = std::min(moment, settleUntil());
   // Less, so that being busy elsewhere is not taken for being away.
   return std::min(moment, last_look_ + kAway / 2);
+}
+
+double TrialWatch::settleUntil() const {
+  return *trouble_since_ + (ranks_[worst()].weight == Weight::LostOthers ? kSettleLost : kSettle);
 }
 
 double TrialWatch::teardownSeconds() const {
@@ -183,7 +190,9 @@ bool TrialWatch::allExited() const {
 }
 
 unsigned TrialWatch::worst() const {
-  const auto less = [](const Rank& a, const Rank& b) { return a.weight < b.weight; };
+  const auto less = [](const Rank& a, const Rank& b) {
+    return a.weight != b.weight ? a.weight < b.weight : a.complained > b.complained;
+  };
   return std::ranges::max_element(ranks_, less) - ranks_.begin();
 }
 
@@ -192,6 +201,7 @@ void TrialWatch::settleFailure() {
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
   const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // by the worker itself
+  silent_ = !rank.said && (rank.weight == Weight::BadExit || rank.weight == Weight::Signal) && !rank.killed;
   stop(status, named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
        number);
 }

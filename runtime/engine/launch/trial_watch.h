@@ -49,6 +49,9 @@ class TrialWatch {
   TrialEnd end();
   /// Whose log tells why it failed.
   unsigned blamed() const { return blamed_; }
+  /// Whether a worker's process ended in a way of its own, without a word on its event pipe: its log may have some. How
+  /// one ends that somebody killed, its log does not say.
+  bool endedSilently() const { return silent_; }
 
  private:
   /// Why a trial fails. Of several reasons the weightiest is told, then the first: when one rank dies the others
@@ -64,9 +67,11 @@ class TrialWatch {
   };
   struct Rank {
     Weight weight = Weight::None;
+    unsigned complained = 0;  // the how-manieth complaint this is
     std::string reason;
     bool said = false;  // in its own words
     bool exited = false;
+    bool killed = false;  // by SIGKILL
     bool had_result = false;
   };
 
@@ -80,6 +85,7 @@ class TrialWatch {
   void takeResult();
   void judgeTime(double now);
   std::string nameOf(unsigned rank) const;
+  double settleUntil() const;  // once there is trouble
   double teardownSeconds() const;
 
   const TrialRequest& request_;
@@ -90,9 +96,10 @@ class TrialWatch {
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;
   std::optional<std::string> lost_;  // why the launch server is gone
-  unsigned blamed_ = 0, away_ = 0;
+  bool silent_ = false;
+  unsigned blamed_ = 0, away_ = 0, complaints_ = 0;
   double deadline_, last_look_, last_exit_ = 0;
-  std::optional<double> settle_until_, teardown_until_;
+  std::optional<double> trouble_since_, teardown_until_;
 };
 
 }  // namespace expc::engine::launch

@@ -169,6 +169,55 @@ TEST_CASE("how a rank ended weighs against what it said, and the weightiest of a
   }
 }
 
+TEST_CASE("of ranks with equal reasons the one that failed first is told") {
+  Watched trial(3);
+  trial.failed("loss is nan", 101, 2);
+  trial.failed("rank 2 is gone", 101, 1, true);
+  trial.failed("nothing was left", 101.01, 0);
+  CHECK((trial.watch.judge(101.1) == Next::Wait));
+  CHECK((trial.watch.judge(101.5) == Next::Kill));
+  for (const unsigned rank : {0, 1, 2}) trial.exited(SIGKILL, 101.6, rank);
+  CHECK(trial.endAt(101.7).reason == "rank 2: loss is nan");
+}
+
+TEST_CASE("a rank that only lost the others is told if none has a better reason for a while") {
+  Watched trial(2);
+  trial.failed("lost the others", 101, 0, true);
+  CHECK((trial.watch.judge(101) == Next::Wait));
+  CHECK((trial.watch.judge(104) == Next::Wait));  // a busy machine
+  SUBCASE("the other one comes late") {
+    trial.failed("no such file", 105, 1);
+    CHECK((trial.watch.judge(105) == Next::Kill));
+    for (const unsigned rank : {0, 1}) trial.exited(SIGKILL, 105.1, rank);
+    CHECK(trial.endAt(105.2).reason == "rank 1: no such file");
+  }
+  SUBCASE("it does not come") {
+    CHECK((trial.watch.judge(106) == Next::Kill));
+    for (const unsigned rank : {0, 1}) trial.exited(SIGKILL, 106.1, rank);
+    CHECK(trial.endAt(106.2).reason == "rank 0: lost the others");
+  }
+}
+
+TEST_CASE("whether a rank ended without a word is known, for its log may have some") {
+  Watched trial;
+  SUBCASE("by itself") {
+    trial.exited(SIGABRT, 101);
+    trial.endAt(101);
+    CHECK(trial.watch.endedSilently());
+  }
+  SUBCASE("killed") {
+    trial.exited(SIGKILL, 101);
+    trial.endAt(101);
+    CHECK(!trial.watch.endedSilently());
+  }
+  SUBCASE("it spoke") {
+    trial.failed("no such file", 101);
+    trial.exited(1 << 8, 101);
+    trial.endAt(101);
+    CHECK(!trial.watch.endedSilently());
+  }
+}
+
 TEST_CASE("out of memory is what the kernel or the worker's own exception says, and a SIGKILL by itself is not") {
   Watched trial;
   SUBCASE("a signal that nobody explains") {

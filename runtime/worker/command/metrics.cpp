@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <functional>
 #include <numeric>
-#include <tuple>
 
 #include "runtime/files/files.h"
+#include "runtime/files/words.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::command {
@@ -52,18 +52,6 @@ std::string pathOf(const CommandMetric& metric, const std::string& folder) {
   return trialFile(metric.file.empty() ? kOutput : metric.file, folder);
 }
 
-/// A text without the colours that a terminal takes: "\\x1b[1;32m12.5\\x1b[0m".
-std::unique_ptr<llvm::MemoryBuffer> uncoloured(llvm::StringRef text) {
-  auto [out, rest] = text.split("\x1b[");
-  std::string plain = out.str();
-  while (!rest.empty()) {
-    rest = rest.drop_while([](char c) { return c >= 0x20 && c < 0x40; }).substr(1);
-    std::tie(out, rest) = rest.split("\x1b[");
-    plain += out;
-  }
-  return llvm::MemoryBuffer::getMemBufferCopy(plain);
-}
-
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
   auto file = readFile(pathOf(metric, folder), metric.from == From::Json ? kMostJson : kMostText);
   if (!file) return file;
@@ -72,7 +60,8 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& 
   if (!form.empty() && metric.from != From::Regex) return failure("it is {}", form);
   // A pattern that names the escapes sees them.
   const bool named = where.contains_insensitive("x1b") || where.contains("\\e") || where.contains("033");
-  return text.contains('\x1b') && !(metric.from == From::Regex && named) ? uncoloured(text) : std::move(file);
+  if (!text.contains('\x1b') || (metric.from == From::Regex && named)) return file;
+  return llvm::MemoryBuffer::getMemBufferCopy(files::withoutColours(text));
 }
 
 double reduced(Values values, Take take) {

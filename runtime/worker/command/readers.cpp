@@ -185,19 +185,6 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   return values;
 }
 
-std::string excerpt(llvm::StringRef text, size_t most) {
-  std::string result = text.take_front(most).str();
-  std::replace_if(result.begin(), result.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  if (!llvm::json::isUTF8(result)) result = llvm::json::fixUTF8(result);
-  return text.size() > most ? result + "..." : result;
-}
-
-std::string lastLine(llvm::StringRef text) {
-  const llvm::StringRef trimmed = text.rtrim();
-  const size_t begin = trimmed.find_last_of("\r\n");
-  return excerpt(begin == llvm::StringRef::npos ? trimmed : trimmed.drop_front(begin + 1), 200);
-}
-
 struct Pattern::Parts {
   static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
   ~Parts() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/files/words.h"
 
 namespace expc::command {
 
@@ -74,11 +75,7 @@ llvm::Expected<double> readSize(const std::string& path);
 /// Success if the two files have the same bytes.
 llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most);
 
-/// The beginning of a text, fit to stand in a message: one line, bytes that are not printable ASCII as '?'.
-std::string excerpt(llvm::StringRef text, size_t most = 120);
-
-/// The last line of `text` that is not blank, as an excerpt; "" if there is none.
-std::string lastLine(llvm::StringRef text);
+using files::excerpt;
 
 /// All of `text` but white space around it, as a decimal number; refused: "", "12 ms", "nan", "inf", "1e999".
 llvm::Expected<double> readNumber(llvm::StringRef text);

@@ -322,12 +322,3 @@ TEST_CASE("any bytes are read or refused, never worse") {
     llvm::consumeError(readNumber(text).takeError());
   }
 }
-
-TEST_CASE("an excerpt is one printable line") {
-  CHECK(excerpt("a\x1b[31m\xff", 10) == "a?[31m\xef\xbf\xbd");
-  CHECK(excerpt("\xe2\x80\x98sortt\xe2\x80\x99", 40) == "\xe2\x80\x98sortt\xe2\x80\x99");
-  CHECK(excerpt(std::string(200, 'x')).size() == 123);
-  CHECK(lastLine("one\ntwo\r\n\n  \n") == "two");
-  CHECK(lastLine("\n\n").empty());
-  CHECK(lastLine("50%\r100%") == "100%");
-}

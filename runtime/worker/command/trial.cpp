@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/files/files.h"
+#include "runtime/files/words.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/kept_output.h"
@@ -170,12 +171,12 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
     text += fmt::format(" was killed by signal {} ({})", WTERMSIG(end.status), strsignal(WTERMSIG(end.status)));
   else
     text += fmt::format(" exited with code {}", WEXITSTATUS(end.status));
-  const std::string words = lastLine(err_tail_.empty() ? out_tail_ : err_tail_);
+  const std::string words = files::errorLine(err_tail_.empty() ? out_tail_ : err_tail_);
   return words.empty() ? text + " and wrote nothing" : text + ": " + words;
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
-  const std::string said = lastLine(files::tail(outOfMemoryFile(), kTail));
+  const std::string said = files::errorLine(files::tail(outOfMemoryFile(), kTail));
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
   const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
   if (!said.empty())

@@ -19,8 +19,8 @@ llvm::Error corrupt(std::string message) { return llvm::make_error<CorruptImage>
 llvm::Error checkSides(int64_t rows, int64_t cols) {
   if (rows >= 1 && cols >= 1 && rows <= kLargestSide && cols <= kLargestSide && rows * cols <= kMostPixels)
     return llvm::Error::success();
-  return corrupt(fmt::format("its header says {} x {} pixels, expected 1 to {} each way and at most {} in all", cols,
-                             rows, kLargestSide, kMostPixels));
+  return corrupt(fmt::format("{}its header says {} x {} pixels, expected 1 to {} each way and at most {} in all",
+                             rows >= 1 && cols >= 1 ? "too large: " : "", cols, rows, kLargestSide, kMostPixels));
 }
 
 struct DestroyDecoder {
@@ -155,7 +155,6 @@ bool readPngRows(Reading& reading, uint8_t* out) {
 
 llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
   if (!beginPng(reading)) return corrupt(fmt::format("not a readable PNG: {}", reading.message));
-  if (auto error = checkSides(reading.height, reading.width)) return error;
   const size_t expected = size_t{reading.wide_grey ? 2u : 3u} * reading.width;
   if (png_get_rowbytes(reading.png, reading.info) != expected)
     return corrupt(
@@ -177,6 +176,8 @@ llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
 }
 
 llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
+  // libpng calls an image beyond its limits invalid.
+  if (auto error = pngShape(bytes).takeError()) return error;
   Reading reading;
   reading.next = bytes.data();
   reading.left = bytes.size();

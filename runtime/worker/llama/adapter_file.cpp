@@ -42,16 +42,12 @@ std::set<std::string> targetModules(const Decoder& decoder) {
 }
 
 /// Fields of adapter_config.json beside those that differences() compares, of peft 0.18, that change nothing of what an
-/// adapter does once it is trained: who made it from what, how it was trained, and which modules and layers got one,
-/// which the tensors say. One with a meaning of its own stays unknown here, and must not be set.
-constexpr llvm::StringLiteral kHarmless[] = {"auto_mapping",      "base_model_name_or_path",
-                                             "corda_config",      "eva_config",
-                                             "exclude_modules",   "inference_mode",
-                                             "layers_pattern",    "layers_to_transform",
-                                             "loftq_config",      "lora_dropout",
-                                             "megatron_core",     "peft_version",
-                                             "qalora_group_size", "revision",
-                                             "runtime_config",    "task_type"};
+/// adapter does once it is trained: who made it from what, and how it was trained. One with a meaning of its own stays
+/// unknown here, and must not be set.
+constexpr llvm::StringLiteral kHarmless[] = {
+    "auto_mapping", "base_model_name_or_path", "corda_config", "eva_config",        "inference_mode", "loftq_config",
+    "lora_dropout", "megatron_core",           "peft_version", "qalora_group_size", "revision",       "runtime_config",
+    "task_type"};
 
 /// How the matrices began before they were trained; "pissa", "olora", "corda", "loftq" and the like changed the base,
 /// too.
@@ -70,6 +66,23 @@ bool isUnset(const llvm::json::Value& value) {
          (text && (text->empty() || *text == "none"));
 }
 
+/// A list that leaves out none of `own`, the modules that have adapters. A text is a pattern.
+bool excludesNone(const llvm::json::Value& value, const std::set<std::string>& own) {
+  const auto* list = value.getAsArray();
+  return list && llvm::none_of(*list, [&](const llvm::json::Value& one) {
+           const auto name = one.getAsString();
+           return !name || own.count(name->rsplit('.').second.empty() ? name->str() : name->rsplit('.').second.str());
+         });
+}
+
+/// A list of every layer.
+bool isEveryLayer(const llvm::json::Value& value, int64_t layers) {
+  const auto* list = value.getAsArray();
+  std::set<int64_t> named;
+  for (const llvm::json::Value& one : list ? *list : llvm::json::Array()) named.insert(one.getAsInteger().value_or(-1));
+  return list && static_cast<int64_t>(named.size()) == layers && *named.begin() == 0 && *named.rbegin() == layers - 1;
+}
+
 /// What of adapter_config.json does not fit.
 std::vector<std::string> differences(const llvm::json::Object& json, const Decoder& decoder) {
   const LoraOptions& lora = *decoder.options().lora;
@@ -85,19 +98,27 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   number("lora_alpha", lora.alpha);
   if (const auto type = json.getString("peft_type"); type && *type != "LORA")
     wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32).str()));
+  const std::set<std::string> own = targetModules(decoder);
   if (const auto* targets = json.getArray("target_modules")) {
     std::set<std::string> theirs;
     for (const auto& target : *targets)
       if (const auto name = target.getAsString()) theirs.insert(name->str());
-    const std::set<std::string> own = targetModules(decoder);
     if (theirs != own)
       wrong.push_back(fmt::format("target_modules are {}, expected {}", fmt::join(theirs, ", "), fmt::join(own, ", ")));
   }
-  constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type", "target_modules"};
+  constexpr size_t kLinear = 7;  // products of a layer
+  const auto fitsModel = [&](llvm::StringRef key, const llvm::json::Value& value) {
+    if (key == "init_lora_weights") return leavesTheBase(value);
+    if (isUnset(value)) return true;
+    if (key == "exclude_modules") return excludesNone(value, own);
+    if (key == "layers_to_transform") return isEveryLayer(value, decoder.config().layers);
+    if (key != "target_modules") return false;
+    return value.getAsArray() || (value.getAsString() == llvm::StringRef("all-linear") && own.size() == kLinear);
+  };
+  constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type"};
   std::map<std::string, std::string> unknown;
   for (const auto& [key, value] : json) {
-    const bool fits = key == "init_lora_weights" ? leavesTheBase(value) : isUnset(value);
-    if (fits || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
+    if (fitsModel(key, value) || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
         llvm::is_contained(kCompared, llvm::StringRef(key)))
       continue;
     unknown[key.str()] = plan::canonicalJson(value);

@@ -191,20 +191,40 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
       "rank_pattern": {}, "revision": null, "target_parameters": null, "task_type": "CAUSAL_LM",
       "trainable_token_indices": null, "use_dora": false, "use_qalora": false, "use_rslora": false)")
             .empty());
-  for (const char* harmless : {R"("init_lora_weights": "gaussian")", R"("init_lora_weights": false)",
-                               R"("layers_to_transform": [0, 1])", R"("modules_to_save": [])"})
+  for (const char* harmless :
+       {R"("init_lora_weights": "gaussian")", R"("init_lora_weights": false)", R"("layers_to_transform": [0, 1])",
+        R"("modules_to_save": [])", R"("exclude_modules": ["lm_head", "mlp.up_proj"])"})
     CHECK(loaded(harmless).empty());
-  for (const char* refused :
-       {R"("alpha_pattern": {"q_proj": 64})", R"("rank_pattern": {"q_proj": 8})", R"("use_qalora": true)",
-        R"("layer_replication": [[0, 2], [1, 2]])", R"("fan_in_fan_out": true)", R"("bias": "lora_only")",
-        R"("init_lora_weights": "pissa_niter_4")", R"("init_lora_weights": "olora")", R"("use_dora": true)",
-        R"("use_rslora": true)", R"("lora_bias": true)", R"("modules_to_save": ["lm_head"])", R"("of_the_future": 1)",
-        R"("use_dora": "true")"}) {
+  for (const char* refused : {R"("alpha_pattern": {"q_proj": 64})",
+                              R"("rank_pattern": {"q_proj": 8})",
+                              R"("use_qalora": true)",
+                              R"("layer_replication": [[0, 2], [1, 2]])",
+                              R"("fan_in_fan_out": true)",
+                              R"("bias": "lora_only")",
+                              R"("init_lora_weights": "pissa_niter_4")",
+                              R"("init_lora_weights": "olora")",
+                              R"("use_dora": true)",
+                              R"("use_rslora": true)",
+                              R"("lora_bias": true)",
+                              R"("modules_to_save": ["lm_head"])",
+                              R"("of_the_future": 1)",
+                              R"("layers_to_transform": [0])",
+                              R"("layers_to_transform": [0, 2])",
+                              R"("layers_to_transform": 1)",
+                              R"("layers_pattern": "layers")",
+                              R"("exclude_modules": ["k_proj", "self_attn.q_proj"])",
+                              R"("exclude_modules": ".*q_proj")",
+                              R"("use_dora": "true")"}) {
     const std::string error = loaded(refused);
     CAPTURE(error);
     const llvm::StringRef field = llvm::StringRef(refused).split(':').first.trim('"');
     CHECK(has(error, field.str() + " is "));
     CHECK(has(error, "is not supported"));
+  }
+  for (const char* pattern : {".*layers.0.*", "all-linear"}) {
+    put(place / "adapter_config.json",
+        R"({"r": 2, "lora_alpha": 4, "target_modules": ")" + std::string(pattern) + "\"}");
+    CHECK(has(llvm::toString(loadAdapter(place.path, decoder)), "target_modules is "));
   }
 }
 

@@ -1,6 +1,8 @@
 #include "runtime/worker/text/dataset.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -43,6 +45,50 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   return text->str();
 }
 
+/// Fields by which other programs say what is learnt and seen, and which are not applied here.
+constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "loss_scale", "loss_mask",
+                                           "train",  "learn", "training",    "trainable"},
+                              kNotLearnt[] = {"mask", "masked"},
+                              kOfMessages[] = {"tool_calls", "tool_call", "function_call",     "tools",   "functions",
+                                               "refusal",    "reasoning", "reasoning_content", "thinking"},
+                              kOfRows[] = {"tools", "functions", "system", "history"},
+                              kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
+
+/// Whether a cell or value says yes (1) or no (0); -1: neither.
+int saysYes(const llvm::json::Value& value) {
+  if (const auto flag = value.getAsBoolean()) return *flag ? 1 : 0;
+  std::optional<double> number = value.getAsNumber();
+  const llvm::StringRef text = value.getAsString().value_or("");
+  if (text.equals_insensitive("true")) return 1;
+  if (text.equals_insensitive("false")) return 0;
+  if (double read = 0; !number && !text.getAsDouble(read)) number = read;
+  return number == 1 ? 1 : number == 0 ? 0 : -1;
+}
+
+bool isNothing(const llvm::json::Value& value) {
+  const auto* list = value.getAsArray();
+  const auto* object = value.getAsObject();
+  return value.getAsNull() || (list && list->empty()) || (object && object->empty()) ||
+         value.getAsString() == llvm::StringRef("");
+}
+
+/// Refuses a field that decides what is learnt or seen, unless its value changes nothing. `learnt`: as things are here,
+/// where nothing else is said.
+llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own, bool learnt) {
+  for (const auto& [key, value] : object) {
+    const llvm::StringRef name = key;
+    const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
+    const int says = yes || no ? saysYes(value) : -1;
+    const bool agrees = says >= 0 && ((yes ? says : 1 - says) == 1 || !learnt);
+    const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
+    if (!known || agrees || isNothing(value)) continue;
+    const std::string text = plan::canonicalJson(value);
+    return failure("'{}' is {}, which this build does not apply; remove the field, or the row", name.str(),
+                   text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
@@ -55,7 +101,9 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   message.parts = {std::move(*content)};
   for (const Role known : {Role::System, Role::User, Role::Assistant}) {
     message.role = known;
-    if (*role == nameOf(known)) return message;
+    if (*role != nameOf(known)) continue;
+    if (auto error = refuseFields(*object, kOfMessages, known == Role::Assistant)) return error;
+    return message;
   }
   return failure("its role is '{}'; system, user and assistant are supported",
                  llvm::StringRef(*role).take_front(40).str());
@@ -112,6 +160,7 @@ class Reader {
       : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
   llvm::Error add(const llvm::json::Object& row) {
+    if (auto error = refuseFields(row, kOfRows, /*learnt=*/true)) return error;
     auto example = kind_ == Template::Plain ? plain(row) : templated(row);
     if (!example) return example.takeError();
     mask(example->chosen, learn_prompt_);

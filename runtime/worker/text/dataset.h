@@ -49,7 +49,9 @@ struct Dataset {
 /// summary; plain messages. Pairs have, instead of the answer, chosen and rejected: texts, of plain conversations (or,
 /// beside a text called prompt, answers). Where rows of instruct, grammar or summarize have one answer, the rejected
 /// answer of a row is that of the next row whose answer differs, the first following the last: fluent, as long as
-/// answers of the set are, and wrong for the question. Errors name file, row and column.
+/// answers of the set are, and wrong for the question. Columns and fields of messages that say what is learnt or seen
+/// (weight, tool_calls, system, …) and are not applied are refused, unless they change nothing. Errors name file, row
+/// and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
 /// The same for an open reader.

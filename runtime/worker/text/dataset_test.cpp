@@ -76,6 +76,40 @@ TEST_CASE("instruct learns the prompt but of pairs, and takes rows without input
   CHECK(dataset->examples[0].chosen[0].masked);
 }
 
+TEST_CASE("a field that says what is learnt or seen, and is not applied, is refused by row and name") {
+  const auto message = [](const std::string& user, const std::string& assistant, const std::string& top = "") {
+    return R"({"messages": [{"role": "user", "content": "q")" + user + R"(}, {"role": "assistant", "content": "a")" +
+           assistant + "}]" + top + "}\n";
+  };
+  const auto of_plain = [&](const std::string& text) { return read(text, of(Template::Plain)); };
+  for (const char* refused :
+       {R"("weight": 0)", R"("weight": 0.5)", R"("loss": false)", R"("train": false)", R"("training": "false")",
+        R"("loss_scale": 2)", R"("masked": true)", R"("tool_calls": [{"id": "1"}])",
+        R"("function_call": {"name": "f"})", R"("reasoning_content": "hm")", R"("thinking": "hm")",
+        R"("images": ["a.png"])", R"("refusal": "no")"}) {
+    const std::string field = std::string(", ") + refused;
+    const std::string error = messageOf(of_plain(message("", "") + message("", field)));
+    CAPTURE(error);
+    has(error, "d.jsonl: row 2: message 2 of 'messages': ");
+    const std::string name = llvm::StringRef(refused).split(':').first.trim('"').str();
+    has(error, ("'" + name + "' is ").c_str());
+    // In DPO's answers too.
+    const std::string answer = R"([{"role": "assistant", "content": "b")" + field + "}]";
+    has(messageOf(read(R"({"prompt": "q", "chosen": "a", "rejected": )" + answer + "}", of(Template::Plain, true))),
+        "message 1 of 'rejected': ");
+  }
+  for (const char* nothing : {R"("weight": 1)", R"("weight": 1.0)", R"("train": true)", R"("loss": null)",
+                              R"("tool_calls": [])", R"("masked": false)", R"("reasoning_content": "")", R"("id": 7)"})
+    CHECK(of_plain(message("", std::string(", ") + nothing)));
+  CHECK(of_plain(message(R"(, "weight": 0)", "")));  // the user's part is not learnt anyway
+  for (const char* refused : {R"("tools": [{"type": "function"}])", R"("system": "Be brief.")",
+                              R"("history": [["a", "b"]])", R"("weight": 0)", R"("images": ["a.png"])"})
+    has(messageOf(of_plain(message("", "", std::string(", ") + refused))), "d.jsonl: row 1: '");
+  CHECK(of_plain(message("", "", R"(, "tools": [], "system": null, "history": [])")));
+  has(messageOf(read("instruction,output,system\na,b,\na,b,Be brief.\n", of(Template::Instruct), "d.csv")),
+      "d.csv: row 2: 'system' is \"Be brief.\"");
+}
+
 TEST_CASE("the rejected answer of rows with one is the next other one") {
   const char* text = R"({"dialogue": "1", "summary": "a"}
 {"dialogue": "2", "summary": "a"}

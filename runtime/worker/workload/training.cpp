@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "runtime/base/failure.h"
@@ -64,6 +65,18 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
     result.notes.push_back(
         "the energy counter did not move during the timed steps, so energy is not known: more steps");
   return result;
+}
+
+/// Why peaks have no value, with what was set for the allocator.
+std::string uncountedText(const device::MemoryPeaks& peaks) {
+  std::string names, set;
+  for (const auto& [name, bytes] :
+       {std::pair("device_memory_peak", peaks.held), std::pair("device_memory_allocated_peak", peaks.allocated)})
+    if (bytes == 0) names += fmt::format("{}{}", names.empty() ? "" : " and ", name);
+  for (const char* name : {"PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
+    if (const char* value = std::getenv(name)) set += fmt::format(" {}={}", name, value);
+  return fmt::format("torch's allocator counted no memory for {}, so there is no value{}", names,
+                     set.empty() ? "" : fmt::format("; set is{}", set));
 }
 
 }  // namespace
@@ -127,8 +140,10 @@ llvm::Expected<at::Tensor> Training::restoreOptimizer(
 }
 
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
+  // No training takes no memory.
   const auto peak = [&](double device::MemoryPeaks::* of) {
-    return clocked.device_memory ? std::optional(*clocked.device_memory.*of) : std::nullopt;
+    const bool counted = clocked.device_memory && *clocked.device_memory.*of > 0;
+    return counted ? std::optional(*clocked.device_memory.*of) : std::nullopt;
   };
   return {{"train_time", clocked.wall},
           {"startup_time", clocked.startup},
@@ -148,6 +163,8 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
   if (!losses) return losses.takeError();
   clocked->host_memory = device::residentPeak();
   clocked->device_memory = context.device.memoryPeaks();
+  if (const auto& peaks = clocked->device_memory; peaks && std::min(peaks->held, peaks->allocated) == 0)
+    clocked->notes.push_back(uncountedText(*peaks));
   std::vector<profile::Measure> metrics = timedMetrics(*clocked);
   for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
   plan::Event result{.type = plan::Event::Type::Result};

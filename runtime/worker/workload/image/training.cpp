@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/worker/data/alike.h"
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/sampler.h"
@@ -105,6 +106,12 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
   if (auto error = data::open(place).moveInto(training->sets_)) return error;
+  // Reading files before the first epoch would change how long it takes; `expc data verify` says it of these.
+  if (epochs > 0 && place.kind == Data::Kind::Mnist)
+    if (const int64_t alike = data::countAlike(training->sets_); alike > 0)
+      training->notes_.push_back(
+          fmt::format("{} of {} test images are also among the training images, so accuracy measures memory there",
+                      alike, training->sets_.test->count()));
   if (auto error = training->preload()) return error;
   training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;

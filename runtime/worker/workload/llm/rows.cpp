@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
+#include "runtime/worker/data/alike.h"
 #include "runtime/worker/data/sampler.h"
 
 namespace expc::workload::llm {
@@ -222,7 +223,8 @@ int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMost
 
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
-  auto source = text::TokenRows::open(rowsOptions(parameters, root, vocabulary, model_folder, seed));
+  const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
+  auto source = text::TokenRows::open(options);
   if (!source) return source.takeError();
   std::vector<std::string> notes = source->notes();
   const std::string origin = source->origin();
@@ -246,6 +248,16 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     std::sort(train.begin(), train.end());
     std::sort(held_out.begin(), held_out.end());
     notes.push_back(fmt::format("{} of {} rows are held out for evaluation", apart, count));
+    const auto digests = [&](const std::vector<int64_t>& places) {
+      std::vector<uint64_t> all;
+      for (const int64_t number : at(survey->learning, places)) all.push_back(rows->source().digest(number));
+      return all;
+    };
+    if (const int64_t alike = data::countAmong(digests(held_out), digests(train));
+        alike > 0 && !options.data.path.empty())
+      notes.push_back(fmt::format(
+          "{} of {} rows held out are also among the rows trained on, so evaluation_loss measures memory there", alike,
+          apart));
   }
   Items apart_items(rows, at(survey->learning, held_out));
   std::vector<int64_t> numbers = at(survey->learning, train);

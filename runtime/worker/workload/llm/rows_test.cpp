@@ -159,6 +159,25 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   CHECK(llvm::toString(none.takeError()).find("raise max_length") != std::string::npos);
 }
 
+TEST_CASE("rows held out that are also trained on are counted") {
+  const auto note = [](int different) {
+    llvm::SmallString<128> path;
+    REQUIRE_FALSE(llvm::sys::fs::createTemporaryFile("twins", "jsonl", path));
+    std::ofstream out(path.c_str());
+    for (int i = 0; i < 40; ++i)
+      out << R"({"input": "q)" << i % different << R"(", "output": "a)" << i % different << "\"}\n";
+    out.close();
+    Parameters parameters;
+    parameters.kind = expc::text::Template::Grammar;
+    parameters.data.path = path.str().str();
+    const RowSets sets = open(parameters, true);
+    llvm::sys::fs::remove(path);
+    return sets.notes.back();
+  };
+  CHECK(note(4) == "4 of 4 rows held out are also among the rows trained on, so evaluation_loss measures memory there");
+  CHECK(note(40) == "4 of 40 rows are held out for evaluation");
+}
+
 TEST_CASE("pairs whose answers do not differ are left out and counted, by every rank alike") {
   const auto written = [](const std::function<std::string(int)>& rejected) {
     llvm::SmallString<128> path;

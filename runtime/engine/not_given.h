@@ -1,0 +1,23 @@
+#pragma once
+
+// What commands may look for and are not given: variables that are set for `expc`, and files beside the study.
+
+#include <string>
+#include <vector>
+
+#include "runtime/engine/setup.h"
+
+namespace expc::engine {
+
+/// A line each, for people: variables of libraries for training that commands do not get, and modules that their
+/// scripts import and that are not inputs.
+std::vector<std::string> notGivenLines(const CommandEnvironment& environment,
+                                       const std::vector<inputs::CommandFiles>& files);
+
+/// More words for the reason of a command's failure: what it names and was not given, and the way to give it, as
+/// "; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR". "" where it names nothing of that kind.
+/// `root` is the study's folder, `folder` the one that the command ran in.
+std::string notGivenText(const std::string& reason, const CommandEnvironment& environment, const std::string& root,
+                         const std::string& folder);
+
+}  // namespace expc::engine
