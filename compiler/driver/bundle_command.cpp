@@ -92,6 +92,17 @@ std::string readMe(const plan::Plan& plan, const std::string& study) {
       plan.study, kVersion, kSuffix, kSuffix, study);
 }
 
+/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
+/// believed.
+llvm::Error verifyNames(const std::string& folder) {
+  auto names = bundle::filesBelow(folder);
+  if (!names) return names.takeError();
+  for (const llvm::StringRef name : *names)
+    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
+      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
+  return llvm::Error::success();
+}
+
 /// One bundle while it is made, in a folder of its own.
 class Making {
  public:
@@ -108,6 +119,7 @@ class Making {
     if (auto error = write("plan.json", plan::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
     if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
     if (auto error = write("README.md", readMe(plan_, fs::path(options_.study.file).filename().string()))) return error;
+    if (auto error = verifyNames(scratch_.path())) return error;  // a lease that could not be removed
     if (auto error = writeManifest()) return error;
     if (hidden_) {
       std::set<std::string> unsought;
@@ -272,17 +284,6 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   for (const analysis::CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, analysis::toString(criterion.verdict));
   return text;
-}
-
-/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
-/// believed.
-llvm::Error verifyNames(const std::string& folder) {
-  auto names = bundle::filesBelow(folder);
-  if (!names) return names.takeError();
-  for (const llvm::StringRef name : *names)
-    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
-      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
-  return llvm::Error::success();
 }
 
 llvm::Expected<std::string> verify(const std::string& folder) {

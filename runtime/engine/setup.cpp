@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +13,7 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/process.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
@@ -122,6 +125,16 @@ bool isAmong(const Names& names, StringRef name) {
 bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_with("LC_"); }
 
 }  // namespace
+
+llvm::Error checkHost(const plan::Plan& plan, const std::string& results) {
+  if (!base::processOf(getpid()).runs())
+    return base::failure("/proc is not mounted here, and no trial can be watched without it: mount -t proc proc /proc");
+  for (const std::string& path : {plan.root, results})
+    if (!llvm::json::isUTF8(path))
+      return base::failure("the path '{}' is not UTF-8, so no trial can be told where it runs: rename that folder",
+                           path);
+  return llvm::Error::success();
+}
 
 std::vector<std::string> ownVariables() {
   std::vector<std::string> all;
