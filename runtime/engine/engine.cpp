@@ -274,7 +274,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   for (std::string* folder : {&absolute.traces, &absolute.scratch})
     if (!folder->empty()) *folder = std::filesystem::absolute(*folder).lexically_normal().string();
-  if (auto error = checkHost(plan, absolute.results)) return error;
+  if (auto error = checkHost({plan.root, absolute.results, absolute.traces, absolute.scratch})) return error;
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {

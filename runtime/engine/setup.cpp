@@ -126,10 +126,10 @@ bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_wit
 
 }  // namespace
 
-llvm::Error checkHost(const plan::Plan& plan, const std::string& results) {
+llvm::Error checkHost(const std::vector<std::string>& folders) {
   if (!base::processOf(getpid()).runs())
     return base::failure("/proc is not mounted here, and no trial can be watched without it: mount -t proc proc /proc");
-  for (const std::string& path : {plan.root, results})
+  for (const std::string& path : folders)
     if (!llvm::json::isUTF8(path))
       return base::failure("the path '{}' is not UTF-8, so no trial can be told where it runs: rename that folder",
                            path);
@@ -165,6 +165,9 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   for (const auto& [name, value] : set) {
     const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
     if (!agrees && !isAmong(kPassed, name)) continue;
+    if (!llvm::json::isUTF8(value))
+      return base::failure("the variable {} is not UTF-8, so no trial can be given it: set it otherwise, or unset it",
+                           name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
     const std::string digest = plan::shortHash(value);
