@@ -313,7 +313,7 @@ void Campaign::tidy(const Flight& flight) {
   }
 }
 
-/// What a program mounted in its folder stays, and is told of one trial for all.
+/// Removes a folder. A mount in it stays, which is told once.
 void Campaign::drop(const std::string& folder) {
   const std::string stays = folders_.drop(folder);
   if (stays.empty() || std::exchange(told_stays_, true)) return;

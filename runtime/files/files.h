@@ -76,7 +76,7 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
 /// Removes a file, or a folder with all that is in it, also what its maker left read-only. Links are removed, not
 /// followed, and nothing is removed across a mount point. "", or the first thing that stays and why: "PATH: …".
 std::string removeTree(const std::string& path);
-/// The same for all that is in a folder, which stays.
+/// Removes all that is in a folder in this way; the folder stays.
 std::string clearFolder(const std::string& path);
 
 /// A new folder that is removed with this object, and all that is in it.

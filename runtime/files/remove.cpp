@@ -48,7 +48,7 @@ base::Descriptor openWithin(int parent, const std::string& name, int access) {
 /// One removal, and the first thing that stays.
 class Removal {
  public:
-  /// What is in an open folder.
+  /// Empties an open folder.
   void clear(const base::Descriptor folder, const fs::path& path) {
     struct stat state{};
     if (fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) != S_IRWXU) fchmod(folder, S_IRWXU);

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <array>
 #include <string>
-#include <vector>
 
 namespace expc::serve {
 
-/// What a process hands on to all that it starts and others can change in it, as a command does that renices its
-/// parent: niceness, scheduling, priority of its I/O, limits, cores, the kernel's memory killer, control groups.
+/// The state that a process hands on to all that it starts and that others can change, as a command does that renices
+/// its parent.
 class Standing {
  public:
   static Standing ofThisProcess();
@@ -16,7 +19,14 @@ class Standing {
   std::string restore() const;
 
  private:
-  std::vector<std::string> values_;  // bytes, one for each trait
+  std::string differences(const Standing& other) const;
+
+  int niceness_ = 0, policy_ = 0, slack_ = 0;
+  sched_param scheduling_{};
+  long io_ = 0;
+  std::array<rlimit, RLIM_NLIMITS> limits_{};
+  cpu_set_t cores_{};
+  std::string killer_, groups_;  // the memory killer's score; as /proc has them
 };
 
 }  // namespace expc::serve
