@@ -123,6 +123,17 @@ std::string readMe(const plan::Plan& plan, const std::string& run, const std::ve
   return text;
 }
 
+/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
+/// believed.
+llvm::Error verifyNames(const std::string& folder) {
+  auto names = bundle::filesBelow(folder);
+  if (!names) return names.takeError();
+  for (const llvm::StringRef name : *names)
+    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
+      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
+  return llvm::Error::success();
+}
+
 /// One bundle while it is made, in a folder of its own.
 class Making {
  public:
@@ -141,6 +152,7 @@ class Making {
     plan::Plan moved = plan_;
     moved.source = fs::path(options_.study.file).filename().string();
     if (auto error = write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_))) return error;
+    if (auto error = verifyNames(scratch_.path())) return error;  // a lease that could not be removed
     if (auto error = writeManifest()) return error;
     if (hidden_) {
       std::set<std::string> unsought;
@@ -363,17 +375,6 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
         text += fmt::format("\nnot in it: {} {}; put it into the folder before you run the study",
                             input->getString("name").value_or("").str(), input->getString("why").value_or("").str());
   return text;
-}
-
-/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
-/// believed.
-llvm::Error verifyNames(const std::string& folder) {
-  auto names = bundle::filesBelow(folder);
-  if (!names) return names.takeError();
-  for (const llvm::StringRef name : *names)
-    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
-      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
-  return llvm::Error::success();
 }
 
 llvm::Expected<std::string> verify(const std::string& folder) {

@@ -45,7 +45,8 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
 llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
   const MachineOptions& machine = options.machine;
   engine::nodes::NodesAsked asked;
-  asked.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::error_code failed;  // without /proc nothing is run
+  asked.program = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   auto allocation = allocationOf(machine);
   if (!allocation) return allocation.takeError();
   const unsigned count = nodesOf(machine, *allocation);

@@ -120,6 +120,7 @@ class Campaign {
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);
+  void drop(const std::string& folder);
 
   bool stopping() const;
   llvm::Error end(int64_t run);
@@ -148,7 +149,7 @@ class Campaign {
   unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for
-  bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false;
+  bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false, told_stays_ = false;
   double last_touch_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/engine/campaign.h"
@@ -135,7 +136,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
       auto error = files_.whileLinking([&] {
-        if (flight->begin != 0) folders_.drop(spec.folder);
+        if (flight->begin != 0) drop(spec.folder);
         return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
       });
       if (error) return error;
@@ -311,8 +312,15 @@ void Campaign::tidy(const Flight& flight) {
     inputs::leaveInputs(flight.request.spec.folder, setup_.command_files[flight.point->workload]);
     inputs::TrialFolders::keep(flight.request.spec.folder);
   } else {
-    folders_.drop(flight.request.spec.folder);
+    drop(flight.request.spec.folder);
   }
+}
+
+/// Removes a folder. A mount in it stays, which is told once.
+void Campaign::drop(const std::string& folder) {
+  const std::string stays = folders_.drop(folder);
+  if (stays.empty() || std::exchange(told_stays_, true)) return;
+  env_.listener.say("{}: its trial's folder is not removed, nor are such folders of later trials", stays);
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

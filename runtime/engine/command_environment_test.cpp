@@ -34,3 +34,9 @@ TEST_CASE("what is passed by name must agree, and its value is recorded nowhere"
   CHECK(llvm::toString(commandEnvironment({"A=1"}, {"A=2"}).takeError()).find("takes a name alone") !=
         std::string::npos);
 }
+
+TEST_CASE("a variable that cannot be told to a trial is refused, if it would be passed") {
+  CHECK(of({"SECRET=b\xfcro"}).variables.empty());
+  CHECK(llvm::toString(commandEnvironment({"HOME=/home/b\xfcro"}, {}).takeError()).find("HOME is not UTF-8") !=
+        std::string::npos);
+}

@@ -278,6 +278,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   for (std::string* folder : {&absolute.traces, &absolute.scratch})
     if (!folder->empty()) *folder = std::filesystem::absolute(*folder).lexically_normal().string();
+  if (auto error = checkHost({plan.root, absolute.results, absolute.traces, absolute.scratch})) return error;
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
@@ -291,6 +292,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
+  store->onNews([&listener](const std::string& news) { listener.message(news); });
   auto error = digestAll(*setup, options, tickOf(*store));
   if (!error) error = digestPrepared(*setup, absolute.results, store->contents(), tickOf(*store));
   if (error) return stopped(std::move(error));

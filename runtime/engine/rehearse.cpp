@@ -206,6 +206,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   const launch::Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  if (auto error = checkHost({plan.root, absolute.results})) return error;
   auto setup = prepare(plan, absolute, listener);
   if (!setup) return setup.takeError();
   const std::string folder = rehearsal::folderOf(absolute.results);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +13,7 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/process.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
@@ -123,6 +126,16 @@ bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_wit
 
 }  // namespace
 
+llvm::Error checkHost(const std::vector<std::string>& folders) {
+  if (!base::processOf(getpid()).runs())
+    return base::failure("/proc is not mounted here, and no trial can be watched without it: mount -t proc proc /proc");
+  for (const std::string& path : folders)
+    if (!llvm::json::isUTF8(path))
+      return base::failure("the path '{}' is not UTF-8, so no trial can be told where it runs: rename that folder",
+                           path);
+  return llvm::Error::success();
+}
+
 std::vector<std::string> ownVariables() {
   std::vector<std::string> all;
   for (char** variable = environ; *variable; ++variable) all.emplace_back(*variable);
@@ -155,6 +168,9 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
       if (!isAmong(kSet, name)) environment.withheld.push_back(name);
       continue;
     }
+    if (!llvm::json::isUTF8(value))
+      return base::failure("the variable {} is not UTF-8, so no trial can be given it: set it otherwise, or unset it",
+                           name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
     const std::string digest = plan::shortHash(value);

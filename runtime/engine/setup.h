@@ -97,6 +97,9 @@ std::vector<std::string> ownVariables();
 /// All that a command's environment begins with; on null cards also what makes them.
 std::vector<std::string> commandVariables(const Setup& setup);
 
+/// Whether trials can be started here at all: /proc is there, and the folders that they are told are UTF-8.
+llvm::Error checkHost(const std::vector<std::string>& folders);
+
 /// Finds the slots, and what the workers need where these are null cards.
 llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener);
 

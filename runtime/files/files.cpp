@@ -50,16 +50,6 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
   return code == 0 ? llvm::Error::success() : systemError(path, code);
 }
 
-/// Owner's permissions of every folder in it, for what made itself read-only.
-void openFolders(const fs::path& path) {
-  struct stat state{};
-  if (::lstat(path.c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) return;
-  ::chmod(path.c_str(), S_IRWXU);
-  std::error_code failed;
-  for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
-    openFolders(at->path());
-}
-
 constexpr std::string_view kTemporary = ".expc-", kTemporaryEnd = ".tmp";
 
 /// How names of temporary files begin that were made in this boot and this namespace of processes, where a process's
@@ -251,15 +241,15 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
 
 int openLog(const std::string& path, Log log) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-  const int file = ::open(path.c_str(), flags, 0644);
+  const int file = ::open(path.c_str(), flags, 0666);
   struct stat state{};
   if (file >= 0 && ::fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_nlink == 1 &&
       (log == Log::GoesOn || ::ftruncate(file, 0) == 0) && ::fcntl(file, F_SETFL, O_APPEND) == 0)
     return file;
   const int error = errno;
   if (file >= 0) ::close(file);
-  if ((file >= 0 || error == ELOOP || error == ENXIO) && ::unlink(path.c_str()) == 0)
-    return ::open(path.c_str(), flags | O_EXCL, 0644);
+  const bool in_the_way = file >= 0 || error == ELOOP || error == ENXIO || error == EACCES;
+  if (in_the_way && ::unlink(path.c_str()) == 0) return ::open(path.c_str(), flags | O_EXCL, 0666);
   errno = error;
   return -1;
 }
@@ -304,15 +294,6 @@ llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::r
 
 llvm::Error write(const std::string& path, llvm::StringRef text, Links links) {
   return writeStream(path, [&](llvm::raw_ostream& out) { out << text; }, links);
-}
-
-bool removeTree(const std::string& path) {
-  std::error_code failed;
-  fs::remove_all(path, failed);
-  if (!failed) return true;
-  openFolders(path);
-  fs::remove_all(path, failed);
-  return !failed;
 }
 
 TemporaryFolder::TemporaryFolder(const std::string& place) {

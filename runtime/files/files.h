@@ -58,7 +58,8 @@ llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::r
 llvm::Error write(const std::string& path, llvm::StringRef text, Links links = Links::Followed);
 
 /// Opens a file to add to, as what writes bit by bit does, and from which it begins anew or goes on. Nothing but a
-/// regular file without another name is written to: what else stands there is removed. -1 and errno on an error.
+/// regular file without another name is written to: what else stands there is removed, and so is another user's log
+/// that may not be written. -1 and errno on an error.
 enum class Log { BeginsAnew, GoesOn };
 int openLog(const std::string& path, Log log = Log::BeginsAnew);
 
@@ -72,9 +73,11 @@ llvm::Error systemError(const std::string& path, int code);
 /// are followed, but for one to a folder that it lies in, which holds nothing new; too many of them are an error.
 llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take);
 
-/// Removes a folder with all that is in it, also what its maker left read-only; links are removed, not followed. False
-/// where something stays.
-bool removeTree(const std::string& path);
+/// Removes a file, or a folder with all that is in it, also what its maker left read-only. Links are removed, not
+/// followed, and nothing is removed across a mount point. "", or the first thing that stays and why: "PATH: …".
+std::string removeTree(const std::string& path);
+/// Removes all that is in a folder in this way; the folder stays.
+std::string clearFolder(const std::string& path);
 
 /// A new folder that only this user may enter. It is removed with this object; if the process is killed, by whoever
 /// makes something temporary in the same place next (temporaryBeside).

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -254,9 +257,71 @@ TEST_CASE("what its maker left read-only is removed, and nothing that a link lea
   fs::create_symlink(place.path, place / "mod/up");
   CHECK(chmod((place / "mod/cache").c_str(), 0500) == 0);
   CHECK(chmod((place / "mod").c_str(), 0500) == 0);
-  CHECK(removeTree(place / "mod"));
+  CHECK(removeTree(place / "mod").empty());
   CHECK_FALSE(fs::exists(place / "mod"));
   CHECK(contents(place / "kept") == "x");
+}
+
+/// Whether `body` holds in a process that alone sees what it mounts; nothing where that may not be done.
+template <typename Body>
+std::optional<bool> inOwnMounts(Body body) {
+  constexpr int kMayNot = 3;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) _exit(kMayNot);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kMayNot) return std::nullopt;
+  return status == 0;
+}
+
+TEST_CASE("nothing is removed across a mount, be it of the same file system") {
+  const Place place;
+  fs::create_directories(place / "mine/deep");
+  fs::create_directories(place / "trial/a/m");
+  for (const char* file : {"mine/f", "mine/deep/f", "trial/own", "trial/z"})
+    CHECK(refusal(write(place / file, "x")).empty());
+  const auto held = inOwnMounts([&] {
+    const auto bind = [&](const std::string& at) {
+      return mount((place / "mine").c_str(), at.c_str(), "", MS_BIND, nullptr) == 0;
+    };
+    const std::string stays = "/trial/a/m: another file system is mounted there";
+    bool well = bind(place / "trial/a/m") && removeTree(place / "trial").find(stays) != std::string::npos;
+    well = well && !fs::exists(place / "trial/own") && !fs::exists(place / "trial/z");
+    // The folder itself may be one.
+    well =
+        well && bind(place / "trial") && !removeTree(place / "trial/").empty() && !clearFolder(place / "trial").empty();
+    return well && fs::exists(place / "mine/f") && fs::exists(place / "mine/deep/f");
+  });
+  if (held)
+    CHECK(*held);
+  else
+    MESSAGE("SKIPPED: no permission to mount");
+  CHECK(contents(place / "mine/deep/f") == "x");
+  CHECK(removeTree(place / "trial").empty());
+  CHECK(removeTree(place / "none").empty());
+}
+
+TEST_CASE("a log has the permissions that the umask leaves, and another user's is no obstacle") {
+  const Place place;
+  CHECK(chmod(place.path.c_str(), 0777) == 0);
+  const mode_t before = umask(002);
+  close(openLog(place / "log"));
+  umask(before);
+  struct stat state{};
+  CHECK((stat((place / "log").c_str(), &state) == 0 && (state.st_mode & 0777) == 0664));
+  CHECK(chmod((place / "log").c_str(), 0444) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (getuid() == 0 && setuid(65534) != 0) _exit(1);
+    const int file = openLog(place / "log", Log::GoesOn);
+    _exit(file >= 0 && writeAll(file, "said") == 0 ? 0 : 1);
+  }
+  int status = 0;
+  CHECK((waitpid(child, &status, 0) == child && status == 0));
+  CHECK(contents(place / "log") == "said");
 }
 
 TEST_CASE("a temporary folder goes with its object, and what is in it") {

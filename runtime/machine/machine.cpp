@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 
+#include "runtime/base/control_group.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
@@ -31,19 +32,6 @@ std::string keyValue(const char* path, std::string_view key) {
     return value;
   }
   return {};
-}
-
-double numberIn(const char* path) { return std::strtod(base::readText(path).value_or("").c_str(), nullptr); }
-
-/// CPUs that the control group grants (version 2, then version 1); 0: no limit.
-double cpuQuota() {
-  std::istringstream v2(base::readText("/sys/fs/cgroup/cpu.max").value_or(""));
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period && quota != "max" && period > 0) return std::strtod(quota.c_str(), nullptr) / period;
-  const double v1_quota = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  const double v1_period = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
 }
 
 uint64_t memoryBytes() {
@@ -194,11 +182,14 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   machine.boot_id = base::bootId();
   machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
   machine.memory_bytes = memoryBytes();
-  machine.cpu_quota = cpuQuota();
+  machine.cpu_quota = base::cpuLimit();
+  if (const uint64_t limit = base::memoryLimit(); limit > 0 && limit < machine.memory_bytes)
+    machine.memory_bytes = machine.memory_limit = limit;
   machine.governor = base::readText("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
 
   readGpus(machine);
   readTopology(machine);
+  if (machine.threads > 0 && machine.cpu_quota >= machine.threads) machine.cpu_quota = 0;  // no limit here
   if (machine.cpu_model.empty()) machine.cpu_model = names.machine;
   if (machine.allowed.empty()) machine.allowed = {0};
   return machine;
@@ -222,6 +213,7 @@ void describe(plan::JsonRecord& io, Machine& machine) {
   });
   io.field("cpu_quota", machine.cpu_quota);
   io.field("memory", machine.memory_bytes);
+  io.optional("memory_limit", machine.memory_limit, uint64_t(0));
   io.field("governor", machine.governor);
   io.field("gpu_driver", machine.gpu_driver);
   io.field("cuda_driver", machine.cuda_driver);

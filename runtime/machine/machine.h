@@ -62,13 +62,14 @@ struct Machine {
   std::vector<int> allowed;       // one CPU number for each physical core that the affinity mask allows, ascending
   std::vector<Package> packages;  // those with an allowed core
   std::vector<NumaNode> nodes;    // with memory
-  double cpu_quota = 0;           // CPUs that the control group grants; 0: no limit
-  uint64_t memory_bytes = 0;
-  std::string governor;      // "" when the kernel does not say (virtual machines)
-  std::string gpu_driver;    // "" without an NVIDIA driver
-  int cuda_driver = 0;       // the newest CUDA that the driver runs, 13000 for 13.0; 0: not known
-  std::string nvml_library;  // path of the NVML that answered; "" without one
-  std::vector<Gpu> gpus;     // that CUDA_VISIBLE_DEVICES leaves; null ones only where they were asked for
+  double cpu_quota = 0;           // CPUs that the control groups grant; 0: no limit
+  uint64_t memory_bytes = 0;      // that a process can have: of the machine, or as `memory_limit` says
+  uint64_t memory_limit = 0;      // bytes that the control groups grant; 0: no limit below the machine's memory
+  std::string governor;           // "" when the kernel does not say (virtual machines)
+  std::string gpu_driver;         // "" without an NVIDIA driver
+  int cuda_driver = 0;            // the newest CUDA that the driver runs, 13000 for 13.0; 0: not known
+  std::string nvml_library;       // path of the NVML that answered; "" without one
+  std::vector<Gpu> gpus;          // that CUDA_VISIBLE_DEVICES leaves; null ones only where they were asked for
   std::optional<NullGpus> null_gpus;
   std::vector<std::string> notes;  // what could not be found out, in words
 };

@@ -185,8 +185,10 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
 }
 
 std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
-  std::string text = fmt::format("{}, {} core{}, {:.0f} GiB", machine.cpu_model, machine.cores,
-                                 machine.cores == 1 ? "" : "s", double(machine.memory_bytes) / double(1ull << 30));
+  std::string text = fmt::format("{}, {} core{}", machine.cpu_model, machine.cores, machine.cores == 1 ? "" : "s");
+  if (machine.cpu_quota > 0) text += fmt::format(" (quota {:.3g})", machine.cpu_quota);
+  const double gib = double(machine.memory_bytes) / double(1ull << 30);
+  text += machine.memory_limit > 0 ? fmt::format(", {:.1f} GiB (limit)", gib) : fmt::format(", {:.0f} GiB", gib);
   if (slots.empty()) return text;
   const Slot& first = slots.front();
   if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);

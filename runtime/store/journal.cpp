@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -19,7 +21,7 @@
 namespace expc::store {
 namespace {
 
-constexpr std::string_view kSuffix = ".jsonl", kHidden = ".new";
+constexpr std::string_view kSuffix = ".jsonl", kHidden = ".new", kFound = ".found";
 
 std::string pathOf(const std::string& folder, std::string_view name) {
   return fmt::format("{}/{}/{}", folder, kJournalFolder, name);
@@ -180,41 +182,91 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::
                                                                      std::string store, Appears appears) {
   Opened opened;
   opened.store = std::move(store);
-  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
   for (const JournalFile& file : before) {
     opened.sealed[file.name] = file.bytes;
     if (appears == Appears::InsteadOfOthers) opened.replaced.insert(file.name);
     opened.epoch = std::max(opened.epoch, file.epoch);
   }
   ++opened.epoch;
+  return make(folder, std::move(opened), appears != Appears::AtOnce);
+}
+
+llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::string& folder, Opened opened,
+                                                                   bool hidden) {
+  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
   std::unique_ptr<JournalWriter> made(new JournalWriter);
   JournalWriter& writer = *made;
   writer.folder_ = folder;
   writer.file_.epoch = opened.epoch;
   writer.file_.name = nameOf(opened.epoch);
   writer.path_ = pathOf(folder, writer.file_.name);
-  const std::string hidden = writer.path_ + std::string(kHidden);
-  unlink(hidden.c_str());  // of one that was killed
-  if (appears != Appears::AtOnce) writer.path_ = hidden;
+  const std::string hidden_path = writer.path_ + std::string(kHidden);
+  unlink(hidden_path.c_str());  // of one that was killed
+  if (hidden) writer.path_ = hidden_path;
   writer.fd_ = base::Descriptor(
-      open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
+      open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (writer.fd_ < 0 && errno == EEXIST) {
     return base::failure(
         "{}: another process began to write in this moment; the same command continues once it has ended",
         writer.path_);
   }
   if (writer.fd_ < 0) return cannotWrite(folder, errno);
-  writer.hidden_ = appears != Appears::AtOnce;
+  writer.hidden_ = hidden;
   if (auto error = writer.append(opened, OnDisk::Now)) {
     unlink(writer.path_.c_str());
     return error;
   }
+  writer.head_ = writer.file_.bytes;
   syncFolder(folder);
   return made;
 }
 
+bool JournalWriter::isLost() const {
+  struct stat held{}, there{};
+  return fstat(fd_, &held) != 0 || lstat(path_.c_str(), &there) != 0 || held.st_ino != there.st_ino ||
+         held.st_dev != there.st_dev || uint64_t(there.st_size) < file_.bytes;
+}
+
+bool JournalWriter::isRemoved() const {
+  struct stat held{};
+  return fstat(fd_, &held) != 0 || held.st_nlink == 0;
+}
+
+llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::vector<JournalFile>& before,
+                                                                    std::string store) const {
+  Opened opened{file_.epoch, std::move(store), {}, {file_.name}};
+  for (const JournalFile& file : before) opened.sealed[file.name] = file.bytes;
+  std::error_code none;
+  if (const auto names = namesIn(folder_, none); !names.empty())
+    opened.epoch = std::max(opened.epoch, names.rbegin()->first);
+  ++opened.epoch;
+  auto made = make(folder_, std::move(opened), /*hidden=*/true);
+  if (!made) return made.takeError();
+  const llvm::StringRef lines = llvm::StringRef(text_).drop_front(head_);
+  if (auto error = (*made)->add(lines)) return error;
+  // Another file under our name is somebody's: the next writer would remove it as replaced.
+  struct stat held{}, there{};
+  if (fstat(fd_, &held) == 0 && lstat(path_.c_str(), &there) == 0 && held.st_ino != there.st_ino)
+    rename(path_.c_str(), (path_ + std::string(kFound)).c_str());
+  if (auto error = (*made)->publish()) return error;
+  (*made)->text_ += lines;
+  return made;
+}
+
+llvm::Expected<std::string> JournalWriter::keepElsewhere() const {
+  std::error_code failed;
+  std::string folder = (std::filesystem::temp_directory_path(failed) / "expc-results-XXXXXX").string();
+  if (failed || !mkdtemp(folder.data()))
+    return base::failure("no folder can be made where temporary files go: {}", std::strerror(errno));
+  std::filesystem::create_directory(pathOf(folder, ""), failed);
+  if (auto error = files::write(pathOf(folder, file_.name), text_)) return error;
+  return folder;
+}
+
 llvm::Error JournalWriter::publish() {
   if (auto error = sync()) return error;
+  if (isLost())
+    return base::failure("'{}' was removed or changed while it was written; run the same command again", path_);
   const std::string path = pathOf(folder_, file_.name);
   if (rename(path_.c_str(), path.c_str()) != 0) return cannotWrite(folder_, errno);
   path_ = path;
@@ -226,13 +278,18 @@ llvm::Error JournalWriter::publish() {
 llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
   if (when != OnDisk::Sometime)
     if (auto error = awaitSync()) return error;
-  const std::string line = toLine(entry) + "\n";
-  // A part of a line would make the next one unreadable.
-  if (const int error = files::writeAll(fd_, line)) return cutTo(file_, error);
-  if (when != OnDisk::Sometime) before_sync_ = file_;
-  file_.bytes += line.size();
-  if (when != OnDisk::Sometime) beginSync();
+  const JournalFile before = file_;
+  if (auto error = add(toLine(entry) + "\n")) return error;
+  if (when != OnDisk::Sometime) before_sync_ = before, beginSync();
   return when == OnDisk::Now ? awaitSync() : llvm::Error::success();
+}
+
+llvm::Error JournalWriter::add(llvm::StringRef lines) {
+  // A part of a line would make the next one unreadable.
+  if (const int error = files::writeAll(fd_, lines)) return cutTo(file_, error);
+  if (!hidden_ || text_.empty()) text_ += lines;
+  file_.bytes += lines.size();
+  return llvm::Error::success();
 }
 
 llvm::Error JournalWriter::sync() {
@@ -265,6 +322,7 @@ llvm::Error JournalWriter::awaitSync() {
 llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;
+  text_.resize(std::min<size_t>(text_.size(), end.bytes));
   return cannotWrite(folder_, error);
 }
 

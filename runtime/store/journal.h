@@ -77,6 +77,15 @@ class JournalWriter {
   static llvm::Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
                                                                const std::vector<JournalFile>& before,
                                                                std::string store, Appears appears);
+  /// Whether its name does not lead to all of it any more: somebody removed, replaced or cut the file, or moved the
+  /// folder.
+  bool isLost() const;
+  /// Nothing has a name of it any more.
+  bool isRemoved() const;
+  /// All that was added, in a journal of the next free number that replaces this one.
+  llvm::Expected<std::unique_ptr<JournalWriter>> again(const std::vector<JournalFile>& before, std::string store) const;
+  /// All that was added, in a results folder of its own where temporary files go: its path.
+  llvm::Expected<std::string> keepElsewhere() const;
   /// All that was added is durable, and there from now on.
   llvm::Error publish();
 
@@ -92,10 +101,15 @@ class JournalWriter {
 
  private:
   JournalWriter() = default;
+  static llvm::Expected<std::unique_ptr<JournalWriter>> make(const std::string& folder, Opened opened, bool hidden);
   void beginSync();
+  llvm::Error add(llvm::StringRef lines);
   llvm::Error cutTo(const JournalFile& end, int error);
 
   std::string folder_, path_;
+  std::string
+      text_;  // all that was added, since the file may be gone when it is missed; of a hidden one its first line
+  uint64_t head_ = 0;  // bytes of that
   JournalFile file_, before_sync_;
   bool hidden_ = false;
   std::unique_ptr<aiocb> sync_;  // under way

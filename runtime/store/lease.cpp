@@ -140,7 +140,7 @@ bool removeStale(const std::string& path, const std::string& judged) {
 llvm::Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
                                         double& now) {
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
-  base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (fd < 0) return cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
@@ -174,6 +174,11 @@ llvm::Error cannotWrite(const std::string& folder, int error) {
 
 llvm::Error makeFolder(const std::string& folder) {
   std::error_code error;
+  if (std::filesystem::is_symlink(folder, error) && !std::filesystem::exists(folder, error))
+    return base::failure(
+        "the results folder '{}' is a link to '{}', which is not there: mount or make that folder, or choose another "
+        "with --results DIR",
+        folder, std::filesystem::read_symlink(folder, error).string());
   std::filesystem::create_directories(folder, error);
   if (error) return cannotWrite(folder, error.value());
   if (!std::filesystem::is_directory(folder, error)) return cannotWrite(folder, ENOTDIR);

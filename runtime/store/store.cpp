@@ -25,6 +25,10 @@ namespace {
 /// The last expc that read results of before 23 November 2026, which had no journals.
 constexpr const char* kLastWithDatabases = "cff9634a";
 
+// Looks at a folder that somebody may be removing.
+constexpr int kLooks = 50;
+constexpr useconds_t kBetween = 20'000;  // 1 s in all
+
 /// As older expc kept its results, or an index of its journals.
 std::string databaseIn(const std::string& folder) { return folder + "/expc.sqlite"; }
 
@@ -59,10 +63,15 @@ base::Descriptor openSpool(const std::string& path, int flags) {
 llvm::Error spool(const std::string& store, const Entry& entry) {
   const std::string path = spoolPath(store), line = toLine(entry) + "\n";
   const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
-  if (fd >= 0 && ::write(fd, line.data(), line.size()) == ssize_t(line.size()) && fdatasync(fd) == 0)
+  struct stat before{};
+  const int error = fd < 0 || fstat(fd, &before) != 0 ? errno : files::writeAll(fd, line);
+  // Nothing of what was not written stays: neither a part of a line nor an empty file.
+  if (error != 0 && fd >= 0 && (ftruncate(fd, before.st_size) != 0 || before.st_size == 0)) unlink(path.c_str());
+  if (error == 0 && fdatasync(fd) == 0)
     return base::failure("what was measured last is kept in {} and is taken from there by the next run on this machine",
                          path);
-  return base::failure("what was measured last is lost: {} cannot be written either: {}", path, std::strerror(errno));
+  return base::failure("what was measured last is lost: {} cannot be written either: {}", path,
+                       std::strerror(error != 0 ? error : errno));
 }
 
 /// The lines that were kept of a store on this machine; none if there are none, or they are not ours.
@@ -319,11 +328,51 @@ llvm::Error Store::reread(const Trial& trial) {
 
 llvm::Error Store::adopt(Adopted entry) { return append(std::move(entry)); }
 
-llvm::Error Store::heartbeat() { return lease_ ? lease_->heartbeat() : llvm::Error::success(); }
+llvm::Error Store::heartbeat() {
+  if (lease_)
+    if (auto error = lease_->heartbeat()) return keepRemoved(std::move(error));
+  return journal_ && !whole_ && journal_->isLost() ? writeAgain() : llvm::Error::success();
+}
+
+llvm::Error Store::writeAgain() {
+  const std::string name = journal_->file().name;
+  auto again = journal_->again(before_.files, name_);
+  if (!again)
+    return keepRemoved(base::failure("journal/{} was removed or changed, and cannot be written again: {}", name,
+                                     llvm::toString(again.takeError())));
+  journal_ = std::move(*again);
+  std::string also;
+  if (auto journals = listJournals(folder_); !journals)
+    also = llvm::toString(journals.takeError());
+  else if (!journals->missing.empty())
+    also = journals->missing.front().text();
+  tell_(fmt::format(
+      "{0}/journal/{1} was removed or changed while this run wrote to it; all that the run measured stands in "
+      "{0}/journal/{2} now{3}{4}",
+      folder_, name, journal_->file().name, also.empty() ? "" : "; ", also));
+  return llvm::Error::success();
+}
+
+llvm::Error Store::keepRemoved(llvm::Error error) {
+  // Whoever removes the folder may have removed the lease first, and comes to the journal.
+  const std::string lease = folder_ + "/" + std::string(kLeaseName);
+  for (int look = 0; look < kLooks && kept_.empty() && journal_ && !whole_; ++look) {
+    if (journal_->isRemoved()) {
+      auto kept = journal_->keepElsewhere();
+      kept_ = fmt::format("journal/{} was removed, too: what this run measured is {}", journal_->file().name,
+                          kept ? "kept in the results folder " + *kept : "lost: " + llvm::toString(kept.takeError()));
+    } else if (files::isThere(lease)) {
+      break;
+    } else {
+      usleep(kBetween);
+    }
+  }
+  return kept_.empty() ? std::move(error) : base::failure("{}. {}", llvm::toString(std::move(error)), kept_);
+}
 
 llvm::Error Store::close() {
   llvm::Error error = settle();
-  if (!error) error = heartbeat();
+  if (!error) error = heartbeat();  // also looks whether the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
   journal_.reset();
   lease_.reset();

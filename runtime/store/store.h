@@ -7,6 +7,7 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -124,8 +125,11 @@ class Store {
   /// What is written from now on is there once close() succeeded, and not at all before; nothing is read meanwhile.
   llvm::Error beginWhole();
 
-  /// Lets the lease show that this process lives; an error when another process took it.
+  /// Lets the lease show that this process lives; an error when another process took it. A journal that somebody
+  /// removed, replaced or cut is written once more from memory, and that is told.
   llvm::Error heartbeat();
+  /// Who is told what happened to the folder meanwhile.
+  void onNews(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
   /// Gives the lease back.
   llvm::Error close();
 
@@ -143,6 +147,8 @@ class Store {
   llvm::Error append(const Entry& entry, OnDisk when = OnDisk::Sometime);
   llvm::Error keepElsewhere(llvm::Error error, const TrialEnded& end);
   llvm::Expected<int64_t> numberOf(const Key& key);
+  llvm::Error writeAgain();
+  llvm::Error keepRemoved(llvm::Error error);
 
   std::string folder_;
   Contents contents_;
@@ -154,6 +160,8 @@ class Store {
   std::map<TrialKey, int64_t> keys_;  // numbers
   std::set<std::string> plans_;
   std::optional<Lease> lease_;
+  std::string kept_;  // where the lines of a journal are that was removed with its folder
+  std::function<void(const std::string&)> tell_ = [](const std::string&) {};
 };
 
 /// A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.

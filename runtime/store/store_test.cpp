@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
+#include "runtime/store/maintenance.h"
 #include "tests/support/plan/example_plan.h"
 #include "tests/support/store/store.h"
 
@@ -594,6 +595,131 @@ TEST_CASE("what a writer appends after it lost the folder counts for nothing") {
   CHECK(readBack(folder.path, plan).trials.size() == 2);
   Store store = openWriter(folder.path);
   CHECK(store.contents().blocks.size() == 2);
+}
+
+TEST_CASE("a journal that was removed, replaced or cut is written again, with all that was measured") {
+  const plan::Plan plan = twoPoints();
+  using Harm = void (*)(const std::string& journal);
+  const Harm harms[] = {
+      [](const std::string& journal) { std::filesystem::remove(journal); },
+      [](const std::string& journal) { std::filesystem::resize_file(journal, 100); },
+      [](const std::string& journal) {  // an older copy, and what is no journal of that name
+        std::filesystem::copy_file(journal, journal + ".copy");
+        std::filesystem::resize_file(journal + ".copy", 500);
+        std::filesystem::rename(journal + ".copy", journal);
+      },
+      [](const std::string& journal) {
+        std::filesystem::remove(journal);
+        std::ofstream(journal) << toLine(Seen{1, {}}) << "\n";
+      },
+  };
+  for (const Harm harm : harms) {
+    TestFolder folder;
+    std::vector<std::string> news;
+    {
+      Store store = openWriter(folder.path);
+      store.onNews([&](const std::string& text) { news.push_back(text); });
+      Filled filled = fill(store);
+      finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+      harm(folder.path + "/journal/000001.jsonl");
+      finish(store, trialOf(plan, 1, filled.block, filled.session, 1));
+      llvm::cantFail(store.close());
+    }
+    REQUIRE(news.size() == 1);
+    CHECK(has(news[0], "/journal/000001.jsonl was removed or changed"));
+    CHECK(has(news[0], "/journal/000002.jsonl now"));
+    CHECK(readBack(folder.path, plan).trials.size() == 2);
+    const Verified verified = llvm::cantFail(verify(folder.path));
+    CHECK(verified.damage.empty());
+    CHECK(verified.trials == 2);
+    llvm::cantFail(openWriter(folder.path).close());
+    CHECK(readBack(folder.path, plan).trials.size() == 2);
+  }
+}
+
+TEST_CASE("a journal that is gone at the end of a run is written again, and earlier ones are missed") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    llvm::cantFail(store.close());
+  }
+  std::vector<std::string> news;
+  {
+    Store store = openWriter(folder.path);
+    store.onNews([&](const std::string& text) { news.push_back(text); });
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 1, filled.block, filled.session, 0));
+    std::filesystem::remove_all(folder.path + "/journal");
+    llvm::cantFail(store.close());
+  }
+  REQUIRE(news.size() == 1);
+  CHECK(has(news[0], "000001.jsonl: is not there"));
+  CHECK(readBack(folder.path, plan).trials.size() == 1);
+  CHECK(llvm::cantFail(verify(folder.path)).damage.size() == 1);
+}
+
+TEST_CASE("what was measured into a folder that was removed is kept where temporary files go") {
+  TestFolder folder, temporary;
+  const plan::Plan plan = twoPoints();
+  setenv("TMPDIR", temporary.path.c_str(), 1);
+  {
+    Store store = openWriter(folder.path + "/results");
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    std::filesystem::remove_all(folder.path + "/results");
+    const std::string error = llvm::toString(store.heartbeat());
+    CHECK(has(error, "was removed or moved"));
+    CHECK(has(error, "kept in the results folder " + temporary.path));
+    llvm::consumeError(store.close());
+  }
+  const auto kept = std::filesystem::directory_iterator(temporary.path)->path().string();
+  CHECK(readBack(kept, plan).trials.size() == 1);
+  unsetenv("TMPDIR");
+}
+
+TEST_CASE("what a store makes has the permissions that the umask leaves") {
+  TestFolder folder;
+  const mode_t before = umask(002);
+  Store store = openWriter(folder.path + "/results");
+  fill(store);
+  umask(before);
+  for (const auto& made : std::filesystem::recursive_directory_iterator(folder.path + "/results")) {
+    CAPTURE(made.path().string());
+    CHECK((made.status().permissions() & std::filesystem::perms::group_all) >= std::filesystem::perms(060));
+    CHECK((made.status().permissions() & std::filesystem::perms::others_write) == std::filesystem::perms::none);
+  }
+}
+
+TEST_CASE("a spool that cannot be written leaves nothing") {
+  TestFolder folder, spool;
+  const plan::Plan plan = twoPoints();
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  Store store = openWriter(folder.path);
+  Filled filled = fill(store);
+  Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
+  trial.id = llvm::cantFail(store.beginTrial(trial));
+  trial.status = TrialStatus::Valid;
+  trial.environment_json = "{}";
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit tight{10, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &tight);
+  llvm::Error error = store.endTrial(trial, {101, 11});
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(has(llvm::toString(std::move(error)), "is lost"));
+  CHECK(std::filesystem::is_empty(spool.path));
+  unsetenv("TMPDIR");
+}
+
+TEST_CASE("a results folder that is a link to nowhere is named with where it leads") {
+  TestFolder folder;
+  std::filesystem::create_symlink("/nowhere/at/all", folder.path + "/results");
+  CHECK(
+      has(llvm::toString(makeFolder(folder.path + "/results")), "is a link to '/nowhere/at/all', which is not there"));
 }
 
 TEST_CASE("a value counts once for a seed, whatever the study was called") {

@@ -17,6 +17,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/base/control_group.h"
 #include "runtime/base/process.h"
 #include "runtime/validity/readings.h"
 
@@ -104,9 +105,17 @@ void swapSpace(const machine::Machine& machine, const std::string& root, Finding
 
 void quota(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.cpu_quota <= 0) return;
-  findings.push_back({Weight::Spoils, "quota", fmt::format("the control group grants {:.4g} CPUs", machine.cpu_quota),
+  findings.push_back({Weight::Spoils, "quota", fmt::format("the control groups grant {:.4g} CPUs", machine.cpu_quota),
                       "its processes stand still for parts of each tenth of a second once they have had their share",
                       "start expc where no quota holds"});
+}
+
+void memoryLimit(const machine::Machine& machine, const std::string& root, Findings& findings) {
+  if (machine.memory_limit == 0) return;
+  findings.push_back({Weight::Note, "memory limit",
+                      fmt::format("the control groups grant {} MiB", machine.memory_limit >> 20),
+                      "a trial that needs more is killed, however much memory the machine has",
+                      "start expc where no such limit holds"});
 }
 
 /// Watches the machine while nothing of ours runs.
@@ -139,16 +148,9 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
 
 /// How out of memory is told, and by what a trial's memory can be limited.
 void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
-  const std::string text = readText(root + "/proc/self/cgroup").value_or("");
-  for (StringRef line : llvm::split(text, '\n')) {
-    const auto [controllers, path] = line.split(':').second.split(':');
-    const bool unified = controllers.empty(),
-               memory = ("," + controllers + ",").str().find(",memory,") != std::string::npos;
-    if (!unified && !memory) continue;
-    const std::string folder = root + "/sys/fs/cgroup" + (unified ? "" : "/memory") + path.str();
-    if (access(folder.c_str(), W_OK) == 0)
-      return findings.push_back({Weight::Fine, "control groups", "can be made here"});
-  }
+  const base::ControlGroup own = base::controlGroup("memory", root);
+  if (own.own && access(own.folder.c_str(), W_OK) == 0)
+    return findings.push_back({Weight::Fine, "control groups", "can be made here"});
   findings.push_back({Weight::Note, "control groups", "none can be made here",
                       "that a trial ran out of memory is told only where the kernel's log can be read",
                       "systemd-run --user --scope -p Delegate=yes expc run …"});
@@ -218,7 +220,7 @@ std::string tryFolder(const fs::path& folder) {
 
 std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root) {
   Findings findings;
-  for (const auto examine : {governor, turbo, smt, clockSource, swapSpace, quota, others, groups})
+  for (const auto examine : {governor, turbo, smt, clockSource, swapSpace, quota, memoryLimit, others, groups})
     examine(machine, root, findings);
   return findings;
 }

@@ -265,6 +265,7 @@ TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
   machine::Machine machine;
   machine.allowed = {0, 1};
   machine.cpu_quota = 1.5;
+  machine.memory_limit = 300 << 20;
   std::map<std::string, Finding> found;
   for (Finding& finding : examineHost(machine, fake.path)) found[finding.subject] = finding;
   for (const char* subject : {"governor", "clock source", "swap", "quota"}) {
@@ -272,6 +273,7 @@ TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
     CHECK((found[subject].weight == Finding::Weight::Spoils));
     CHECK(!found[subject].mend.empty());
   }
+  CHECK(found["memory limit"].what == "the control groups grant 300 MiB");
   CHECK(found["governor"].what == "powersave of 1 cores");
   CHECK(found["swap"].what == "3 of 4 MiB in use");
   CHECK((found["turbo"].weight == Finding::Weight::Note));

@@ -46,6 +46,9 @@ study faults {{
 }}
 """
 
+# Made-up users of one group, who share a folder as groups do.
+GROUP, USERS = 10000, (10001, 10002)
+
 options = None
 
 
@@ -59,6 +62,7 @@ def parse_options(heat_up):
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", default=None, help="one test by name")
     parser.add_argument("--kills", type=int, default=60, help="of kills.py")
+    parser.add_argument("--users", action="store_true", help="of kills.py: two users of a group take turns; needs root")
     parser.add_argument("--minutes", type=float, default=4, help="of kills.py: no kill after this long")
     options = parser.parse_args()
     options.heat_up = str(heat_up)
@@ -156,6 +160,25 @@ class Ended:
         for part in parts:
             expect(part in self.err, f"stderr says '{part}'\n{self.err}")
         return self
+
+
+def share(folder):
+    """The group may write the results, and everybody reach them."""
+    os.chmod(folder.path, 0o755)
+    folder.results.mkdir()
+    os.chown(folder.results, 0, GROUP)
+    os.chmod(folder.results, 0o2775)
+
+
+def user(turn):
+    """What makes a process the one of the two users whose turn it is."""
+    def become():
+        os.umask(0o002)
+        os.setgroups([])
+        os.setgid(GROUP)
+        os.setuid(USERS[turn % 2])
+        os.environ["HOME"] = "/"
+    return become
 
 
 def expect(condition, what):

@@ -1,5 +1,6 @@
 // Loaded into a program before all else (LD_PRELOAD): kills it in the middle of the change to the file system whose
-// number EXPC_KILL_AT says. What is written there is written half.
+// number EXPC_KILL_AT says. What is written there is written half. A file whose path ends in EXPC_KEEP cannot be
+// removed (EIO).
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -8,10 +9,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -53,7 +56,17 @@ CHANGE(rename, (const char* from, const char* to), from, to)
 CHANGE(renameat2, (int from_folder, const char* from, int to_folder, const char* to, unsigned flags), from_folder, from,
        to_folder, to, flags)
 CHANGE(link, (const char* from, const char* to), from, to)
-CHANGE(unlink, (const char* path), path)
+extern "C" int unlink(const char* path) noexcept {
+  if (isNext()) die();
+  const char* kept = std::getenv("EXPC_KEEP");
+  if (kept && std::string_view(path).ends_with(kept)) {
+    errno = EIO;
+    return -1;
+  }
+  static const auto next = real(&::unlink, "unlink");
+  return next(path);
+}
+
 CHANGE(unlinkat, (int folder, const char* path, int flags), folder, path, flags)
 CHANGE(remove, (const char* path), path)
 CHANGE(mkdir, (const char* path, mode_t mode), path, mode)

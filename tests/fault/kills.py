@@ -75,14 +75,17 @@ def kill_at_random_moments():
     seed = harness.options.seed if harness.options.seed is not None else random.SystemRandom().randrange(2**32)
     print(f"seed {seed}", flush=True)
     moments = random.Random(seed)
-    kills = below = studies = sessions = trials = cut = told = 0
+    turn = kills = below = studies = sessions = trials = cut = told = 0
     folder = None
     end = time.monotonic() + 60 * harness.options.minutes
     while kills + below < harness.options.kills and time.monotonic() < end:
         if folder is None:
             folder = Folder(duration="4ms", gpus="1, 2", timed=REPEAT, quality=QUALITY)
             told = 0
-        engine = folder.start()
+            if harness.options.users:
+                harness.share(folder)
+        turn += 1
+        engine = folder.start(preexec=harness.user(turn) if harness.options.users else None)
         time.sleep(moments.choice((0.05, 0.3, 0.8)) * moments.random())
         met = kill_below(engine, moments)
         below += met

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -338,6 +339,20 @@ def what_is_printed_between_messages_is_none():
         expect_no_orphans()
 
 
+def one_signal_ends_a_run_whose_agent_writes_without_end():
+    with Study() as study:
+        for line, said in (("yes", "wrote more than 64 MiB that no agent writes"), ("while :; do echo; done", "")):
+            shutil.rmtree(study.results / "nodes", ignore_errors=True)
+            run = study.start(*study.on(1, line=line))
+            if not said:
+                wait_for(lambda: (study.results / "nodes" / "1.log").exists(), "it has begun", 30)
+                run.send_signal(signal.SIGTERM)
+            _, err = run.communicate(timeout=60)
+            expect(run.returncode == (1 if said else 130) and said in err, f"{line}: ended with {run.returncode}\n{err}")
+            expect((study.results / "nodes" / "1.log").stat().st_size < 80 << 20, "not all of it is kept")
+            expect_no_orphans()
+
+
 def an_agent_says_how_others_reach_it():
     for name, value, known in (("SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1", True), ("SSH_CONNECTION", "192.0.2.7 5 127.0.0.1 22", True),
                                ("SSH_CONNECTION", "192.0.2.7 5 192.0.2.8 22", False), ("SLURM_LAUNCH_NODE_IPADDR", "who?", False)):
@@ -389,5 +404,5 @@ if __name__ == "__main__":
                    a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,
                    a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed,
                    a_node_that_comes_late_is_waited_for_and_ctrl_c_ends_the_waiting, what_is_printed_between_messages_is_none,
-                   an_agent_says_how_others_reach_it,
+                   one_signal_ends_a_run_whose_agent_writes_without_end, an_agent_says_how_others_reach_it,
                    nothing_but_the_agent_has_its_pipes]))

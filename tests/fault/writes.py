@@ -185,6 +185,18 @@ class Writes:
                 kills += 1
         print(f"ok    {name}: killed at each of {kills} changes", flush=True)
 
+    def no_lease_in_a_bundle(self):
+        """A disk that fails when the lease is removed: there is no bundle, since it would be refused."""
+        folder = self.base / "work"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.ready, folder)
+        environment = dict(self.environment, LD_PRELOAD=self.options.killer, EXPC_KEEP="expc.lease", ASAN_OPTIONS="verify_asan_link_order=0")
+        done = subprocess.run([self.options.expc, "bundle", "s1.exp", "--results", "r1", "--devices", "cpu:1", "--to", "new.tar.zst"], cwd=folder,
+                              env=environment, capture_output=True, text=True, timeout=120)
+        expect(done.returncode == 1 and "expc.lease" in done.stderr, f"it is refused: {done.returncode} {done.stderr}")
+        expect(not list(folder.glob("new*")) and not list(folder.glob(".expc-*")), "nothing is left")
+        print("ok    no lease in a bundle", flush=True)
+
     def at_random(self, kills):
         seed = self.options.seed
         print(f"seed {seed}", flush=True)
@@ -214,6 +226,8 @@ def main():
     try:
         if options.kills:
             writes.at_random(options.kills)
+        if not options.kills and options.only is None:
+            writes.no_lease_in_a_bundle()
         for name in () if options.kills else writes.commands():
             if options.only in (None, name):
                 writes.at_each(name)

@@ -22,6 +22,7 @@ RULES = [
         **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
         "runtime/files/files.cpp": "the writer", "runtime/report/python.cpp": "into a pipe"}),
+    ("removes folders", r"remove_all\(|remove_directories\(|nftw\(", "files::removeTree, which leaves mounts alone", {}),
     ("reads JSON", r"json::parse\(", "plan::parseJson, which knows how deep", {
         "runtime/plan/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
     ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or plan::tell of what is printable", {

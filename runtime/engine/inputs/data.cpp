@@ -205,8 +205,8 @@ llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
   auto others = holds(to);
   if (!others) return others.takeError();
   if (*others) return llvm::Error::success();
-  fs::remove_all(folder, failed);
-  if (!failed) fs::rename(part, folder, failed);
+  if (const std::string stays = files::removeTree(folder.string()); !stays.empty()) return cannotCopy(copy, stays);
+  fs::rename(part, folder, failed);
   return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
 }
 

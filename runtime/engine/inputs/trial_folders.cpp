@@ -1,7 +1,5 @@
 #include "runtime/engine/inputs/trial_folders.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -9,8 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
-#include <string_view>
 #include <system_error>
 
 #include "runtime/base/failure.h"
@@ -23,23 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Its program may have changed that.
-bool isOpenToUs(int folder) {
+bool isOpenToUs(const std::string& folder) {
   struct stat state{};
-  return fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) == S_IRWXU;
-}
-
-/// Removes all that is in a folder; false where something stays.
-bool clear(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return false;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fdopendir(fd), closedir);
-  if (!folder || !isOpenToUs(fd)) return false;
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (!files::removeTree(path + "/" + entry->d_name)) return false;
-  }
-  return true;
+  return lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && (state.st_mode & S_IRWXU) == S_IRWXU;
 }
 
 /// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
@@ -59,9 +41,8 @@ void addLink(const InputFile& input, const fs::path& link, std::error_code& fail
   fs::create_symlink(target, link, failed);
 }
 
-llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {
-  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder,
-                       failed.message());
+llvm::Error failedToMake(const std::string& folder, const std::string& why) {
+  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, why);
 }
 
 /// A folder that is there and has none of the inputs gets them.
@@ -77,16 +58,16 @@ llvm::Error fill(const std::string& folder, const CommandFiles& files) {
     }
     if (!failed) addLink(input, link, failed);
   }
-  return failed ? failedToMake(folder, failed) : llvm::Error::success();
+  return failed ? failedToMake(folder, failed.message()) : llvm::Error::success();
 }
 
 }  // namespace
 
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs) {
+  if (const std::string stays = files::removeTree(folder); !stays.empty()) return failedToMake(folder, stays);
   std::error_code failed;
-  fs::remove_all(folder, failed);
   fs::create_directories(folder, failed);
-  return failed ? failedToMake(folder, failed) : fill(folder, files);
+  return failed ? failedToMake(folder, failed.message()) : fill(folder, inputs);
 }
 
 int noRoomBeside(const std::string& folder) {
@@ -125,13 +106,14 @@ llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& fi
   return makeTrialFolder(folder, files);
 }
 
-void TrialFolders::drop(const std::string& folder) {
-  if (!has_spare_ && clear(folder) && std::rename(folder.c_str(), spare_.c_str()) == 0) {
+std::string TrialFolders::drop(const std::string& folder) {
+  if (!has_spare_ && isOpenToUs(folder) && files::clearFolder(folder).empty() &&
+      std::rename(folder.c_str(), spare_.c_str()) == 0) {
     has_spare_ = std::rename(plan::outputsOf(folder).c_str(), plan::outputsOf(spare_).c_str()) == 0;
-    if (has_spare_) return;
+    if (has_spare_) return "";
     remove(spare_);
   }
-  remove(folder);
+  return remove(folder);
 }
 
 void TrialFolders::keep(const std::string& folder) {
@@ -144,9 +126,9 @@ void TrialFolders::keep(const std::string& folder) {
   rmdir(outputs.c_str());  // where all have gone
 }
 
-void TrialFolders::remove(const std::string& folder) {
-  files::removeTree(folder);
-  files::removeTree(plan::outputsOf(folder));
+std::string TrialFolders::remove(const std::string& folder) {
+  const std::string stays = files::removeTree(folder), beside = files::removeTree(plan::outputsOf(folder));
+  return stays.empty() ? beside : stays;
 }
 
 }  // namespace expc::engine::inputs

@@ -15,8 +15,8 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
   return results + "/trials/" + std::to_string(trial);
 }
 
-/// Makes `folder` anew, with a link to each input, or a copy of it.
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
+/// Makes `folder` anew, with a link to each input, or a copy of it. What cannot be removed there is an error.
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs);
 /// Whether there is no room beside the folder of a trial whose program has ended, so that what it wrote may be cut off:
 /// ENOSPC or EDQUOT, as the system says to a few bytes more where it says that little is free; else 0.
 int noRoomBeside(const std::string& folder);
@@ -37,11 +37,11 @@ class TrialFolders {
   /// Of a trial whose program has ended: what was caught of it stands in its folder, too, where nothing else is called
   /// so.
   static void keep(const std::string& folder);
-  /// Removes it, with all that its trial wrote.
-  void drop(const std::string& folder);
+  /// Removes it, with all that its trial wrote; "", or what stays and why.
+  std::string drop(const std::string& folder);
 
  private:
-  static void remove(const std::string& folder);
+  static std::string remove(const std::string& folder);
 
   const std::string spare_;
   bool has_spare_ = false;

@@ -34,6 +34,9 @@ using llvm::json::Value;
 /// Stands before each message.
 constexpr llvm::StringLiteral kMark = "@expc ";
 
+/// Reads in one turn: enough for what is waiting, and soon done where somebody writes without end.
+constexpr int kMostReads = 64;
+
 volatile std::sig_atomic_t told_to_end = 0;
 
 std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
@@ -248,15 +251,13 @@ bool Lines::send(const Object& message) {
   return out_ >= 0;
 }
 
-void Lines::keep(llvm::StringRef text) const {
-  const base::Descriptor file(text.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
-  if (file >= 0) (void)files::writeAll(file, text.str() + "\n");
-}
-
-void Lines::take(llvm::StringRef line, std::vector<Object>& messages) const {
+void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>& messages) {
   const auto [before, text] = line.split(kMark);
-  keep(before);
-  if (!line.contains(kMark)) return;
+  if (!before.empty()) others += before.str() + "\n";
+  if (!line.contains(kMark)) {
+    noise_ += line.size() + 1;
+    return;
+  }
   auto value = plan::parseJson(text);
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
@@ -266,22 +267,27 @@ void Lines::take(llvm::StringRef line, std::vector<Object>& messages) const {
 
 std::vector<Object> Lines::receive(size_t longest) {
   std::vector<Object> messages;
+  std::string others;  // what is no message
   char piece[65536];
   pollfd more{in_, POLLIN, 0};
   // One that speaks without end is heard again later.
-  for (size_t heard = 0; isOpen() && heard <= longest && poll(&more, 1, 0) == 1;) {
+  for (int reads = 0; isOpen() && reads < kMostReads && poll(&more, 1, 0) == 1; ++reads) {
     const ssize_t size = read(in_, piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
     if (size > 0) rest_.append(piece, size);
-    heard += size > 0 ? size : 0;
     size_t begin = 0;
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
-      take(llvm::StringRef(rest_).slice(begin, end), messages);
+      take(llvm::StringRef(rest_).slice(begin, end), others, messages);
     rest_.erase(0, begin);
     if (size > 0 && rest_.size() <= longest) continue;
-    keep(rest_);
+    if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
+  const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
+  if (file >= 0) (void)files::writeAll(file, others);
+  if (noise_ <= longest || !isOpen()) return messages;
+  messages.push_back(Object{{"error", fmt::format("it wrote more than {} MiB that no agent writes", longest >> 20)}});
+  in_.close();
   return messages;
 }
 

@@ -45,15 +45,15 @@ class Lines {
   /// said stays to be received.
   bool send(const llvm::json::Object& message);
   /// The whole messages of what has come, without waiting; one that cannot be read stands as an `error` that says so.
-  /// Closed after the end, or after a line longer than `longest` bytes.
+  /// Closed after the end, after a line longer than `longest` bytes, and after more than that of what is no message.
   std::vector<llvm::json::Object> receive(size_t longest = 64 << 20);
 
  private:
-  void take(llvm::StringRef line, std::vector<llvm::json::Object>& messages) const;
-  void keep(llvm::StringRef text) const;
+  void take(llvm::StringRef line, std::string& others, std::vector<llvm::json::Object>& messages);
 
   base::Descriptor in_, out_;
   std::string log_, rest_;
+  size_t noise_ = 0;  // bytes of lines that were no messages
 };
 
 struct Introduction {

@@ -80,6 +80,16 @@ TEST_CASE("a line without an end ends the conversation") {
   CHECK(!both.engine.isOpen());
 }
 
+TEST_CASE("one who writes without end is not heard without end, and ends the conversation") {
+  Conversation both;
+  for (int turn = 0; turn < 3; ++turn) {
+    both.print(std::string(3000, '\n'));
+    const auto messages = both.engine.receive(8000);
+    CHECK(messages.size() == (turn < 2 ? 0 : 1));
+    CHECK(both.engine.isOpen() == (turn < 2));
+  }
+}
+
 TEST_CASE("the end of the other side is seen before all is received") {
   std::signal(SIGPIPE, SIG_IGN);
   Conversation both;

@@ -174,7 +174,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
   assert(decoder.options().lora && "a decoder with adapters");
-  if (const auto error = llvm::sys::fs::create_directories(folder))
+  if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return llvm::createStringError(folder + ": " + error.message());
   std::vector<model::NamedTensor> state;
   for (const model::NamedTensor& entry : decoder.adapters()) {

@@ -231,7 +231,8 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
 llvm::Error writeFolder(const std::string& path, const Config& config,
                         const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
                         int64_t file_bytes) {
-  if (const auto error = llvm::sys::fs::create_directories(path)) return failure("{}: {}", path, error.message());
+  if (const auto error = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
+    return failure("{}: {}", path, error.message());
   const std::vector<TensorSpec> specs = weightSpecs(config);
   const auto element = static_cast<int64_t>(c10::elementSize(dtype));
   std::vector<std::vector<TensorSpec>> parts(1);

@@ -100,8 +100,16 @@ std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& pack
   _exit(127);
 }
 
-int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const Child& child) {
+/// `changed`: what of the process somebody changed for good, so that no trial is like those before it.
+int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const std::string& changed,
+            const Child& child) {
   redirect(packet.log_fd);
+  if (!changed.empty()) {
+    EventWriter(packet.event_fd)
+        .failed("the process that starts trials is not as it was when the run began, and cannot be put back (" +
+                changed + "): a program changed it; start the run again");
+    return 1;
+  }
   // A command gets what the request says and nothing else; a built-in workload has the server's environment besides.
   if (request.spec.command) clearenv();
   for (const std::string& entry : request.environment) {
@@ -186,7 +194,7 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
 }
 
 void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server, const RankMemory& memory,
-              const Child& child) {
+              const Standing& standing, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // What it starts and loses stays with it while it lives: the server must not take that for what an ended rank left.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -196,18 +204,21 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   const base::Descriptor channel = std::move(packet.next_fd);
   dup2(nullDevice(), STDIN_FILENO);
   redirect(packet.log_fd);  // what the next line says is the first trial's
+  const std::string changed = standing.restore();
   memory.enter();
   if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
-  int code = runRank(request, packet, child);
+  const Standing own = Standing::ofThisProcess();
+  int code = runRank(request, packet, changed, child);
   uint64_t launch = request.id;
-  // Of one that was killed for memory the server tells, with the evidence, once this process is gone.
-  while (code == 0 && channel >= 0 && !memory.sawKill()) {
+  // Of one that was killed for memory the server tells, with the evidence, once this process is gone. One that its
+  // program changed for good ends too: a new one is as the server is.
+  while (code == 0 && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
     if (!tellEnd(channel, launch, packet)) break;
     const auto next = nextLaunch(channel, packet);
     if (!next) break;
     launch = next->id;
-    code = runRank(*next, packet, child);
+    code = runRank(*next, packet, own.restore(), child);
   }
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process

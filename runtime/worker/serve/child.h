@@ -13,6 +13,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/serve/memory_group.h"
+#include "runtime/worker/serve/standing.h"
 
 namespace expc::serve {
 
@@ -28,9 +29,10 @@ using Child = std::function<int(const plan::LaunchRequest& request, int event_fd
 
 /// Makes the forked process the rank that `request` describes (Child lists what is set). Where `packet` came with a
 /// channel it says there that the rank ended well, and goes on with the next launch from there, until one does not end
-/// well or the channel is closed; else it ends after the first.
+/// well or the channel is closed; else it ends after the first. Each rank begins with what the server began with
+/// (`standing`), or fails: a command may have changed its parent.
 [[noreturn]] void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server,
-                           const RankMemory& memory, const Child& child);
+                           const RankMemory& memory, const Standing& standing, const Child& child);
 
 /// Seconds since the machine was started (CLOCK_BOOTTIME).
 double bootSeconds();

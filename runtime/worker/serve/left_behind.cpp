@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "runtime/base/process.h"
+#include "runtime/files/files.h"
 #include "runtime/worker/serve/child.h"
 
 namespace expc::serve {
@@ -126,9 +127,9 @@ void clearScratch() {
 }
 
 void removeScratch(pid_t pid) {
-  std::error_code ignored;
   const std::string folder = scratchFolder(pid);
-  if (!folder.empty() && rmdir(folder.c_str()) != 0 && errno != ENOENT) fs::remove_all(folder, ignored);
+  if (folder.empty() || rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
+  if (const std::string stays = files::removeTree(folder); !stays.empty()) std::fprintf(stderr, "%s\n", stays.c_str());
 }
 
 void removeLeftScratch() {

@@ -18,6 +18,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/control_group.h"
 #include "runtime/base/process.h"
 
 namespace expc::serve {
@@ -90,44 +91,11 @@ void removeLeft(const std::string& parent) {
   }
 }
 
-/// The mount point that `line` of /proc/self/mountinfo is of, joined with `path` below it; "" if it is no group file
-/// system that has it.
-std::string folderOf(StringRef line, StringRef path, bool second_version) {
-  const auto [front, back] = line.split(" - ");
-  llvm::SmallVector<StringRef, 12> fields, rest;
-  front.split(fields, ' ');
-  back.split(rest, ' ');
-  if (fields.size() < 5 || rest.size() < 3) return "";
-  if (rest[0] != (second_version ? "cgroup2" : "cgroup")) return "";
-  if (!second_version && !hasWord(rest[2], "memory", ',')) return "";
-  const StringRef root = fields[3] == "/" ? "" : fields[3];  // a container sees a part of the tree
-  if (!path.consume_front(root)) return "";
-  return (fields[4] + (path == "/" ? "" : path)).str();
-}
-
 }  // namespace
 
-OwnGroup ownMemoryGroup(const MemoryGroup::Tables& tables) {
-  std::string first, second;  // our path in the tree of memory of version 1, and in that of version 2
-  std::ifstream groups(tables.groups);
-  for (std::string line; std::getline(groups, line);) {
-    const auto [number, rest] = StringRef(line).split(':');
-    const auto [controllers, path] = rest.split(':');
-    if (number == "0" && controllers.empty()) second = path.str();
-    if (hasWord(controllers, "memory", ',')) first = path.str();
-  }
-  const bool second_version = first.empty();
-  const std::string& path = second_version ? second : first;
-  std::ifstream mounts(tables.mounts);
-  for (std::string line; !path.empty() && std::getline(mounts, line);)
-    if (const std::string folder = folderOf(line, path, second_version); !folder.empty())
-      return {folder, second_version};
-  return {};
-}
-
-MemoryGroup::MemoryGroup(const Tables& tables) {
-  const OwnGroup own = ownMemoryGroup(tables);
-  if (own.folder.empty() || access(own.folder.c_str(), W_OK) != 0) return;
+MemoryGroup::MemoryGroup(const std::string& root) {
+  const base::ControlGroup own = base::controlGroup("memory", root);
+  if (!own.own || access(own.folder.c_str(), W_OK) != 0) return;
   // A group that is not below its parent in the kernel's count would escape the parent's limit.
   if (!own.second_version && textOf(own.folder + "/memory.use_hierarchy") != "1") return;
   events_ = own.second_version ? kSecondEvents : kFirstEvents;

@@ -16,16 +16,11 @@ namespace expc::serve {
 /// there whom it kills for memory. Limits above it hold as before.
 class MemoryGroup {
  public:
-  /// Where the kernel's tables are; tests have their own.
-  struct Tables {
-    std::string groups = "/proc/self/cgroup", mounts = "/proc/self/mountinfo";
-  };
-
   /// Makes the group and moves this process into it; without effect where that may not be done (see `made`). With
   /// version 2 of control groups that needs a group that was handed to us (delegated). To be called before any thread
   /// or child is started.
-  explicit MemoryGroup(const Tables& tables);
-  MemoryGroup() : MemoryGroup(Tables{}) {}
+  /// `root` is where /proc and /sys are.
+  explicit MemoryGroup(const std::string& root = "");
   ~MemoryGroup();
 
   bool made() const { return !folder_.empty(); }
@@ -70,13 +65,6 @@ class RankMemory {
   const MemoryGroup* server_ = nullptr;  // outlives it
   uint64_t limit_ = 0, told_ = 0, kills_before_ = 0;
 };
-
-/// The folder of this process's memory group; "" where none is mounted.
-struct OwnGroup {
-  std::string folder;
-  bool second_version = false;
-};
-OwnGroup ownMemoryGroup(const MemoryGroup::Tables& tables);
 
 /// Reads what the kernel logs from now on, where it may be read and names processes by the numbers that we know them
 /// by.

@@ -57,6 +57,7 @@ class Server {
   std::vector<Rank> ranks_;
   std::set<pid_t> stuck_;  // left by ranks, told, and not waited for again
   MemoryGroup group_;
+  const Standing standing_ = Standing::ofThisProcess();  // in its group
   KernelLog log_;
   uint64_t kills_told_ = 0;
 };
@@ -123,7 +124,7 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
     for (const int fd : {control_fd_, signal_fd_}) close(fd);
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
     if (reuse_ == Reuse::Never) packet.next_fd.close();
-    runChild(request, std::move(packet), server, memory, child_);
+    runChild(request, std::move(packet), server, memory, standing_, child_);
   }
   if (pid < 0) return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(errno));
   setpgid(pid, pid);  // on both sides: whoever is first

@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,6 +294,49 @@ TEST_CASE("a worker with a process for each rank closes the channel and lets the
   start(server, 1, "", process);
   checkEnded(server.receive(), 1, process, 0);
   CHECK(!channel::receivePacket(process.channel));
+}
+
+TEST_CASE("what others changed in a process is put back, or named") {
+  const pid_t child = fork();
+  if (child == 0) {
+    const serve::Standing standing = serve::Standing::ofThisProcess();
+    const int niceness = getpriority(PRIO_PROCESS, 0);
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlimit few{77, files.rlim_max};
+    if (!standing.restore().empty() || setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(1);
+    if (!standing.restore().empty()) _exit(2);
+    rlimit now{};
+    if (getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur != files.rlim_cur) _exit(3);
+    if (getuid() == 0) {
+      if (setpriority(PRIO_PROCESS, 0, niceness + 1) != 0 || !standing.restore().empty()) _exit(4);
+      if (getpriority(PRIO_PROCESS, 0) != niceness || setuid(65534) != 0) _exit(5);
+    }
+    if (niceness == 19) _exit(0);
+    _exit(setpriority(PRIO_PROCESS, 0, niceness + 1) == 0 && standing.restore() == "niceness" ? 0 : 6);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a process that its rank changed for good runs no other rank, and one that can be put back does") {
+  for (const bool for_good : {false, true}) {
+    const auto child = [for_good](const plan::LaunchRequest&, int) {
+      rlimit files{};
+      getrlimit(RLIMIT_NOFILE, &files);
+      const rlimit few{77, for_good ? 77 : files.rlim_max};
+      // Root may put back what is for good for others.
+      __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+      const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
+      if (for_good && syscall(SYS_capset, &header, none) != 0) return 1;
+      return setrlimit(RLIMIT_NOFILE, &few) == 0 ? 0 : 1;
+    };
+    TestServer server(child, serve::Reuse::Often);
+    Process process;
+    start(server, 1, "", process);
+    checkEnded(for_good ? server.receive() : TestServer::receiveFrom(process.channel), 1, process, 0);
+  }
 }
 
 TEST_CASE("a closed channel kills the children") {

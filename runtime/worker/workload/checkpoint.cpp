@@ -130,7 +130,7 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
 }
 
 llvm::Error CheckpointFolder::prepare() {
-  auto code = fs::create_directories(path_);
+  auto code = fs::create_directories(path_, true, fs::all_all);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
     return failure("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message());
@@ -144,10 +144,10 @@ llvm::Error CheckpointFolder::prepare() {
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
     if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
-  for (const std::string& leftover : leftovers) fs::remove_directories(leftover);
+  for (const std::string& leftover : leftovers) files::removeTree(leftover);
   std::vector<int64_t> older = present();
   if (!older.empty()) older.pop_back();
-  for (const int64_t epochs : older) fs::remove_directories(epochPath(epochs));
+  for (const int64_t epochs : older) files::removeTree(epochPath(epochs));
   return llvm::Error::success();
 }
 
@@ -156,7 +156,8 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
   auto written = [&]() -> llvm::Error {
-    if (auto code = fs::create_directories(partial)) return failure("{}: {}", partial, code.message());
+    if (auto code = fs::create_directories(partial, true, fs::all_all))
+      return failure("{}: {}", partial, code.message());
     auto model_digest = model::saveState(partial + "/" + kModel, model);
     if (!model_digest) return model_digest.takeError();
     auto state_digest = model::saveState(partial + "/" + kState, state);
@@ -173,7 +174,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
     return files::move(partial, folder);
   }();
   if (written) {
-    fs::remove_directories(partial);
+    files::removeTree(partial);
     const std::string kept =
         older.empty()
             ? "a repeated trial begins anew"
@@ -183,7 +184,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
         "`checkpoints`; {}",
         epochs, llvm::toString(std::move(written)), kept);
   }
-  for (const int64_t epoch : older) fs::remove_directories(epochPath(epoch));
+  for (const int64_t epoch : older) files::removeTree(epochPath(epoch));
   return llvm::Error::success();
 }
 
@@ -195,7 +196,7 @@ llvm::Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
 }
 
 void CheckpointFolder::clear() const {
-  for (const int64_t epoch : present()) fs::remove_directories(epochPath(epoch));
+  for (const int64_t epoch : present()) files::removeTree(epochPath(epoch));
 }
 
 }  // namespace expc::workload

@@ -79,7 +79,7 @@ constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_t
 
 llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
-  if (const auto error = llvm::sys::fs::create_directories(folder))
+  if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return llvm::createStringError(folder + ": " + error.message());
   return files::write(to, content.getBuffer());
 }
@@ -140,7 +140,7 @@ llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::s
       state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
   });
   return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
-    if (const auto error = llvm::sys::fs::create_directories(path))
+    if (const auto error = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
       return llvm::createStringError(path + ": " + error.message());
     if (auto error = model::saveState(path + "/model.safetensors", state).takeError()) return error;
     return copyTokenizer(origin, path);
