@@ -102,7 +102,11 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   if (!found->plan)
     console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now",
                                 side.name, plan.study));
-  analysis::Judgement judgement = analysis::judge(found->plan ? *found->plan : plan, found->results);
+  const plan::Plan& own = found->plan ? *found->plan : plan;
+  std::optional<analysis::Index> with_earlier;
+  if (claims && found->with_earlier) with_earlier.emplace(own, *found->with_earlier);
+  analysis::Judgement judgement =
+      analysis::judge(analysis::Index(own, found->results), with_earlier ? &*with_earlier : nullptr);
   return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
@@ -127,8 +131,8 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     auto results = judged(side, plan, options.claims, console);
     if (!results) return std::nullopt;
     found.push_back(std::move(*results));
-    if (!options.claims) continue;
-    if (auto error = add(known, side.name, found.back().results.trials, "a copy replicates nothing")) return error;
+    const char* then = options.claims ? "a copy replicates nothing" : "nothing can have moved between copies";
+    if (auto error = add(known, side.name, found.back().results.trials, then)) return error;
   }
   return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
 }

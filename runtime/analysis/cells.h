@@ -30,6 +30,8 @@ struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
   mutable std::map<std::string, double> correlations = {};  // by metric, of those that were asked for
+  /// Of a part of a store: all that counted up to its last run, whose looks are looks at the part's claims too.
+  const Evidence* with_earlier = nullptr;
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;

@@ -119,6 +119,55 @@ std::vector<double> mediansOf(const Course& course) {
   return medians;
 }
 
+double levelOf(std::span<const double> values) { return stats::orderStatistics(values).estimate().value_or(0); }
+
+/// Steps, and drifts where there are none.
+void findChanges(std::vector<Course>& all) {
+  std::vector<double> steps, drifts;
+  std::vector<std::optional<stats::Tendency>> found;
+  for (Course& course : all) {
+    found.push_back(stats::tendencyOf(mediansOf(course)));
+    course.p = found.back() ? found.back()->step.p : 1;
+    steps.push_back(course.p);
+    drifts.push_back(found.back() ? found.back()->drift_p : 1);
+  }
+  const std::vector<double> of_step = stats::holmLevels(steps, 1 - kConfidence),
+                            of_drift = stats::holmLevels(drifts, 1 - kConfidence);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::vector<double> medians = mediansOf(all[i]);
+    all[i].changes = stats::changePoints(medians, of_step[i]);
+    const bool stepped = stats::significant(steps[i], of_step[i]), drifted = stats::significant(drifts[i], of_drift[i]);
+    if (!all[i].changes.empty() || !(stepped || drifted)) continue;
+    const std::span<const double> whole(medians);
+    const size_t third = whole.size() / 3;
+    all[i].drift = {drifted ? drifts[i] : steps[i], levelOf(whole.first(third)), levelOf(whole.last(third)),
+                    found[i]->over_drift > -stats::kStepsCost};
+  }
+}
+
+/// Among the stays since the last change.
+void findOutlying(std::vector<Course>& all) {
+  std::vector<double> p_values;
+  std::vector<std::optional<stats::Outlying>> found;
+  const auto since = [](const Course& course) {
+    std::vector<double> medians = mediansOf(course);
+    if (!course.changes.empty()) medians.erase(medians.begin(), medians.begin() + course.changes.back().at);
+    return medians;
+  };
+  for (const Course& course : all) {
+    found.push_back(stats::newestOutlying(since(course)));
+    p_values.push_back(found.back() ? found.back()->p : 1);
+  }
+  const std::vector<double> levels = stats::holmLevels(p_values, 1 - kConfidence);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!found[i] || !stats::significant(p_values[i], levels[i])) continue;
+    const std::vector<double> medians = since(all[i]);
+    const double usual = levelOf(std::span(medians).first(medians.size() - found[i]->count));
+    all[i].outlying = {found[i]->count, usual, std::nullopt};
+    if (all[i].better) all[i].outlying->worse = (*all[i].better == plan::Direction::Lower) == (medians.back() > usual);
+  }
+}
+
 }  // namespace
 
 std::vector<Course> courses(const plan::Plan& plan, std::span<const store::History> histories,
@@ -149,14 +198,9 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
       }
     }
   std::vector<Course> all;
-  std::vector<double> p_values;
-  for (auto& [of, found] : all_found) {
-    all.push_back(courseOf(plan, of, found));
-    if (const auto change = stats::likeliestChange(mediansOf(all.back()))) all.back().p = change->p;
-    p_values.push_back(all.back().p);
-  }
-  const std::vector<double> levels = stats::holmLevels(p_values, 1 - kConfidence);
-  for (size_t i = 0; i < all.size(); ++i) all[i].changes = stats::changePoints(mediansOf(all[i]), levels[i]);
+  for (auto& [of, found] : all_found) all.push_back(courseOf(plan, of, found));
+  findChanges(all);
+  findOutlying(all);
   return all;
 }
 

@@ -27,15 +27,31 @@ struct Stay {
   bool disturbed = false;   // of one that has no value: something disturbed every trial, so that none says anything
 };
 
+/// A level that moved over the whole course, without a step that is told from a drift.
+struct LevelDrift {
+  double p = 1;
+  double before = 0, after = 0;  // medians of the first and of the last third of the stays
+  bool or_step = false;          // a step explains the stays as well
+};
+
+/// The newest sessions, if they lie apart from all others.
+struct Outlying {
+  size_t sessions = 0;
+  double usual = 0;           // the median of the others since the last change
+  std::optional<bool> worse;  // absent: the metric does not say what is better
+};
+
 /// A metric at a point, on one kind of machine and with the settings of now.
 struct Course {
   std::string metric, label, unit, dimension;
   std::optional<plan::Direction> better;
   std::string environment_class;
   std::vector<Stay> stays = {};  // those that have a value, by time
-  double p = 1;                  // that it never changed its level; 1 for too few stays
-  /// By Holm over all courses at 1 - kConfidence.
+  double p = 1;                  // that its level never changed in a step; 1 for too few stays
+  // Each by Holm over all courses at 1 - kConfidence.
   std::vector<stats::Change> changes = {};
+  std::optional<LevelDrift> drift = std::nullopt;  // of a course without a change
+  std::optional<Outlying> outlying = std::nullopt;
   std::vector<Stay> lost = {};  // those since its last value, by time: what is newest is no value
   unsigned gaps = 0;            // stays without a value before that
 };

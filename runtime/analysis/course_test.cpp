@@ -77,6 +77,27 @@ TEST_CASE("timeouts of the newest sessions are a change of the level") {
   CHECK(course.changes[0].at == 10);
 }
 
+TEST_CASE("a newest session that is slower than all others is outlying, and a level that creeps up drifts") {
+  Sessions sessions;
+  for (int session = 1; session <= 19; ++session) sessions.timed(session, 0.1 + 0.001 * (session * 7 % 5));
+  CHECK_FALSE(sessions.course().outlying);
+  sessions.timed(20, 0.12);
+  const Course slower = sessions.course(), fewer = sessions.course("images_per_s");
+  CHECK(slower.changes.empty());
+  REQUIRE(slower.outlying);
+  CHECK(slower.outlying->sessions == 1);
+  CHECK(slower.outlying->worse == true);
+  CHECK(slower.outlying->usual == doctest::Approx(0.102));
+  CHECK(fewer.outlying->worse == true);
+  Sessions creeping;
+  for (int session = 1; session <= 20; ++session)
+    creeping.timed(session, 0.1 + 0.002 * session + 0.002 * (session * 7 % 5));
+  const Course drifting = creeping.course();
+  CHECK(drifting.changes.empty());
+  REQUIRE(drifting.drift);
+  CHECK(drifting.drift->after > drifting.drift->before);
+}
+
 TEST_CASE("a timeout below what a valid trial took is no value, and none is one that was tried again") {
   Sessions sessions;
   sessions.timed(1, 0.1);

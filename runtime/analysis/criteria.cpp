@@ -230,7 +230,9 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
     measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
     measured.cells.back().estimate.cell = static_cast<unsigned>(i);
   }
-  if (criterion.confidence) measured.standing = standingOf(evidence, criterion, measured.cells);
+  if (criterion.confidence)
+    measured.standing = evidence.with_earlier ? measureCriterion(*evidence.with_earlier, criterion).standing
+                                              : standingOf(evidence, criterion, measured.cells);
   if (!measured.standing.only())
     for (MeasuredCell& cell : measured.cells)
       readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], measured.standing.look.confidence, cell);
@@ -268,6 +270,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   const Decision decision = decideCriterion(criterion, measured);
   std::vector<MeasuredCell>& cells = measured.cells;
   if (!measured.standing.only()) result.look = measured.standing.look;
+  result.other_looks = measured.standing.look.other_versions;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   result.verdict = decision.verdict;
   if (criterion.confidence && measured.standing.only()) correct(criterion, decision.levels, cells);

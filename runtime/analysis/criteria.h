@@ -30,6 +30,7 @@ struct LookHistory {
   std::set<unsigned> early;         // of verdicts of a design that was made smaller when there was data to see
   std::set<unsigned> further;       // of verdicts on more than was planned
   unsigned unread = 0;              // of these: by runs of which it is not known what they judged
+  unsigned other_versions = 0;      // verdicts with another version of the program, which are none of these
   double left = stats::kLeastLeft;  // share of alpha that the planned looks leave to all others
 
   /// What a look is.

@@ -63,17 +63,21 @@ bool better(const plan::Metric& metric, double a, double b) {
   return metric.better == plan::Direction::Lower ? a < b : a > b;
 }
 
-/// Whether blocks that both have do not tell them apart. Single values do only where the metric is exact.
-bool sharesRank(const plan::Metric& metric, const std::vector<PointValue>& a, const std::vector<PointValue>& b) {
-  if (!metric.exact && (a.size() < 2 || b.size() < 2)) return true;
+size_t pairsOf(size_t points) { return points * (points - 1) / 2; }
+
+/// Whether blocks that both have do not tell them apart at `confidence`. Values do as they are where the metric is
+/// exact.
+bool sharesRank(const plan::Metric& metric, const std::vector<PointValue>& a, const std::vector<PointValue>& b,
+                double confidence) {
   std::map<std::pair<int64_t, int64_t>, double> of_a;
   for (const PointValue& value : a) of_a[{value.block, value.session}] = value.value;
   std::vector<double> differences;
   for (const PointValue& value : b)
     if (const auto found = of_a.find({value.block, value.session}); found != of_a.end())
       differences.push_back(value.value - found->second);
-  if (const auto interval = stats::signedRank(differences).interval(kConfidence))
+  if (const auto interval = stats::signedRank(differences).interval(confidence))
     return interval->low <= 0 && interval->high >= 0;
+  if (!metric.exact) return true;
   const auto less = [](const PointValue& x, const PointValue& y) { return x.value < y.value; };
   const auto [low_a, high_a] = std::ranges::minmax_element(a, less);
   const auto [low_b, high_b] = std::ranges::minmax_element(b, less);
@@ -226,19 +230,27 @@ std::vector<Ranked> rank(const Index& index, const plan::Metric& metric) {
   for (const plan::Point& point : index.plan().points) {
     std::vector<PointValue> values = valuesAt(index, metric, point);
     if (values.empty()) continue;
-    const Ranked ranked{point.id, 1, medianOf(plain(values)), static_cast<unsigned>(values.size())};
+    const Ranked ranked{point.id, std::nullopt, medianOf(plain(values)), static_cast<unsigned>(values.size())};
     all.push_back({ranked, std::move(values)});
   }
   std::ranges::stable_sort(
       all, [&](const Measured& a, const Measured& b) { return better(metric, a.ranked.median, b.ranked.median); });
   std::vector<Ranked> ranks;
+  const unsigned fewest = rankBlocks(all.size());
+  const bool told =
+      metric.exact || std::ranges::any_of(all, [&](const Measured& one) { return one.ranked.n >= fewest; });
+  const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(1, pairsOf(all.size())));
   size_t first = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i > first && !sharesRank(metric, all[first].values, all[i].values)) first = i;
-    all[i].ranked.rank = static_cast<unsigned>(first + 1);
+    if (i > first && !sharesRank(metric, all[first].values, all[i].values, confidence)) first = i;
+    if (told) all[i].ranked.rank = static_cast<unsigned>(first + 1);
     ranks.push_back(all[i].ranked);
   }
   return ranks;
+}
+
+unsigned rankBlocks(size_t points) {
+  return stats::minimumPairs(kConfidence, static_cast<unsigned>(std::max<size_t>(1, pairsOf(points))));
 }
 
 Front paretoFront(const Index& index, const plan::Metric& first, const plan::Metric& second) {

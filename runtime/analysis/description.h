@@ -51,17 +51,21 @@ std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric)
 // Ranking: points in the order of a metric, with ties, and those that no other beats in two metrics at once.
 
 struct Ranked {
-  std::string point;  // its id
-  unsigned rank = 1;  // from 1, the best; of several that tie the same
+  std::string point;             // its id
+  std::optional<unsigned> rank;  // from 1, the best; of several that tie the same; absent: too few blocks for ranks
   double median = 0;
   unsigned n = 0;
 };
 
 /// The points at which the metric, which says what is better, was measured: the best first. A point ties with the first
-/// of its rank where the 95 % interval (signed rank) of their differences in the same blocks includes zero, or there
-/// are fewer than six such blocks and the values overlap. Each is compared with one other at its own 95 %, so of many
-/// ranks some are chance.
+/// of its rank where the interval (signed rank) of their differences in the same blocks includes zero, or there are too
+/// few such blocks for one. Intervals are at 95 % over all pairs of points (Bonferroni), so points that do not differ
+/// are told apart in 5 % of all rankings. Values of an exact metric are compared as they are. Without ranks where no
+/// point has rankBlocks() values.
 std::vector<Ranked> rank(const Index& index, const plan::Metric& metric);
+
+/// The fewest blocks that can tell any of so many points apart.
+unsigned rankBlocks(size_t points);
 
 /// A point and its medians.
 struct FrontPoint {

@@ -155,9 +155,11 @@ const PointStatus* Judgement::status(const std::string& point, plan::TrialKind k
 
 Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }
 
-Judgement judge(const Index& index) {
+Judgement judge(const Index& index, const Index* with_earlier) {
   const plan::Plan& plan = index.plan();
-  const Evidence evidence = gather(index);
+  Evidence evidence = gather(index);
+  std::optional<Evidence> whole;
+  if (with_earlier) evidence.with_earlier = &whole.emplace(gather(*with_earlier));
   Judgement judgement;
   judgement.unfinished = evidence.wantsAny();
   judgement.spent_seconds = index.spentSeconds();

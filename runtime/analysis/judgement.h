@@ -108,6 +108,7 @@ struct Look {
   unsigned now = 0, of = 0;      // at this one, and at the last that is planned
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
   unsigned unread = 0;           // earlier runs that may have judged it: what they judged is not known, so they count
+  unsigned other_versions = 0;   // earlier verdicts on it with other versions of the program: they do not count
 };
 
 /// What further blocks would do for a criterion that is undecided or untrusted, at the noise that was seen and if
@@ -150,6 +151,7 @@ struct CriterionResult {
   /// A control says that the verdict cannot be trusted. It stays what the intervals make it.
   std::optional<Distrust> untrusted = std::nullopt;
   std::optional<Look> look = std::nullopt;  // absent: this look is the only one
+  unsigned other_looks = 0;                 // Look::other_versions, also of an only look
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
   bool provisional = false;
   std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
@@ -244,7 +246,8 @@ struct Findings {
 /// Comparisons have intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of
 /// an exists are decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has
 /// the interval at the level that Holm leaves it.
-Judgement judge(const Index& index);
+/// `with_earlier`: of a part of a store what store::PartResults has.
+Judgement judge(const Index& index, const Index* with_earlier = nullptr);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 /// Opens every verdict, with null cards as the reason, and marks the judgement: such cards compute nothing, so what

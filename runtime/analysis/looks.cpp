@@ -25,8 +25,9 @@ struct Earlier {
   unsigned begun = 0, ended = 0;  // values that were there
 };
 
+/// `other_versions` gets how many of the other runs judged it with another version of the program.
 std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& criterion,
-                                 const std::vector<MeasuredCell>& cells) {
+                                 const std::vector<MeasuredCell>& cells, unsigned& other_versions) {
   std::vector<Earlier> runs;
   if (index.looks().empty()) return runs;
   std::vector<std::string> subjects;
@@ -45,7 +46,11 @@ std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& crit
       const Earlier own{&look, unsigned(first - measured[i].begin()), unsigned(past - measured[i].begin())};
       if (!run || own.ended < run->ended) run = own;
     }
-    if (run && run->ended > 0) runs.push_back(*run);
+    if (run && run->ended > 0)
+      runs.push_back(*run);
+    else if (look.said)
+      other_versions +=
+          std::ranges::any_of(subjects, [&](const auto& one) { return look.other_programs.contains(one); });
   }
   return runs;
 }
@@ -77,7 +82,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
     history.unread += !planned;
   };
   unsigned there = 0;
-  for (const Earlier& run : earlierRuns(evidence.index, criterion, cells)) {
+  for (const Earlier& run : earlierRuns(evidence.index, criterion, cells, history.other_versions)) {
     const store::Judged::Planned* planned = nullptr;
     if (run.look->judged)
       if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
@@ -161,6 +166,7 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
     if (on_the_way || ends_here) look.of = std::max(look.now, history.planned);
   }
   look.unread = history.unread;
+  look.other_versions = history.other_versions;
   const std::set<unsigned> before = history.before(look.now);
   look.before.assign(before.begin(), before.end());
   if (look.now == 0 || standing.only()) return standing;

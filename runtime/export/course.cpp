@@ -94,13 +94,55 @@ report::Paragraph timeoutsLine(const Course& course) {
   return {.text = text, .word = "timed out:", .style = timesOutNow(course) ? "fail" : "open", .depth = 1};
 }
 
+/// Absent where the metric does not say what is better.
+std::optional<bool> isWorse(const Course& course, double before, double after) {
+  if (!course.better) return std::nullopt;
+  return (*course.better == plan::Direction::Lower) == (after > before);
+}
+
+std::string quantity(const Course& course, double value) {
+  return analysis::formatQuantity(value, course.unit, course.dimension);
+}
+
+/// "worse: 100 ms → 108 ms, p = 0.0002", "drift, worse: …", "changed: …".
+report::Paragraph movedLine(const Course& course, double before, double after, const std::string& how,
+                            const std::string& what) {
+  report::Paragraph line{.text = fmt::format("{} → {}, {}", quantity(course, before), quantity(course, after), how),
+                         .word = what + ":",
+                         .style = "open",
+                         .depth = 1};
+  if (const auto worse = isWorse(course, before, after)) {
+    const std::string way = *worse ? "worse:" : "better:";
+    line.word = what == "changed" ? way : what + ", " + way;
+    line.style = *worse ? "fail" : "pass";
+  }
+  return line;
+}
+
+/// Whether the newest session is outlying for worse: one session tells no new level from a disturbance.
+bool worseNow(const Course& course) { return course.outlying && course.outlying->worse.value_or(false); }
+
+/// The line for the newest sessions that lie apart.
+report::Paragraph outlyingLine(const Course& course) {
+  const auto& [sessions, usual, worse] = *course.outlying;
+  const std::string who =
+      sessions == 1 ? "the newest session lies" : fmt::format("the newest {} sessions lie", sessions);
+  return {.text = fmt::format("{} beyond all others: {}, where their median is {}; further sessions tell a new level "
+                              "from a disturbance",
+                              who, quantity(course, course.stays.back().median), quantity(course, usual)),
+          .word = !worse   ? "outlying:"
+                  : *worse ? "outlying, worse:"
+                           : "outlying, better:",
+          .style = worseNow(course) ? "fail" : "open",
+          .depth = 1};
+}
+
 /// Puts a course behind the others: its lines where it is `shown`, and its object.
 void add(Section& section, const std::vector<std::string>& sides, const Course& course, bool shown) {
-  const auto quantity = [&](double value) { return analysis::formatQuantity(value, course.unit, course.dimension); };
-  const std::string newest =
-      course.stays.empty()
-          ? "no value"
-          : quantity(course.stays.back().median) + (course.lost.empty() ? " now" : " in the last that has a value");
+  const std::string newest = course.stays.empty()
+                                 ? "no value"
+                                 : quantity(course, course.stays.back().median) +
+                                       (course.lost.empty() ? " now" : " in the last that has a value");
   const std::string gaps =
       course.gaps > 0 ? "; " + report::counted(course.gaps, "earlier session") + " without a value" : "";
   std::vector<report::Paragraph> lines = {
@@ -114,26 +156,33 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
   for (size_t i = 0; i < course.changes.size(); ++i) {
     const auto [at, p] = course.changes[i];
     const double before = level(course, i), after = level(course, i + 1);
-    std::optional<bool> worse;
-    if (course.better) worse = (*course.better == plan::Direction::Lower) == (after > before);
-    report::Paragraph line{.text = fmt::format("{} → {}, p = {:.2g}", quantity(before), quantity(after), p),
-                           .word = "changed:",
-                           .style = "open",
-                           .depth = 1};
-    if (worse) {
-      line.word = *worse ? "worse:" : "better:";
-      line.style = *worse ? "fail" : "pass";
-    }
-    lines.push_back(std::move(line));
+    const std::optional<bool> worse = isWorse(course, before, after);
+    lines.push_back(movedLine(course, before, after, fmt::format("p = {:.2g}", p), "changed"));
     lines.push_back({.text = "between " + stayText(course.stays[at - 1]), .depth = 2});
     lines.push_back({.text = "and " + stayText(course.stays[at]), .depth = 2});
     changes.push_back(EXPC_FIELDS(at, before, after, worse, p));
+  }
+  llvm::json::Value drift = nullptr, outlying = nullptr;
+  if (course.drift) {
+    const auto& [p, before, after, or_step] = *course.drift;
+    const std::optional<bool> worse = isWorse(course, before, after);
+    lines.push_back(movedLine(course, before, after,
+                              fmt::format("medians of the first and the last third of the sessions, p = {:.2g}", p),
+                              or_step ? "drift or step" : "drift"));
+    if (or_step)
+      lines.push_back({.text = "these sessions do not tell a drift from a step between two of them", .depth = 2});
+    drift = EXPC_FIELDS(before, after, worse, p, or_step);
+  }
+  if (course.outlying) {
+    const auto& [sessions, usual, worse] = *course.outlying;
+    lines.push_back(outlyingLine(course));
+    outlying = EXPC_FIELDS(sessions, usual, worse);
   }
   if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
   section.json.push_back(EXPC_FIELDS(course.metric, course.label, course.unit, course.environment_class, course.p,
-                                     stays, changes, lost, course.gaps));
+                                     stays, changes, drift, outlying, lost, course.gaps));
 }
 
 }  // namespace
@@ -141,26 +190,34 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
                    bool all) {
   Section section{{"courses"}};
-  size_t changed = 0, without = 0, timed_out = 0, quiet = 0;
+  size_t changed = 0, drifting = 0, outlying = 0, without = 0, timed_out = 0, quiet = 0;
   analysis::Verdict outcome = analysis::Verdict::NotAsked;
   for (const Course& course : courses) {
-    const bool shown = all || !course.changes.empty() || !course.lost.empty() || timesOutNow(course);
+    const bool shown = all || !course.changes.empty() || course.drift || course.outlying || !course.lost.empty() ||
+                       timesOutNow(course);
     changed += !course.changes.empty();
+    drifting += course.drift.has_value();
+    outlying += course.outlying.has_value();
     without += !course.lost.empty();
     timed_out += timesOutNow(course);
     quiet += !shown;
     if (failsNow(course))
       outcome = analysis::Verdict::Broken;
-    else if (!course.lost.empty() && outcome == analysis::Verdict::NotAsked)
+    else if ((!course.lost.empty() || worseNow(course)) && outcome == analysis::Verdict::NotAsked)
       outcome = analysis::Verdict::Inconclusive;
     add(section, sides, course, shown);
   }
   section.part.rest = fmt::format(
-      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show nothing){}{}{}",
-      changed, courses.size(), analysis::formatConfidence(analysis::kConfidence),
-      without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
-      timed_out > 0 ? fmt::format("; {} with timeouts in the newest session that has a value", timed_out) : "",
-      quiet > 0 ? "; --all shows the others" : "");
+      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
+      courses.size(), analysis::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
+  const auto also = [&](size_t count, std::string_view text) {
+    if (count > 0) section.part.rest += fmt::format("; {} {}", count, text);
+  };
+  also(drifting, "with a drift");
+  also(outlying, "outlying in the newest session");
+  also(without, "without a value in the newest session");
+  also(timed_out, "with timeouts in the newest session that has a value");
+  if (quiet > 0) section.part.rest += "; --all shows the others";
   Document document(plan, sides, outcome);
   document.title += report::joined(sides) + " by session";
   document.sections = {std::move(section)};

@@ -103,12 +103,14 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
         section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
+      const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
+      if (every && !look.empty()) section.say({.text = look, .depth = 2});
       std::vector<report::Block> lines;
       for (const std::string& cell : cells) lines.emplace_back(report::Paragraph{.text = cell, .depth = 2});
       report::shorten(lines, kListed, {.depth = 2});
       if (every) append(section.part.blocks, std::move(lines));
       const std::string &side = sides[i].name, verdict = claim.verdict(i);
-      all.push_back(EXPC_FIELDS(side, verdict, why, cells));
+      all.push_back(EXPC_FIELDS(side, verdict, why, look, cells));
     }
     const bool changed = claim.changed(), lost = claim.lost();
     Object object = EXPC_FIELDS(claim.criterion.name, claim.criterion.text, became, changed, lost);

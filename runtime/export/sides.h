@@ -58,9 +58,10 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
 /// some is contradicted. Inconclusive: some is open, or something has no value elsewhere. Not run: there is none.
 Document conclusions(const plan::Plan& plan, std::span<const Side> sides);
 
-/// How metrics went over the sessions of the sides of these names; without `all` only those that changed, that have no
-/// value in the newest session, or that timed out in it. Broken: some has no value there since trials failed.
-/// Inconclusive: some has none since all were disturbed. Else nothing is asked.
+/// How metrics went over the sessions of the sides of these names; without `all` only those that changed or drifted,
+/// whose newest session is outlying or has no value, or that timed out in it. Broken: some has no value there since
+/// trials failed. Inconclusive: some has none since all were disturbed, or its newest session is outlying for worse.
+/// Else nothing is asked.
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides,
                    const std::vector<analysis::Course>& courses, bool all);
 

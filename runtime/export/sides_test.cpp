@@ -76,5 +76,33 @@ TEST_CASE("timeouts of the newest session are shown, and sessions that were all 
   CHECK(text(document, 120, false).find("2 sessions since then without a value: no memory\n") != std::string::npos);
 }
 
+TEST_CASE("a newest session that is outlying for worse is shown and leaves the answer open, and a drift is no step") {
+  analysis::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
+  for (int i = 0; i < 12; ++i) course.stays.push_back({.session = i, .n = 4, .median = i < 11 ? 1 : 1.2});
+  course.outlying = {1, 1, true};
+  const plan::Plan plan = report::exampleResults().plan;
+  Document document = bySession(plan, {"results"}, {course}, false);
+  CHECK(document.exit_code == 4);
+  std::string said = text(document, 300, false);
+  CHECK(said.find("0 changed of 1") != std::string::npos);
+  CHECK(said.find("; 1 outlying in the newest session") != std::string::npos);
+  CHECK(said.find("outlying, worse: the newest session lies beyond all others: 1.2 s, where their median is 1.0 s") !=
+        std::string::npos);
+  CHECK(markdown(document).find("outlying, worse") != std::string::npos);
+  CHECK(plan::canonicalJson(json(document)).find("\"outlying\":{\"sessions\":1,\"usual\":1,\"worse\":true}") !=
+        std::string::npos);
+  course.outlying->worse = false;
+  CHECK(bySession(plan, {"results"}, {course}, false).exit_code == 0);
+  course.outlying.reset();
+  course.drift = {0.002, 1, 1.1, true};
+  document = bySession(plan, {"results"}, {course}, false);
+  CHECK(document.exit_code == 0);
+  said = text(document, 300, false);
+  CHECK(said.find("; 1 with a drift") != std::string::npos);
+  CHECK(said.find("drift or step, worse: 1.0 s → 1.1 s") != std::string::npos);
+  CHECK(said.find("these sessions do not tell a drift from a step") != std::string::npos);
+  CHECK(plan::canonicalJson(json(document)).find("\"or_step\":true") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace expc::exports

@@ -173,10 +173,12 @@ std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term) {
   return found;
 }
 
-std::string subjectOf(const Plan& plan, const Cell& cell) {
+std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::string, std::string>& ids) {
   std::set<std::string> read;
-  for (const MetricTerm& term : measuredTerms(plan, *cell.term))
-    read.insert(term.metric + ' ' + term.place.point + ' ' + term.place.control);
+  for (const MetricTerm& term : measuredTerms(plan, *cell.term)) {
+    const auto other = ids.find(term.place.point);
+    read.insert(term.metric + ' ' + (other == ids.end() ? term.place.point : other->second) + ' ' + term.place.control);
+  }
   std::string text(toString(cell.kind));
   for (const std::string& one : read) text += '\n' + one;
   return shortHash(text);

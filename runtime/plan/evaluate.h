@@ -5,6 +5,7 @@
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ std::vector<MetricTerm> metricTerms(const Term& term);
 std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 
 /// What the claim about a cell is about, whatever it is called, in which unit or direction it is put and which bound it
-/// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind.
-std::string subjectOf(const Plan& plan, const Cell& cell);
+/// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind. `ids`: other ids
+/// that points have in another plan.
+std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::string, std::string>& ids = {});
 
 /// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding
 /// alone (a relative 1e-12) count as equal to it.

@@ -83,13 +83,19 @@ Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& a
 }
 
 Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
-  Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
+  Part part = described(
+      "Rankings",
+      "by medians; points that blocks do not tell apart, at 95 % over all pairs, share a rank; a description");
   for (const analysis::Ranking& ranking : rankings) {
     auto points = textsOf(ranking.points, [&](const analysis::Ranked& one) {
-      return fmt::format("{}. {} ({})", one.rank, pointText(plan, one.point),
-                         valueText(plan, ranking.metric, one.median));
+      const std::string place = one.rank ? fmt::format("{}. ", *one.rank) : "";
+      return fmt::format("{}{} ({})", place, pointText(plan, one.point), valueText(plan, ranking.metric, one.median));
     });
-    part.blocks.emplace_back(Paragraph{ranking.metric + ": " + fewOf(std::move(points), kListedRanks, "; ")});
+    const bool ranked = ranking.points.empty() || ranking.points.front().rank;
+    std::string why;
+    if (!ranked)
+      why = fmt::format("no ranks, {} points take {} blocks: ", points.size(), analysis::rankBlocks(points.size()));
+    part.blocks.emplace_back(Paragraph{ranking.metric + ": " + why + fewOf(std::move(points), kListedRanks, "; ")});
   }
   return part;
 }

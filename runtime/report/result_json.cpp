@@ -73,8 +73,8 @@ void criteria(Writer& out, const analysis::Findings& findings) {
     const auto untrusted = result.untrusted ? std::optional(whyText(plan, *result.untrusted)) : std::nullopt;
     out.json.object([&] {
       out.members(EXPC_FIELDS(result.name, found.text, claim, tested, notes, found.where, marks, result.verdict, why,
-                              how_sure, untrusted, result.provisional, result.look, result.next, found.infeasible,
-                              found.domain, found.confidence, found.unit, result.scope));
+                              how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
+                              found.infeasible, found.domain, found.confidence, found.unit, result.scope));
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }

@@ -67,8 +67,8 @@ struct ResultReport : analysis::Findings {
       if (options.all)
         below.blocks.emplace_back(Facts{verdictFacts(*this, judged)});
       else
-        for (const std::string& text :
-             {marksOf(result).empty() ? "" : worthText(judged), unevenLossText(judgement, judged)})
+        for (const std::string& text : {marksOf(result).empty() ? "" : worthText(judged), otherLooksText(result),
+                                        unevenLossText(judgement, judged)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       // Of one that does not pass the cells that do not; the line of the verdict says all of one cell.
       if (options.all || (result.verdict != analysis::Verdict::Pass && result.cells.size() != 1))

@@ -30,26 +30,6 @@ bool passesOnConstants(const analysis::CriterionResult& result) {
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !passes(cell); });
 }
 
-/// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
-/// there was one look.
-std::string lookText(const Judged& of) {
-  if (!of.result.look || !of.criterion.confidence) return "";
-  const analysis::Look& look = *of.result.look;
-  std::string before;
-  for (const unsigned repetitions : look.before)
-    before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
-  if (!before.empty()) before += "; ";
-  std::string text =
-      fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
-                  look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
-                  analysis::formatConfidence(*of.criterion.confidence));
-  if (look.unread > 0)
-    text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
-                        counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
-                        look.unread == 1 ? "a look" : "looks");
-  return text;
-}
-
 /// "about 9 more blocks (4 min) would decide it, and probably as PASS, if the estimates stay where they are", or why
 /// none would.
 std::string nextStepText(const analysis::CriterionResult& result) {
@@ -359,6 +339,31 @@ std::string unevenLossText(const analysis::Judgement& judgement, const Judged& o
          "; what is left of an arm may not be like it";
 }
 
+std::string lookText(const Judged& of) {
+  if (!of.result.look || !of.criterion.confidence) return "";
+  const analysis::Look& look = *of.result.look;
+  std::string before;
+  for (const unsigned repetitions : look.before)
+    before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
+  if (!before.empty()) before += "; ";
+  std::string text =
+      fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
+                  look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
+                  analysis::formatConfidence(*of.criterion.confidence));
+  if (look.unread > 0)
+    text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
+                        counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
+                        look.unread == 1 ? "a look" : "looks");
+  return text;
+}
+
+std::string otherLooksText(const analysis::CriterionResult& result) {
+  if (result.other_looks == 0) return "";
+  return fmt::format("{}, at {} of the program, {} not counted", counted(result.other_looks, "earlier look"),
+                     result.other_looks == 1 ? "another version" : "other versions",
+                     result.other_looks == 1 ? "is" : "are");
+}
+
 std::string surenessText(const Judged& of) {
   if (of.result.verdict == analysis::Verdict::NotAsked) return "";
   const std::string worth = worthText(of);
@@ -375,6 +380,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
                           {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
                           {result.scope.complete ? "tested" : "about", testedText(of, findings.results)},
                           {"note", lookText(of)},
+                          {"note", otherLooksText(result)},
                           {"note", sessionsText(of)},
                           {"note", apartText(plan, criterion, seen)}};
   const auto note = [&](std::vector<std::string> texts) {

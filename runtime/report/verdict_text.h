@@ -70,6 +70,12 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
 /// "gpus=2: 1.24x [1.20x, 1.28x], n=7".
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
 
+/// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
+/// there was one look.
+std::string lookText(const Judged& of);
+/// "2 earlier looks, at other versions of the program, are not counted", or "".
+std::string otherLooksText(const analysis::CriterionResult& result);
+
 /// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
 /// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
 /// stand as it is printed, why that is so. "" of one that is not asked.

@@ -1,7 +1,13 @@
 #include "runtime/stats/change_points.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
 
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/nested_intervals.h"
@@ -10,52 +16,255 @@
 namespace expc::stats {
 namespace {
 
-constexpr unsigned kOrders = 4999;
+/// Sequences that are drawn for each correlation.
+constexpr unsigned kDraws = 4999;
+/// Correlations under which p-values are simulated; 1 is a random walk.
+constexpr std::array kNoises{0.0, 0.4, 0.6, 0.75, 0.9, 1.0};
+/// Those among which the likeliest one of a constant level is looked for.
+constexpr std::array kFitted{0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.97, 0.99};
+/// Values lose so much against scores: their ratio varies more from one correlation to another.
+constexpr double kValuesCost = 4;
+/// The shares of alpha that the search for one step and for two steps have. One alone hides where the level returns.
+constexpr double kOneStep = 0.8, kTwoSteps = 1 - kOneStep;
 
-/// The largest standardised distance of the sum of the first ranks from what it is in a random order, and where.
-std::pair<double, size_t> largest(const std::vector<double>& ranks) {
-  const auto n = static_cast<double>(ranks.size());
-  std::pair<double, size_t> found{0, 0};
-  double sum = 0;
-  for (size_t k = 1; k + kLeastSegment <= ranks.size(); ++k) {
-    sum += ranks[k - 1];
-    if (k < kLeastSegment) continue;
-    const auto first = static_cast<double>(k);
-    const double distance = std::abs(sum - first * (n + 1) / 2) / std::sqrt(first * (n - first) * (n + 1) / 12);
-    if (distance > found.first) found = {distance, k};
+/// Twice the log likelihood ratios to a constant level with correlated noise.
+struct Ratios {
+  double step = 0, two = 0, drift = 0;
+  size_t at = 0;  // of the best single step
+};
+
+/// Values about their mean, and the variance of what is not known of each: they are rounded, or tie in rank.
+struct Sequence {
+  std::vector<double> values;
+  double unknown = 0;
+};
+
+Sequence centred(std::span<const double> values) {
+  Sequence sequence{{values.begin(), values.end()}};
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  for (double& value : sequence.values) value -= mean;
+  return sequence;
+}
+
+double squares(std::span<const double> values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+}
+
+/// -n/2 log(squares / n): the log likelihood of n normal values at its largest.
+double likelihood(double squares, size_t n) {
+  return -static_cast<double>(n) / 2 * std::log(squares / static_cast<double>(n));
+}
+
+/// Of a constant level with first-order autoregressive noise (exact, with a stationary first value).
+double constantLikelihood(const Sequence& of) {
+  const std::vector<double>& z = of.values;
+  const auto n = static_cast<double>(z.size());
+  double all = squares(z), sum = std::accumulate(z.begin(), z.end(), 0.0), products = 0;
+  for (size_t i = 1; i < z.size(); ++i) products += z[i] * z[i - 1];
+  const double inner = all - z.front() * z.front() - z.back() * z.back(), inner_sum = sum - z.front() - z.back();
+  double best = -std::numeric_limits<double>::infinity();
+  for (const double r : kFitted) {
+    // Sums over z_1 sqrt(1 - r²) and z_i - r z_(i-1), and over what a level of 1 is in them.
+    const double of_squares = all - 2 * r * products + r * r * inner, of_sum = (1 - r) * (sum - r * inner_sum),
+                 of_level = (1 - r) * (n - (n - 2) * r);
+    const double left = of_squares - of_sum * of_sum / of_level + of.unknown * (n + (n - 2) * r * r);
+    best = std::max(best, likelihood(left, z.size()) + std::log1p(-r * r) / 2);
+  }
+  return best;
+}
+
+Ratios ratiosOf(const Sequence& of) {
+  const std::vector<double>& z = of.values;
+  const size_t n = z.size();
+  const double all = squares(z) + of.unknown * static_cast<double>(n), constant = constantLikelihood(of);
+  std::vector<double> sums(n + 1, 0);
+  std::partial_sum(z.begin(), z.end(), sums.begin() + 1);
+  // What the level of a segment explains.
+  const auto explained = [&](size_t from, size_t to) {
+    const double sum = sums[to] - sums[from];
+    return sum * sum / static_cast<double>(to - from);
+  };
+  Ratios ratios;
+  double one = 0, second = 0;
+  for (size_t k = kLeastSegment; k + kLeastSegment <= n; ++k)
+    if (const double found = explained(0, k) + explained(k, n); found > one || ratios.at == 0)
+      one = found, ratios.at = k;
+  const auto split = [&](size_t from, size_t to) {
+    for (size_t k = from + kLeastSegment; k + kLeastSegment <= to; ++k)
+      second = std::max(second, explained(from, k) + explained(k, to) - explained(from, to));
+  };
+  split(0, ratios.at);
+  split(ratios.at, n);
+  double slope = 0, length = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double t = static_cast<double>(i) - static_cast<double>(n - 1) / 2;
+    slope += t * z[i];
+    length += t * t;
+  }
+  const auto ratio = [&](double less) { return 2 * (likelihood(std::max(all - less, all * 1e-12), n) - constant); };
+  ratios.step = ratio(one);
+  ratios.two = ratio(one + second);
+  ratios.drift = ratio(slope * slope / length);
+  return ratios;
+}
+
+/// Normal scores (Blom) of ranks 1 .. n.
+std::vector<double> normalScores(size_t n) {
+  std::vector<double> scores;
+  for (size_t i = 1; i <= n; ++i)
+    scores.push_back(normalQuantile((static_cast<double>(i) - 0.375) / (static_cast<double>(n) + 0.25)));
+  return scores;
+}
+
+/// The scores of values by their ranks; those that tie share the mean of theirs.
+Sequence scoresOf(std::span<const double> values, const std::vector<double>& scores) {
+  const size_t n = values.size();
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return values[i]; });
+  Sequence sequence{std::vector<double>(n)};
+  for (size_t i = 0; i < n;) {
+    size_t end = i + 1;
+    while (end < n && values[order[end]] == values[order[i]]) ++end;
+    const double mean = std::accumulate(scores.begin() + i, scores.begin() + end, 0.0) / static_cast<double>(end - i);
+    for (; i < end; ++i) sequence.values[order[i]] = mean;
+  }
+  sequence.unknown = std::max(0.0, squares(scores) - squares(sequence.values)) / static_cast<double>(n);
+  return sequence;
+}
+
+/// Values no farther out than Tukey's fences, so that an outlier near an end is no step, and known to within the least
+/// distance between two of them (Sheppard's correction). Nothing where most are equal, or many are infinite.
+std::optional<Sequence> valuesOf(std::span<const double> values) {
+  const auto [low, high] = tukeyFences(values);
+  if (!(low < high) || !std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
+  std::vector<double> sorted;
+  for (const double value : values) sorted.push_back(std::clamp(value, low, high));
+  Sequence sequence = centred(sorted);
+  std::ranges::sort(sorted);
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i] > sorted[i - 1]) least = std::min(least, sorted[i] - sorted[i - 1]);
+  if (std::isfinite(least)) sequence.unknown = least * least / 12;
+  return sequence;
+}
+
+/// What is tested of a sequence, each larger the clearer it is.
+struct Statistics {
+  double step = 0, two = 0, drift = 0;
+  double over_drift = 0;
+  size_t at = 0;
+};
+
+Statistics statisticsOf(std::span<const double> values, const std::vector<double>& scores) {
+  const Ratios ranked = ratiosOf(scoresOf(values, scores));
+  const auto scaled = valuesOf(values);
+  const Ratios plain = scaled ? ratiosOf(*scaled) : ranked;
+  const double cost = scaled ? kValuesCost : 0;
+  const bool by_rank = ranked.step >= plain.step - cost;
+  return {std::max(ranked.step, plain.step - cost), std::max(ranked.two, plain.two - cost), plain.drift,
+          std::max(plain.step - kStepsCost, plain.two - 2 * kStepsCost) - plain.drift, by_rank ? ranked.at : plain.at};
+}
+
+/// What sequences without a step and a drift give, for each correlation, rising.
+struct Chance {
+  std::array<std::vector<double>, kNoises.size()> step, two, drift;
+};
+
+Chance simulated(size_t n, const std::vector<double>& scores) {
+  Chance chance;
+  NormalStream stream(n);
+  std::vector<double> values(n);
+  for (size_t noise = 0; noise < kNoises.size(); ++noise) {
+    const double r = kNoises[noise], fresh = r < 1 ? std::sqrt(1 - r * r) : 1;
+    for (unsigned draw = 0; draw < kDraws; ++draw) {
+      for (size_t i = 0; i < n; ++i) values[i] = i == 0 ? stream.next() : r * values[i - 1] + fresh * stream.next();
+      const Statistics found = statisticsOf(values, scores);
+      chance.step[noise].push_back(found.step);
+      chance.two[noise].push_back(found.two);
+      chance.drift[noise].push_back(found.drift);
+    }
+    for (auto* one : {&chance.step[noise], &chance.two[noise], &chance.drift[noise]}) std::ranges::sort(*one);
+  }
+  return chance;
+}
+
+/// The largest share over the first `noises` correlations of what is as large; what was seen is one of them.
+double pOf(const std::array<std::vector<double>, kNoises.size()>& chance, double seen, size_t noises) {
+  double p = 0;
+  for (size_t noise = 0; noise < noises; ++noise) {
+    const auto as_large = chance[noise].end() - std::ranges::lower_bound(chance[noise], seen * (1 - 1e-12));
+    p = std::max(p, static_cast<double>(1 + as_large) / (kDraws + 1.0));
+  }
+  return p;
+}
+
+/// Of sequences of `n` values; simulated once for each n.
+struct Reference {
+  std::vector<double> scores;
+  Chance chance;
+};
+
+std::shared_ptr<const Reference> referenceOf(size_t n) {
+  static std::mutex mutex;
+  static std::map<size_t, std::shared_ptr<const Reference>> known;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<const Reference>& found = known[n];
+  if (!found) {
+    std::vector<double> scores = normalScores(n);
+    Chance chance = simulated(n, scores);
+    found = std::make_shared<const Reference>(Reference{std::move(scores), std::move(chance)});
   }
   return found;
 }
 
 void findAll(std::span<const double> values, size_t offset, double alpha, std::vector<Change>& found) {
-  const auto change = likeliestChange(values);
-  if (!change || !significant(change->p, alpha)) return;
-  findAll(values.first(change->at), offset, alpha, found);
-  found.push_back({offset + change->at, change->p});
-  findAll(values.subspan(change->at), offset + change->at, alpha, found);
+  const auto tendency = tendencyOf(values);
+  if (!tendency || !significant(tendency->step.p, alpha) || tendency->over_drift <= 0) return;
+  const size_t at = tendency->step.at;
+  findAll(values.first(at), offset, alpha, found);
+  found.push_back({offset + at, tendency->step.p});
+  findAll(values.subspan(at), offset + at, alpha, found);
 }
 
 }  // namespace
 
-std::optional<Change> likeliestChange(std::span<const double> values) {
-  if (values.size() < 2 * kLeastSegment || hasNan(values)) return std::nullopt;
-  std::vector<double> ranks = ranksOf(values);
-  const auto [seen, at] = largest(ranks);
-  if (at == 0) return Change{kLeastSegment, 1};  // all are alike
-  NormalStream stream(values.size());
-  unsigned as_large = 1;  // the order that was seen is one of them
-  for (unsigned order = 0; order < kOrders; ++order) {
-    for (size_t i = ranks.size(); i > 1; --i)
-      std::swap(ranks[i - 1], ranks[std::min(i - 1, static_cast<size_t>(stream.uniform() * static_cast<double>(i)))]);
-    as_large += largest(ranks).first >= seen * (1 - 1e-12);
-  }
-  return Change{at, as_large / (kOrders + 1.0)};
+std::optional<Tendency> tendencyOf(std::span<const double> values) {
+  if (values.size() < kLeastCourse || hasNan(values)) return std::nullopt;
+  if (std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
+    return Tendency{{kLeastSegment, 1}};
+  const auto reference = referenceOf(values.size());
+  const Statistics seen = statisticsOf(values, reference->scores);
+  const Chance& chance = reference->chance;
+  const double p = std::min(pOf(chance.step, seen.step, kNoises.size()) / kOneStep,
+                            pOf(chance.two, seen.two, kNoises.size()) / kTwoSteps);
+  return Tendency{{seen.at, std::min(1.0, p)}, pOf(chance.drift, seen.drift, kNoises.size() - 1), seen.over_drift};
 }
 
 std::vector<Change> changePoints(std::span<const double> values, double alpha) {
   std::vector<Change> found;
   findAll(values, 0, alpha, found);
   return found;
+}
+
+std::optional<Outlying> newestOutlying(std::span<const double> values) {
+  const std::vector<unsigned> outside = tukeyOutliers(values);
+  size_t first = values.size();
+  const auto is_low = [&](size_t i) { return values[i] < tukeyFences(values).first; };
+  for (auto one = outside.rbegin(); one != outside.rend() && *one + 1 == first; ++one) {
+    if (is_low(*one) != is_low(values.size() - 1)) break;
+    first = *one;
+  }
+  if (first == values.size() || first + 1 < kLeastCourse) return std::nullopt;
+  std::vector<double> others(values.begin(), values.begin() + first);
+  std::erase_if(others, [](double value) { return !std::isfinite(value); });
+  const double last = values.back();
+  if (!std::isfinite(last)) return Outlying{values.size() - first, 0};
+  const auto n = static_cast<double>(others.size());
+  const double mean = std::accumulate(others.begin(), others.end(), 0.0) / n;
+  const double variance = squares(centred(others).values) / (n - 1) * (1 + 1 / n), distance = last - mean;
+  const double p = variance > 0 ? fisherTail(distance * distance / variance, 1, n - 1) : 0;
+  return Outlying{values.size() - first, p};
 }
 
 }  // namespace expc::stats

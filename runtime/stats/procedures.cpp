@@ -46,8 +46,7 @@ double zeroFailuresBound(unsigned n, double confidence) {
   return n == 0 ? 1.0 : 1.0 - std::pow(1.0 - confidence, 1.0 / n);
 }
 
-std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
-  if (values.size() < 4 || hasNan(values)) return {};
+std::pair<double, double> tukeyFences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
   const auto quartile = [&](double share) {
@@ -59,10 +58,15 @@ std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
   };
   const double low = quartile(0.25), high = quartile(0.75);
   const double reach = 3 * (high - low);
+  return {low - reach, high + reach};
+}
+
+std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
+  if (values.size() < 4 || hasNan(values)) return {};
+  const auto [low, high] = tukeyFences(values);
   std::vector<unsigned> outliers;
-  for (unsigned i = 0; i < values.size(); ++i) {
-    if (values[i] < low - reach || values[i] > high + reach) outliers.push_back(i);
-  }
+  for (unsigned i = 0; i < values.size(); ++i)
+    if (values[i] < low || values[i] > high) outliers.push_back(i);
   return outliers;
 }
 

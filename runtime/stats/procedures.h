@@ -36,10 +36,13 @@ std::vector<double> ranksOf(std::span<const double> values);
 /// confidence)^(1/n) (Clopper & Pearson 1934 with no event). 0 of 10: 26 % at 95 %. 1 for n = 0.
 double zeroFailuresBound(unsigned n, double confidence = 0.95);
 
-/// Indices of values outside Tukey's outer fences, 3 interquartile ranges beyond the quartiles (Tukey 1977: "far out";
-/// the inner ones flag a value of every fourth sample of ten that is normal). Quartiles are by linear interpolation
-/// between order statistics. Flagged, never dropped. None for fewer than 4 values or a NaN; an
-/// infinite value is outside unless it moves a quartile to infinity.
+/// Tukey's outer fences, 3 interquartile ranges beyond the quartiles (Tukey 1977: "far out"; the inner ones flag a
+/// value of every fourth sample of ten that is normal). Quartiles are by linear interpolation between order statistics.
+/// Of at least one value, without NaN.
+std::pair<double, double> tukeyFences(std::span<const double> values);
+
+/// Indices of values outside the fences. Flagged, never dropped. None for fewer than 4 values or a NaN; an infinite
+/// value is outside unless it moves a quartile to infinity.
 std::vector<unsigned> tukeyOutliers(std::span<const double> values);
 
 }  // namespace expc::stats

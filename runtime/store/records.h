@@ -246,6 +246,8 @@ struct PastLook {
   bool said = false;     // its verdicts were no provisional ones
   bool at_look = false;  // it ended at a look that was planned
   JudgedPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
+  /// Subjects of the reader's claims that it judged with another version of the program, other inputs or data.
+  std::set<std::string> other_programs = {};
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.

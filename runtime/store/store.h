@@ -184,6 +184,9 @@ struct PartResults {
   /// could run and what not. Absent: the study was another one then, or is not read any more.
   std::optional<plan::Plan> plan;
   std::optional<unsigned> share;  // blocks that run put beside each other; absent where its plan is not read any more
+  /// Of a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on them were
+  /// looks.
+  std::optional<Results> with_earlier = std::nullopt;
 };
 
 /// "measured with --jobs 2; …" with what makes its trials count.

@@ -65,6 +65,35 @@ std::vector<PastLook> looksIn(const Contents& contents) {
   return looks;
 }
 
+/// Subjects of the plan's claims that `run`, which judged, was asked about by `then`, with another version of the
+/// program: with another version of a workload, whose points have other ids, or with other files.
+std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, const plan::Plan& then, const Run& run,
+                                    const Judged& judged) {
+  std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
+  for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
+  std::map<std::string, std::string> ids;  // of then, by those of now
+  std::set<std::string> other;
+  for (const plan::Point& point : now.points) {
+    const plan::Workload& workload = now.workloads[point.workload];
+    const auto found = known.find({workload.name, now.label(point)});
+    const plan::Point* was = found == known.end() ? nullptr : found->second;
+    const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
+    if (!was || (!raised && was->id != point.id)) continue;
+    ids[point.id] = was->id;
+    const auto data = [&](const Match& of) { return keyOf(now, point.id, plan::TrialKind::Timed, of).data; };
+    if (raised || data(match) != data(run.match)) other.insert(point.id);
+  }
+  std::set<std::string> subjects;
+  for (const plan::Criterion& criterion : now.criteria) {
+    if (!criterion.confidence || criterion.infeasible) continue;
+    for (const plan::Cell& cell : criterion.cells)
+      if (std::ranges::any_of(cell.points, [&](const plan::Place& place) { return other.contains(place.point); }) &&
+          judged.subjects.contains(plan::subjectOf(now, cell, ids)))
+        subjects.insert(plan::subjectOf(now, cell));
+  }
+  return subjects;
+}
+
 /// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
 class Runs {
  public:
@@ -91,7 +120,6 @@ class Runs {
     return found == contents_.runs.end() ? nullptr : &found->second.match;
   }
 
- private:
   /// Null where it is not known, or not read any more.
   const plan::Plan* planThen(int64_t number) {
     const auto run = contents_.runs.find(number);
@@ -100,6 +128,8 @@ class Runs {
     if (unread) then->second = planOf(run->second, contents_);
     return then->second ? &*then->second : nullptr;
   }
+
+ private:
   /// What a point is started with, worked out once it is asked for, since a plan may have very many; null of one that
   /// the plan does not have.
   const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
@@ -130,8 +160,9 @@ class Loader {
       : keep_(std::move(keep)),
         contents_(contents),
         plan_(plan),
+        match_(match ? *match : none_),
         all_(match == nullptr),
-        counting_(plan, match ? *match : none_),
+        counting_(plan, match_),
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
     for (const plan::Point& point : plan.points) points.insert(point.id);
@@ -155,6 +186,7 @@ class Loader {
     for (const int64_t id : blocks) results_.blocks.push_back(contents_.blocks.at(id).block);
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
+    findOtherPrograms();
     if (results_.trials.empty() && objections_.empty())
       if (const uint64_t elsewhere = ofStudyElsewhere())
         object("of this study, at points that it has no more; another name of a factor makes other points", elsewhere);
@@ -170,6 +202,20 @@ class Loader {
     }));
   }
 
+  /// Of the looks, which of the plan's claims were judged with another version of the program.
+  void findOtherPrograms() {
+    if (all_) return;
+    const auto same = [&](const Run& run, const plan::Plan& then) {
+      return run.match.data_digests == match_.data_digests &&
+             std::ranges::equal(then.workloads, plan_.workloads, {}, &plan::Workload::version,
+                                &plan::Workload::version);
+    };
+    for (PastLook& look : results_.looks) {
+      const Run& run = contents_.runs.at(look.run);
+      const plan::Plan* then = look.said && look.judged ? runs_.planThen(look.run) : nullptr;
+      if (then && !same(run, *then)) look.other_programs = otherPrograms(plan_, match_, *then, run, *look.judged);
+    }
+  }
   void object(const std::string& why, uint64_t count = 1) {
     results_.kept_not_counted += count;
     objections_[why] += count;
@@ -218,8 +264,9 @@ class Loader {
   const Keep keep_;
   const Contents& contents_;
   const plan::Plan& plan_;
-  const bool all_;
   const Match none_;
+  const Match& match_;
+  const bool all_;
   Counting counting_;
   Runs runs_;
   Results results_;
@@ -324,9 +371,14 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
   PartResults found{{}, planOf(*run, contents), std::nullopt};
   if (found.plan) found.share = found.plan->design.share;
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
-  found.results = Loader(contents, plan, &run->match, [&](const Trial& trial) {
-                    return where.has(trial.session) && part.has(trial);
-                  }).take();
+  int64_t last = 0;  // run
+  const auto load = [&](const Loader::Keep& keep) { return Loader(contents, plan, &run->match, keep).take(); };
+  found.results = load([&](const Trial& trial) { return where.has(trial.session) && part.has(trial); });
+  for (const Trial& trial : found.results.trials) last = std::max(last, trial.run);
+  if (part.run || part.since || part.before)
+    found.with_earlier = load([&](const Trial& trial) { return where.has(trial.session) && trial.run <= last; });
+  if (found.with_earlier && found.with_earlier->trials.size() == found.results.trials.size())
+    found.with_earlier.reset();
   return found;
 }
 

@@ -4,11 +4,11 @@
 Each study runs a program that draws its time (studies/draw.c), has a results folder of its own and is reported on as any other. Designs:
 one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, trials that time out, looks that
 nobody planned (more pairs, --fresh, a smaller design), sessions that treat the sides differently, and levels over time,
-whose noise goes on from trial to trial.
+whose noise goes on from trial to trial; and histories, rankings and parts of a folder (histories.py).
 At the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
 most; beyond it the share that passes is compared with the one that `diagnose` foretells. Prints a table, then one JSON line.
 
-usage: studies.py --expc PATH [--studies N] [--jobs N] [--only DESIGN]     (sessions of their own: as root)
+usage: studies.py --expc PATH [--studies N] [--jobs N] [--only DESIGN] [--histories]     (sessions of their own: as root)
 """
 import argparse
 import concurrent.futures
@@ -19,6 +19,8 @@ import pathlib
 import subprocess
 import tempfile
 import uuid
+
+import histories
 
 HERE = pathlib.Path(__file__).resolve().parent / "studies"
 
@@ -94,12 +96,12 @@ class Bench:
                                      repeat=design.repeat, seed=seed), encoding="utf-8")
         return file
 
-    def expc(self, *words, boot=None):
+    def expc(self, *words, boot=None, codes=(0, 3, 4)):
         """`boot`: a file with the name of another boot of the machine, so that what it runs is a session of its own; root may do that."""
         elsewhere = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"', boot] if boot else []
         result = subprocess.run([*elsewhere, self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600,
                                 env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-        if result.returncode not in (0, 3, 4):
+        if result.returncode not in codes:
             raise SystemExit(f"{words}: {result.returncode}\n{result.stderr}")
         return result
 
@@ -177,7 +179,8 @@ def main():
     parser.add_argument("--expc", type=pathlib.Path, required=True)
     parser.add_argument("--studies", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", action="append", choices=list(DESIGNS))
+    parser.add_argument("--only", action="append", choices=[*DESIGNS, *histories.HISTORIES, *histories.RANKINGS, histories.PARTS])
+    parser.add_argument("--histories", action="store_true", help="of histories, rankings and parts alone")
     parser.add_argument("--effects", type=float, nargs="+", default=EFFECTS)
     options = parser.parse_args()
     options.expc = options.expc.resolve()
@@ -185,7 +188,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="expc-studies-") as folder:
         bench = Bench(options, pathlib.Path(folder))
         print(f"{'design':<35}{'true':>7}{'studies':>9}{'judged':>9}{'covered':>9}{'passes':>9}{'fails':>8}{'blocks':>8}   foretold passes, fails, blocks")
-        for design in options.only or DESIGNS:
+        for design in [] if options.histories else [one for one in DESIGNS if one in (options.only or DESIGNS)]:
             for effect in options.effects if DESIGNS[design].claims != LEVEL else [1.0]:
                 row = bench.row(design, effect)
                 rows.append(row)
@@ -193,7 +196,11 @@ def main():
                 said = f"{told['passes']:8.1%}{told['fails']:8.1%}{told['blocks']:8.1f}{'' if agrees(row) else '  DISAGREES'}" if told else ""
                 print(f"{design:<35}{effect:>6}x{row['studies']:>9}{row['judged']:>9.1%}{row['covered']:>9.1%}{row['passes']:>9.1%}"
                       f"{row['fails']:>8.1%}{row['blocks']:>8.1f}   {said}", flush=True)
-        print(json.dumps({"studies": rows, **({} if options.only else {"compare": bench.moved()})}))
+        others = []
+        for row in histories.Histories(bench).rows(options.studies, options.only):
+            others.append(row)
+            print(f"{row['setting']:<52}{row['draws']:>6}{row['seen']:>8.1%}   goal {row['goal']}", flush=True)
+        print(json.dumps({"studies": rows, "histories": others, **({} if options.only or options.histories else {"compare": bench.moved()})}))
     return 0 if all(agrees(row) for row in rows if "foretold" in row) else 1
 
 

@@ -5,6 +5,7 @@ usage: compare_test.py --expc PATH
 """
 import json
 import os
+import shutil
 
 from command import Command, expc, main, new_folder
 
@@ -101,13 +102,19 @@ class Compare(Command):
 
     def test_parts_of_one_folder_are_sides_too(self):
         self.expc("store", "merge", "slow", "--results", "same")
-        merged = self.compare("same,run=1", "same,run=1", code=0)
-        self.assertIn("0 of 5 moved", merged)
+        parts = self.compare("same,run=1", "same,run=2", code=3)
+        self.assertIn("4 of 5 moved", parts)
+        # Trials of the other side, by whichever way to them, show nothing that moved.
+        shutil.copytree(self.folder / "old", self.folder / "copy")
+        (self.folder / "link").symlink_to("old")
+        for one, other in (("old", "copy"), ("old", "link"), ("old", "old,run=1"), ("same", "slow")):
+            self.assertIn(f"{one} and {other} hold the same trials: nothing can have moved between copies",
+                          self.compare(one, other, code=1))
         self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
         host = os.uname().nodename
         self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2", devices="cpu:2")
-        done = self.expc("compare", "s.exp", f"lanes,host={host}", f"lanes,host={host}", devices="cpu:2")
-        self.assertIn("0 of 5 moved", done.stdout, done.stderr)
+        done = self.expc("compare", "s.exp", f"lanes,host={host}", "old", devices="cpu:2")
+        self.assertIn(" of 5 moved", done.stdout, done.stderr)
         self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
         (self.folder / "old,run=7").symlink_to("old")
         self.compare("old,run=7", "slow", code=3)

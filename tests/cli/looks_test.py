@@ -112,6 +112,36 @@ class Looks(Command):
         report = self.document("report", code=4)
         self.assertEqual(report["criteria"][0]["look"]["before"], [8, 16])
 
+    def test_verdicts_with_other_versions_of_the_program_are_told_and_do_not_count(self):
+        self.write("data", "1")
+        self.study("8", bound="1.475x")
+        whole = (self.folder / "s.exp").read_text(encoding="utf-8").replace("  param fast", "  VERSION\n  inputs \"data\"\n  param fast")
+        for version, data, other in (("", "1", 0), ("", "2", 1), ("version 2", "2", 2), ("version 3", "3", 3)):
+            self.write("s.exp", whole.replace("VERSION", version))
+            self.write("data", data)
+            said = "" if other == 0 else f"{other} earlier look{'s' * (other > 1)}, at {'other versions' if other > 1 else 'another version'} of the program"
+            run = self.expc("run", code=4).stdout
+            self.assertIn(said, run)
+            found = self.criterion(code=4)
+            self.assertEqual((found["other_looks"], found["look"]), (other, None))
+            self.assertEqual(any(said in note for note in found["notes"]), other > 0)
+            self.assertIn(said, re.sub(r"\s+", " ", (self.folder / "results" / "s.html").read_text(encoding="utf-8")))
+            self.expc("run", code=4)  # the same again is no other version
+            self.assertEqual(self.criterion(code=4)["other_looks"], other)
+
+    def test_parts_of_a_folder_pay_for_the_looks_of_earlier_runs(self):
+        self.study("8", bound="1.475x")
+        for more in ((), ("--fresh",), ("--fresh",)):
+            self.expc("run", *more, code=4)
+        sides = [f"results,run={run}" for run in (1, 2, 3)]
+        whole = self.expc("compare", *sides, "--claims", "--format", "json", code=5).stdout
+        looks = [side["look"].split(":")[0] for side in json.loads(whole)["verdicts"][0]["sides"]]
+        self.assertEqual(looks[0], "")
+        self.assertTrue(looks[1].startswith("look 2 (before"), looks)
+        self.assertTrue(looks[2].startswith("look 3 (before"), looks)
+        text = re.sub(r"\s+", " ", self.expc("compare", *sides, "--claims", code=5).stdout)
+        self.assertIn("look 3 (before: after 8, 16; 24 of 24 repetitions now): its intervals have 99", text)
+
     def test_a_run_that_adapts_has_one_verdict_and_one_look(self):
         self.study("8..12 until half_width(gain) <= 0.01%", bound="1.475x")
         self.expc("run", code=4)
