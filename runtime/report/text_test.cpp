@@ -60,7 +60,7 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   shows(text, "1 point not available on this system: rule 'cards': the node has fewer cards");
   shows(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
   shows(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
-  shows(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
+  shows(text, "expected resolution ±1.3 % (7 blocks, 95 %) if trials vary by 1 % (assumed;");
   shows(text, "not asked: the selection or the system leaves it no point");
   CHECK(text.find('\033') == std::string::npos);
   extras.colour = true;
