@@ -227,6 +227,40 @@ TEST_CASE("what comes next, and what is to be noted") {
   CHECK(said(claim, result, "next").starts_with("not even a hundred times as many blocks"));
 }
 
+TEST_CASE("losses are counted by point, and timeouts are values and no losses") {
+  const plan::Plan plan = plan::examplePlan();
+  plan::Criterion claim = claimOnPairs();
+  claim.cells.resize(1);
+  claim.cells[0].points = {plan.points[0].id, plan.points[1].id};
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  result.cells.resize(1);
+  analysis::Judgement judgement;
+  judgement.points.resize(2);
+  for (size_t i = 0; i < 2; ++i) judgement.points[i].point = plan.points[i].id, judgement.points[i].valid = 8;
+  const std::string first = plan.label(plan.points[0]), second = plan.label(plan.points[1]);
+  const auto uneven = [&] { return unevenLossText(judgement, {plan, claim, result}); };
+  const auto timeouts = [&] {
+    std::string text;
+    for (const Fact& one : verdictFacts({plan, judgement, {}}, {plan, claim, result}))
+      if (one.text.find("timed out") != std::string::npos) text += one.text;
+    return text;
+  };
+  CHECK(uneven().empty());
+  judgement.points[0].timeouts = 4;
+  CHECK(uneven().empty());
+  CHECK(timeouts().empty());
+  result.cells[0].timed_out = true;
+  CHECK(timeouts() == "trials that timed out count as worse than every value: 4 of 12 at " + first);
+  judgement.points[0].superseded = 4;  // they run again, under a longer limit
+  CHECK(timeouts().empty());
+  judgement.points[0] = {};
+  judgement.points[0].point = plan.points[0].id;
+  judgement.points[0].valid = 6;
+  judgement.points[0].failed = judgement.points[0].invalid = judgement.points[0].infeasible = 1;
+  CHECK(uneven() == "lost trials (failed, disturbed or out of memory): 3 of 9 at " + first + ", 0 of 8 at " + second +
+                        "; if losses depend on what is measured, the remaining trials are biased");
+}
+
 TEST_CASE("values that lie apart, and what blocks have in common, are noted where a claim reads them") {
   const Example example = exampleResults();
   const plan::Plan& plan = example.plan;
