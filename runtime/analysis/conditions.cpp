@@ -38,7 +38,7 @@ std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& c
     single |= criterion.cells[cell.cell].points.size() == 1;
   }
   if (!varies) return conditions;
-  if (unchecked) conditions.push_back({Condition::Independent});
+  if (unchecked) conditions.push_back({Condition::Independent, criterion.confidence ? 0 : correlation});
   if (criterion.confidence && correlation > 0) conditions.push_back({Condition::Correlated, correlation});
   if (const unsigned lost = lostTrials(index, criterion, result); lost > 0)
     conditions.push_back({Condition::LostAlike, double(lost)});

@@ -69,7 +69,10 @@ TEST_CASE("a claim on one point rests on what no second arm shares, and on the c
   CHECK(codesOf(correlated) == Codes{Condition::Correlated, Condition::OneSession, Condition::SingleArm});
   CHECK(numberOf(correlated, Condition::Correlated) == correlated.cells[0].correlation);
   // A claim on every trial has a bound on how many would fail, which asks for independent trials alone.
-  CHECK(codesOf(conditions(true, std::nullopt)) == Codes{Condition::Independent});
+  const CriterionResult single = conditions(true, std::nullopt);
+  CHECK(codesOf(single) == Codes{Condition::Independent});
+  CHECK(numberOf(single, Condition::Independent) == correlated.cells[0].correlation);
+  CHECK(numberOf(conditions(false, std::nullopt), Condition::Independent) == 0);
 }
 
 TEST_CASE("exact values that never vary rest on no condition") {

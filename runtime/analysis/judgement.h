@@ -146,7 +146,7 @@ struct Distrust {
 /// Something that the error rate of a verdict rests on and that is not met, or was not checked.
 struct Condition {
   enum Code {
-    Independent,  // values were not checked for correlation
+    Independent,  // values may be correlated: not checked, or by `number` and not allowed for
     Correlated,   // they are correlated: no more than was estimated (`number`)
     LostAlike,    // as many trials (`number`) gave no value
     OneSession,   // all values come from one session

@@ -5,7 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/json.h"
+#include "runtime/report/html.h"
+#include "runtime/report/records_json.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
+#include "tests/support/analysis/study.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {
@@ -22,6 +28,9 @@ struct Conditions {
 const std::vector<Conditions> kConditions = {
     {{}, "", ""},
     {{{Condition::Independent}}, ", if pairs are independent", ", if trials are independent"},
+    {{{Condition::Independent, 0.5}},
+     ", if pairs are independent (their estimated correlation is 0.50)",
+     ", if trials are independent (their estimated correlation is 0.50)"},
     {{{Condition::Correlated, 0.736}},
      ", if consecutive pairs are correlated by no more than the estimated 0.74",
      ", if consecutive trials are correlated by no more than the estimated 0.74"},
@@ -70,6 +79,7 @@ const Printed kOutcomes[] = {
     {Verdict::Pass, false, false, true, "the verdict is provisional: trials that it rests on are still to come", "",
      false},
     {Verdict::NotRun, false, false, false, "", "", false},
+    {Verdict::Broken, false, false, false, "", "", false},
     {Verdict::NotAsked, false, false, false, "", "", false}};
 
 TEST_CASE("an error rate is printed with the conditions that are not met or were not checked, and nothing else is") {
@@ -112,6 +122,51 @@ TEST_CASE("how many sessions there are is said once of a study, where they are f
   notice(1);
   for (plan::Criterion& criterion : example.plan.criteria) criterion.confidence.reset();
   CHECK(sessionsNotice(example.plan, example.judgement).empty());
+}
+
+TEST_CASE("every medium says it once, and programs read the conditions by their codes") {
+  Example example = exampleResults();
+  for (analysis::CriterionResult& result : example.judgement.criteria) {
+    result.scope.sessions = 1;
+    result.conditions = {{Condition::Independent}, {Condition::OneSession}};
+  }
+  const analysis::Findings findings{example.plan, example.judgement, example.results};
+  const std::string notice = sessionsNotice(example.plan, example.judgement);
+  ResultTextOptions all;
+  all.all = true;
+  for (const std::string& text : {resultText(findings, {}), resultText(findings, all), htmlPage(findings, {})}) {
+    const size_t first = text.find(notice);
+    REQUIRE(first != std::string::npos);
+    CHECK(text.find(notice, first + 1) == std::string::npos);
+  }
+  const std::string json = plan::canonicalJson(resultJson(findings));
+  CHECK(json.find(R"("conditions":[{"code":"independent","number":0},{"code":"one session","number":0}])") !=
+        std::string::npos);
+}
+
+TEST_CASE("the interval that decides stands in tables, lines and JSON with its confidence") {
+  namespace study = analysis::test;
+  study::Records records;
+  records.pairs(9, 1.5);
+  plan::Plan plan = study::study(9);
+  plan.criteria.push_back(study::criterion(study::gainCells(), study::atLeast(2, "2x"), "x", 0.95));
+  const analysis::Judgement judgement = analysis::judge(plan, records.results);
+  const analysis::CriterionResult& result = judgement.criteria.back();
+  // Of two cells that fail the surest fails at 97.5 %, the other at 95 %.
+  const bool first = result.cells[0].uncorrected.has_value();
+  const analysis::CellEstimate& surest = result.cells[first ? 0 : 1];
+  REQUIRE(surest.uncorrected);
+  CHECK_FALSE(result.cells[first ? 1 : 0].uncorrected);
+  const Judged judged{plan, plan.criteria.back(), result};
+  const std::string line = cellLine(plan, plan.criteria.back(), surest);
+  CHECK(line.find("] (97.5 % interval), n=9") != std::string::npos);
+  CHECK(whyText(plan, plan.criteria.back(), surest).text.find("] (97.5 % interval) is below 2x") != std::string::npos);
+  std::string row;
+  for (const Cell& cell : criterionCells(judged).rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
+  CHECK(row.find("] (97.5 % interval) | ") != std::string::npos);
+  const std::string json = plan::canonicalJson(resultJson({plan, judgement, records.results}));
+  CHECK(json.find("\"confidence\":0.975") != std::string::npos);
+  CHECK(json.find("\"uncorrected\":{") != std::string::npos);
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ std::string conditionsText(const Judged& of) {
     const std::string those = lost == 1 ? "the lost trial is" : fmt::format("the {} lost trials are", lost);
     text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
     text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those);
+    if (all[i].code == Condition::Independent && all[i].number > 0)
+      text += fmt::format(" (their estimated correlation is {:.2f})", all[i].number);
   }
   return text;
 }

@@ -67,6 +67,25 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   shows(planText(plan::examplePlan(), extras), "\033[1mstudy precision (experiments/precision.exp, ");
 }
 
+TEST_CASE("a plan says of what its forecast is, and which claims this device cannot answer") {
+  PlanExtras extras;
+  simulate::Diagnosis diagnosis;
+  diagnosis.design.seconds = 431;
+  diagnosis.design.criteria.resize(plan::examplePlan().criteria.size());
+  extras.diagnosis = &diagnosis;
+  extras.counted.emplace();
+  shows(planText(plan::examplePlan(), extras),
+        "about 7 min 11 s (from stored trials that do not count here any more: a run measures them again)");
+  store::Trial trial;
+  trial.key = exampleKey(plan::Place(plan::examplePlan().points[0].id), plan::TrialKind::Quality);
+  trial.status = store::TrialStatus::Valid;
+  trial.not_on_device = {"accuracy"};
+  extras.counted->trials = {trial};
+  const std::string text = planText(plan::examplePlan(), extras);
+  shows(text, "about 7 min 11 s (from stored trials):");
+  shows(text, "accuracy is not measured on this device, so this cannot be judged here");
+}
+
 TEST_CASE("lines keep to the width of the terminal") {
   for (const unsigned width : {60u, 80u, 120u}) {
     PlanExtras extras;

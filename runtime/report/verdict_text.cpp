@@ -245,7 +245,7 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using analysis::Verdict;
-  if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
+  if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
   const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
   if (!open && restsOnConstants(result))
     return "the values are exact, and the same in every block, each with a seed of its own";

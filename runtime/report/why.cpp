@@ -267,9 +267,11 @@ class Explainer {
   double marginOf(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (criterion_.confidence && estimate.interval) {
+      // At one confidence for all: Holm's correction makes the intervals of the surest cells the widest.
+      const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
       // A failing cell is as far off as its end that is nearest to the bound.
-      return estimate.verdict == Verdict::Fail ? margin(bound(index), estimate.interval->high, estimate.interval->low)
-                                               : margin(bound(index), estimate.interval->low, estimate.interval->high);
+      return estimate.verdict == Verdict::Fail ? margin(bound(index), alike.high, alike.low)
+                                               : margin(bound(index), alike.low, alike.high);
     }
     double least = INFINITY;
     for (const double v : estimate.values) least = std::min(least, margin(bound(index), v, v));
