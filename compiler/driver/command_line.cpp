@@ -300,7 +300,8 @@ void addBench(CLI::App& app, Asked& asked) {
   addOption(command, "-P", "NAME=VALUE,...", options.parameters,
             "Measure at each value of what stands as {NAME} in commands; repeatable");
   addOption(command, "-w,--warmup", "N", options.warmup, "Starts that do not count before each one that does");
-  addOption(command, "-r,--runs", "N", options.runs, "Runs of each command (default: 10, and 10 more while it is open)")
+  addOption(command, "-r,--runs", "N", options.runs,
+            "Runs of each command (default: 10; up to 20 if still undecided after 10)")
       ->check(CLI::Range(1, 10000));
   addOption(command, "--prepare", "COMMAND", options.prepare,
             "Run once before the first start, into a folder {prepared}");

@@ -100,8 +100,9 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
     return std::nullopt;
   }
   if (!found->plan)
-    console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now",
-                                side.name, plan.study));
+    console.message(
+        fmt::format("{}: study {} has changed since it was run there; its results are judged by the present version",
+                    side.name, plan.study));
   const plan::Plan& own = found->plan ? *found->plan : plan;
   std::optional<analysis::Index> with_earlier;
   if (claims && found->with_earlier) with_earlier.emplace(own, *found->with_earlier);

@@ -142,7 +142,8 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
 }
 
 std::string stateText(const JobView& view) {
-  const char* word = view.state == JobState::Pending   ? "pending"
+  const char* word = view.state == JobState::Unknown   ? "unknown"
+                     : view.state == JobState::Pending ? "pending"
                      : view.state == JobState::Running ? "running"
                                                        : "ended";
   std::string text = word;
@@ -170,7 +171,7 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
     showMore(folder + "/" + job.name + ".log", told, console);
     if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
     if (view.state == JobState::Ended) return view.code.value_or(kError);
-    if (job.cluster.empty() && view.state == JobState::Pending) return kError;
+    if (job.cluster.empty() && view.state == JobState::Unknown) return kError;
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }

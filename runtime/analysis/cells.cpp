@@ -431,6 +431,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
 
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured) {
   CellEstimate& estimate = measured.estimate;
+  estimate.confidence = confidence;
   estimate.interval = measured.intervals.interval(confidence);
   if (estimate.state != CellState::Measured || estimate.interval) return;
   const double n = double(estimate.values.size());

@@ -109,20 +109,27 @@ Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
   return all([](const MeasuredCell& cell) { return !cell.estimate.unusable; }) ? decided : Verdict::Inconclusive;
 }
 
-/// Gives each cell that its own interval would decide if it were the only one, and that is open, the interval at the
-/// level that the others leave it (Holm).
-void correct(const plan::Criterion& criterion, const std::vector<Levels>& levels, std::vector<MeasuredCell>& cells) {
+/// Gives each cell the interval that decides it: where Holm's correction leaves a cell less than all of the error, the
+/// one at that level. It concerns cells that pass or fail at such a level, and open ones that their own interval would
+/// decide if they were the only ones.
+void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, const Standing& standing,
+                  const std::vector<Levels>& levels, std::vector<MeasuredCell>& cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     CellEstimate& estimate = cells[i].estimate;
+    if (!estimate.interval || estimate.constant) continue;
     const plan::Bound& bound = boundOf(criterion, criterion.cells[i]);
+    const bool open = estimate.verdict == Verdict::Inconclusive;
     const auto decides = [&](const stats::Interval& one) {
       return violates(bound, one.low, one.high) || satisfies(bound, one.low, one.high);
     };
-    if (estimate.verdict != Verdict::Inconclusive || !estimate.interval || !decides(*estimate.interval)) continue;
+    if (open ? !decides(*estimate.interval) || estimate.unusable
+             : estimate.verdict != Verdict::Pass && estimate.verdict != Verdict::Fail)
+      continue;
     const bool fails = violates(bound, estimate.interval->low, estimate.interval->high);
-    const auto wider = cells[i].intervals.interval(1 - (fails ? levels[i].fail : levels[i].pass));
-    estimate.too_few_corrected = !wider;
-    if (wider && !decides(*wider)) estimate.alone = std::exchange(estimate.interval, wider);
+    const double confidence = 1 - standing.levels.nominal(fails ? levels[i].fail : levels[i].pass);
+    if (confidence <= estimate.confidence + 1e-9) continue;
+    estimate.uncorrected = estimate.interval;
+    readAt(plan, criterion.cells[i], confidence, cells[i]);
   }
 }
 
@@ -257,6 +264,7 @@ Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriteri
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
   CriterionResult result;
   result.name = criterion.name;
+  result.every_trial = !criterion.confidence && !criterion.infeasible;
   if (criterion.not_asked || criterion.cells.empty()) {
     result.verdict = Verdict::NotAsked;
     result.why = plan::because({plan::Reason::NotAsked});
@@ -273,7 +281,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.other_looks = measured.standing.look.other_versions;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   result.verdict = decision.verdict;
-  if (criterion.confidence && measured.standing.only()) correct(criterion, decision.levels, cells);
+  if (criterion.confidence) showDeciding(evidence.index.plan(), criterion, measured.standing, decision.levels, cells);
   result.scope = scopeOf(cells);
   result.provisional = criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
                        std::ranges::any_of(cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
@@ -281,6 +289,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
     result.next = nextStep(evidence, criterion, measured);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
+  result.conditions = conditionsOf(evidence.index, criterion, result);
   return result;
 }
 

@@ -106,6 +106,11 @@ bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind);
 /// kind's trials decide; false where there is none.
 bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
 
+/// What the criterion's error rate rests on beside its intervals, as far as it is not met or was not checked. Nothing
+/// where no value ever varied.
+std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& criterion,
+                                    const CriterionResult& result);
+
 /// One that claims that its points run out of memory passes at a point that did in kInfeasibleBlocks blocks (in its
 /// only block, if the design has no second) and never ran well, and fails where a trial was valid.
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion);

@@ -49,6 +49,8 @@ constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
                                          {0x1p30, 0x1p20, "MiB"},
                                          {0x1p40, 0x1p30, "GiB"},
                                          {kForever, 0x1p40, "TiB"}}};
+constexpr std::array<Step, 5> kDecimalBytes = {
+    {{1e3, 1, "B"}, {1e6, 1e3, "kB"}, {1e9, 1e6, "MB"}, {1e12, 1e9, "GB"}, {kForever, 1e12, "TB"}}};
 
 template <size_t N>
 DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
@@ -71,11 +73,31 @@ bool isShare(std::string_view unit, std::string_view dimension) {
 /// What is this much smaller than the largest value beside it is written in a unit of its own.
 constexpr double kFarBelow = 100;
 
+/// Whether it is written with three decimals or fewer in a unit of a power of `base`.
+bool isRoundIn(double base, double value) {
+  double shown = std::abs(value);
+  while (shown >= base) shown /= base;
+  return std::abs(shown * 1000 - std::round(shown * 1000)) < 1e-6;
+}
+
+/// Whether bytes are written beside bounds that somebody wrote in GB and not in GiB.
+bool besideDecimals(std::string_view unit, std::span<const double> bounds) {
+  return (unit == "B" || unit == "B/s") && std::ranges::any_of(bounds, [](double bound) {
+           return std::isfinite(bound) && isRoundIn(1000, bound) && !isRoundIn(1024, bound);
+         });
+}
+
 /// The style for values up to `magnitude`; `whole`: all of them are whole numbers. `beside`: the largest magnitude that
 /// stands beside them.
-Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension, double beside) {
+Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension,
+               std::span<const double> bounds, double beside) {
   const bool far_below = magnitude * kFarBelow < beside;
-  const DisplayUnit shown_in = displayUnit(far_below ? magnitude : std::max(magnitude, beside), unit, dimension);
+  const double largest = far_below ? magnitude : std::max(magnitude, beside);
+  DisplayUnit shown_in = displayUnit(largest, unit, dimension);
+  if (besideDecimals(unit, bounds)) {
+    shown_in = scaled(kDecimalBytes, largest);
+    shown_in.symbol += unit.substr(1);
+  }
   Style style{shown_in.size, (unit == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
   const bool share = isShare(unit, dimension), time = unit == "s";
   if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
@@ -149,7 +171,7 @@ std::string formatQuantity(double value, std::string_view unit, std::string_view
 
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension, double beside) {
-  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, beside);
+  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, bounds, beside);
   setApart(style, {value}, bounds);
   return style.write(value);
 }
@@ -157,7 +179,7 @@ std::string formatAgainst(double value, std::span<const double> bounds, std::str
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension,
                            std::span<const double> bounds, double beside) {
   Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
-                         dimension, beside);
+                         dimension, bounds, beside);
   showWidth(style, interval);
   setApart(style, {interval.low, interval.high}, bounds);
   return bracket(style, interval);
@@ -168,7 +190,7 @@ EstimateText formatParts(double estimate, const stats::Interval& interval, std::
   // As the estimate is written alone, unless its interval is of another size altogether.
   const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
   Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
-                         dimension, beside);
+                         dimension, bounds, beside);
   showWidth(style, interval);
   setApart(style, {estimate, interval.low, interval.high}, bounds);
   return {style.write(estimate), bracket(style, interval)};

@@ -30,6 +30,13 @@ TEST_CASE("quantities have three sensible digits and a unit people use") {
   CHECK(formatQuantity(80.0 * 1024 * 1024 * 1024, "B") == "80.0 GiB");
   CHECK(formatQuantity(512, "B") == "512 B");
   CHECK(formatQuantity(2.5e9, "B/s") == "2.33 GiB/s");
+  // Beside a bound in GB they are in GB, so that both can be compared as numbers.
+  CHECK(formatAgainst(181.3e9, std::vector<double>{181e9}, "B/s") == "181.3 GB/s");
+  CHECK(formatAgainst(101.5e9, std::vector<double>{95e9}, "B") == "102 GB");
+  CHECK(formatEstimate(2e9, {1.9e9, 2.1e9, 0.95}, "B", "", std::vector<double>{1.5e9}) == "2.00 GB [1.90 GB, 2.10 GB]");
+  CHECK(formatAgainst(0x1p31, std::vector<double>{0x1p30}, "B") == "2.00 GiB");
+  CHECK(formatAgainst(2048, std::vector<double>{1024}, "B") == "2.00 KiB");
+  CHECK(formatAgainst(3e9, std::vector<double>{81559 * 0x1p20}, "B") == "2.79 GiB");
   CHECK(formatQuantity(512.4, "img/s") == "512 img/s");
   CHECK(formatQuantity(51234.4, "img/s") == "51234 img/s");
   CHECK(formatQuantity(7, "") == "7");

@@ -74,7 +74,10 @@ struct ClockSteps {
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
   std::optional<double> estimate;
+  /// The one that decides its verdict, if it has one: at `confidence`.
   std::optional<stats::Interval> interval;
+  double confidence =
+      kConfidence;  // asked of `interval`: the criterion's, or more where looks or Holm's correction say
   Scope scope;
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value
@@ -91,10 +94,9 @@ struct CellEstimate {
   plan::Why why = nullptr;  // where it has no interval, or nothing to judge: what its state means, or what is lacking
   /// Trials ended well whose values cannot be used: no pass rests on the others alone.
   plan::Why unusable = nullptr;
-  /// Of a cell that its own interval would decide if it were the only one, and that corrected for the others (Holm) it
-  /// leaves open: its own interval, where `interval` is the corrected one; or that there are too few values for such.
-  std::optional<stats::Interval> alone = std::nullopt;
-  bool too_few_corrected = false;
+  /// The interval that the cell would have if it were the only one, where Holm's correction decides: then `interval` is
+  /// the corrected one, or absent where there are too few values for that.
+  std::optional<stats::Interval> uncorrected = std::nullopt;
 };
 
 struct ComparisonResult {
@@ -142,6 +144,20 @@ struct Distrust {
   bool own = false;  // the criterion's; else the smallest that is claimed of the metric
 };
 
+/// Something that the error rate of a verdict rests on and that is not met, or was not checked.
+struct Condition {
+  enum Code {
+    Independent,  // values may be correlated: not checked, or by `number` and not allowed for
+    Correlated,   // they are correlated: no more than was estimated (`number`)
+    LostAlike,    // as many trials (`number`) gave no value
+    OneSession,   // all values come from one session
+    TwoSessions,  // or from two, which hardly show how much sessions differ
+    SingleArm     // no second arm shares what blocks have in common
+  };
+  Code code;
+  double number = 0;
+};
+
 struct CriterionResult {
   std::string name;
   Verdict verdict = Verdict::NotRun;
@@ -154,6 +170,8 @@ struct CriterionResult {
   unsigned other_looks = 0;                 // Look::other_versions, also of an only look
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
   bool provisional = false;
+  bool every_trial = false;                     // it claims that each single trial satisfies the bound: no confidence
+  std::vector<Condition> conditions = {};       // in the order of their codes
   std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
 
   /// Whether the verdict stands as it is printed.

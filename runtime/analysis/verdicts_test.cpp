@@ -46,7 +46,7 @@ TEST_CASE("an interval across the bound decides nothing") {
   records.pairs(7, 1.2);
   const CriterionResult result = judgedGain(records, 1.2, "1.2x");
   CHECK(word(result.verdict) == "inconclusive");
-  CHECK_FALSE(result.cells[0].alone);
+  CHECK_FALSE(result.cells[0].uncorrected);
 }
 
 TEST_CASE("six pairs can pass two cells but not fail them") {
@@ -56,7 +56,10 @@ TEST_CASE("six pairs can pass two cells but not fail them") {
   CHECK(word(judged(plan, criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95), records).verdict) == "pass");
   const CriterionResult open = judged(plan, criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), records);
   CHECK(word(open.verdict) == "inconclusive");
-  CHECK(open.cells[0].too_few_corrected);
+  CHECK(open.cells[0].uncorrected);
+  CHECK_FALSE(open.cells[0].interval);
+  CHECK(open.cells[0].confidence == doctest::Approx(0.975));
+  CHECK(is(open.cells[0].why, plan::Reason::TooFew));
   // With enough of them the wider interval is shown, which reaches the bound.
   Records nine;
   nine.pairs(9, 1.5);
@@ -66,8 +69,8 @@ TEST_CASE("six pairs can pass two cells but not fail them") {
   // It is the one that the table shows, and does not decide.
   CHECK(near.cells[0].interval->high > end);
   CHECK(near.cells[0].interval->confidence > 0.97);
-  REQUIRE(near.cells[0].alone);
-  CHECK(near.cells[0].alone->high < end);
+  REQUIRE(near.cells[0].uncorrected);
+  CHECK(near.cells[0].uncorrected->high < end);
   // One cell needs no correction.
   auto one = gainCells();
   one.pop_back();

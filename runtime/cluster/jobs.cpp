@@ -79,7 +79,7 @@ void describe(plan::JsonRecord& io, JobRecord& job) {
 }
 
 JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
-  if (job.host != hostName()) return {JobState::Pending, std::nullopt, "on " + job.host + ", ask there"};
+  if (job.host != hostName()) return {JobState::Unknown, std::nullopt, "on " + job.host + ", ask there"};
   if (isAtWork(folder, job)) return {JobState::Running, std::nullopt, ""};
   return {JobState::Ended, std::nullopt, "it left no exit code"};
 }
@@ -198,7 +198,7 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
   for (const JobRecord& job : jobs) {
     if (views.count(job.name)) continue;
     const auto found = states.find(job.id);
-    views[job.name] = found == states.end() ? JobView{JobState::Pending, std::nullopt, "Slurm does not know it"}
+    views[job.name] = found == states.end() ? JobView{JobState::Unknown, std::nullopt, "Slurm has no record of it"}
                                             : fromSlurm(found->second.first, found->second.second);
   }
   return views;

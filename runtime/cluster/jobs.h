@@ -22,10 +22,10 @@ struct JobRecord {
   double submitted = 0;  // wall time
 };
 
-enum class JobState { Pending, Running, Ended };
+enum class JobState { Unknown, Pending, Running, Ended };
 
 struct JobView {
-  JobState state = JobState::Pending;
+  JobState state = JobState::Unknown;
   std::optional<int> code;  // that the run ended with, where it said so
   std::string note;         // what the cluster says: "Priority", "TIMEOUT", …
 };

@@ -103,6 +103,8 @@ std::string study(const Source& source) {
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
   out += verdicts(source);
+  if (const std::string sessions = report::sessionsNotice(source.plan, source.judgement); !sessions.empty())
+    out += "\n" + markdownText(sessions) + "\n";
   std::vector<report::Block> blocks;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))
     blocks.emplace_back(

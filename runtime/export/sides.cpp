@@ -269,7 +269,7 @@ std::string summary(const analysis::Sides& sides) {
   if (sides.tested > 0)
     text += fmt::format(" (Holm over {} at {})", sides.tested, analysis::formatConfidence(analysis::kConfidence));
   if (const auto apart = count(&Shift::apart))
-    text += fmt::format("; {} undecided: apart in these sessions, by no more than sessions may be", apart);
+    text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
   if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
     text += fmt::format("; {} could not have been found to move with so few values", few);
   if (sides.only_before + sides.only_after > 0)

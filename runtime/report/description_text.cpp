@@ -61,13 +61,13 @@ std::string levelsText(const analysis::FactorEffect& effect) {
   auto texts = textsOf(levels, [&](const analysis::LevelEffect& level) { return levelText(effect, level); });
   if (levels.size() < effect.levels.size()) texts.push_back(fmt::format("… of {}", effect.levels.size()));
   return fmt::format("{} ({}): {} {}", nameOf(effect), share(effect.share), joined(texts, "; "),
-                     alone ? "of the mean" : "beyond what each does alone");
+                     alone ? "of the geometric mean" : "beyond what each does alone");
 }
 
 Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& all) {
   Part part = described("Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict");
   for (const analysis::Effects& effects : all) {
-    std::string text = fmt::format("{}, mean {} ({}), varies by ", effects.metric,
+    std::string text = fmt::format("{}, geometric mean {} ({}), varies by ", effects.metric,
                                    valueText(plan, effects.metric, effects.mean), gridText(effects));
     for (const analysis::FactorEffect& effect : effects.effects)
       text += fmt::format("{} {}, ", nameOf(effect), share(effect.share));

@@ -223,6 +223,8 @@ std::vector<Block> verdictBlocks(const Page& page) {
     if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
     cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
   }
+  if (std::string sessions = sessionsNotice(page.plan, page.judgement); !sessions.empty())
+    cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
   std::string next;
   // A run that goes on is what comes next.
   for (const NextCommand& one :

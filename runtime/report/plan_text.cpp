@@ -11,6 +11,8 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/analysis/readings.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/document.h"
@@ -34,8 +36,8 @@ std::string cellsText(uint64_t cells, uint64_t unfit) {
   return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
 }
 
-/// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
-/// nothing.
+/// "expected resolution ±1.0 % (10 blocks, 95 %) if trials vary by 1 %" for a ratio with a confidence, or what else can
+/// be said before a run; "" if nothing.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
   if (criterion.not_asked || criterion.cells.empty()) return "";
   const plan::TrialKind kind = criterion.cells[0].kind;
@@ -44,8 +46,10 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
-    return fmt::format("must hold in every {}, {} in each cell: where none fails, {}", nounOf(criterion), n,
-                       withoutFailureText(n));
+    const std::string noun = nounOf(criterion);
+    return fmt::format("must hold in {} of each cell; {}",
+                       n == 1 ? "the one " + noun : fmt::format("all {} {}s", n, noun),
+                       withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
   if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
@@ -59,8 +63,9 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     return fmt::format("{} give an interval at {}", counted(n, "block"),
                        analysis::formatConfidence(*criterion.confidence));
   const double half_width = stats::expectedHalfWidth(noise, n, confidence);
-  return fmt::format("expected resolution ±{} at {} noise ({}, {})", twoDigits(half_width), twoDigits(noise),
-                     counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+  return fmt::format("expected resolution ±{} ({}, {}) if trials vary by {} (assumed; see --pilot)",
+                     twoDigits(half_width), counted(n, "block"), analysis::formatConfidence(*criterion.confidence),
+                     twoDigits(noise));
 }
 
 using Published = std::map<std::string, double>;  // by metric
@@ -154,10 +159,13 @@ struct PlanReport {
     std::vector<Block> now;  // of a run here and now, below the table
     const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
     if (stored)
-      part.rest += ", about " + durationText(*stored) + " (from stored trials)";
+      part.rest += fmt::format(", about {} (from stored trials{})", durationText(*stored),
+                               extras.counted && extras.counted->trials.empty()
+                                   ? " that do not count here any more: a run measures them again"
+                                   : "");
     else if (published)
-      part.rest += fmt::format(", {} {} and {} of GPUs (from published times)",
-                               published->known < published->of ? "at least" : "about",
+      part.rest += fmt::format(", published times of {} add up to {} and {} of GPUs on the published machine",
+                               published->known < published->of ? "some of them" : "all of them",
                                durationText(published->seconds), durationText(published->device_seconds));
     if (extras.counted && !extras.counted->trials.empty()) {
       const analysis::Index index(plan, *extras.counted, analysis::Index::Keep::ForRun);
@@ -212,6 +220,10 @@ struct PlanReport {
       below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) +
             (criterion.domain.empty() ? "" : "; " + criterion.domain));
       if (extras.counts) continue;
+      if (const std::string metric = missingHere(criterion); !metric.empty()) {
+        below(metric + " is not measured on this device, so this cannot be judged here");
+        continue;
+      }
       // What the noise of stored trials lets expect, where there are such.
       const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
       const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
@@ -222,6 +234,19 @@ struct PlanReport {
       if (diagnosed) below(chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies));
     }
     return part;
+  }
+
+  /// A metric that the criterion reads and that stored trials of this machine found no way to measure; "" if there is
+  /// none.
+  std::string missingHere(const plan::Criterion& criterion) const {
+    if (!extras.counted || extras.counted->trials.empty()) return "";
+    const analysis::Index index(plan, *extras.counted);
+    for (const plan::Cell& cell : criterion.cells)
+      for (const plan::MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<plan::MetricTerm>())
+        if (std::string metric = analysis::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
+            !metric.empty())
+          return metric;
+    return "";
   }
 
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -85,8 +84,8 @@ static_assert(standAtTheirCodes());
 /// Of the block that is all there is: one trial shows that it can happen.
 constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
 
-/// Of a control with an interval: how it lies to what it repeats. `gap`: what it is held to half of; 0: nothing is
-/// claimed to hold it against.
+/// Of a control with an interval: what it was estimated at, and what was asked of it. `gap`: what it is held to half
+/// of; 0: nothing is claimed to hold it against.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
                           const char* claimed) {
   const plan::Metric& metric = *plan.findMetric(control.metric);
@@ -95,30 +94,23 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
   const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
   const double neutral = control.ratio ? 1 : 0;
   const plan::Bound band{plan::Relation::Within, neutral - gap / 2, neutral + gap / 2, ""};
-  const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
-  const bool differs = leaves && estimate && !satisfies(band, *estimate, *estimate);
+  const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector<double>();
+  const plan::Point* point = plan.findPoint(control.point);
+  const std::string text =
+      fmt::format("{} of {}, {}: estimated at {}", control.metric, analysis::placeLabel(plan, point, control.name),
+                  control.name == plan::kAlone ? "alone against beside others" : "run twice in each block",
+                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
+                           : analysis::formatInterval(interval, unit, dimension, bounds));
+  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
   const auto sizeText = [&](double size) {
     return control.ratio ? analysis::formatQuantity(size, "", "share")
                          : analysis::formatQuantity(size, metric.unit, metric.dimension);
   };
-  const double size = differs ? std::abs(*estimate - neutral)
-                              : std::max(std::abs(interval.low - neutral), std::abs(interval.high - neutral));
-  const bool alone = control.name == plan::kAlone;
-  const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector<double>();
-  const plan::Point* point = plan.findPoint(control.point);
-  const std::string text =
-      fmt::format("{} of {}, {}, {} {} {}{} ({})", control.metric, analysis::placeLabel(plan, point, control.name),
-                  alone ? "which ran alone and not beside others" : "run twice in each block",
-                  differs ? "differs from" : "agrees with", alone ? "those" : "itself",
-                  differs  ? "by "
-                  : leaves ? "only to "
-                           : "to ",
-                  sizeText(size),
-                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
-                           : analysis::formatInterval(interval, unit, dimension, bounds));
-  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
-  return fmt::format("{}, where {} is asked, half of the {} that {}{}", text, sizeText(gap / 2), sizeText(gap), claimed,
-                     differs ? "; more blocks would not change that" : "");
+  const bool holds = satisfies(band, interval.low, interval.high);
+  const bool outside = !holds && estimate && !satisfies(band, *estimate, *estimate);
+  return fmt::format("{}{} within {:.0f} ± {}, half of the {} that {}{}", text,
+                     holds ? ", wholly" : "; the whole interval has to be", neutral, sizeText(gap / 2), sizeText(gap),
+                     claimed, outside ? "; more blocks alone will hardly help" : "");
 }
 
 }  // namespace

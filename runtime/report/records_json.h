@@ -58,6 +58,13 @@ inline llvm::json::Value json(const analysis::Look& one) {
   return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread);
 }
 
+inline llvm::json::Value json(const analysis::Condition& one) {
+  static constexpr std::string_view kCodes[] = {"independent", "correlated",   "lost alike",
+                                                "one session", "two sessions", "single arm"};
+  const std::string_view code = kCodes[static_cast<size_t>(one.code)];
+  return EXPC_FIELDS(code, one.number);
+}
+
 inline llvm::json::Value json(const analysis::NextStep& one) {
   static constexpr std::string_view kReach[] = {"decides", "trusts", "intervals", "out of reach"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];

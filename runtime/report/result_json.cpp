@@ -51,7 +51,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     }
     if (!plan.references.empty() && cell.term) object["published"] = json(analysis::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = json(cell.bound->text);
-    if (criterion) object["verdict"] = json(one.verdict);
+    if (criterion) object["verdict"] = json(one.verdict), object["confidence"] = json(one.confidence);
+    if (one.uncorrected) object["uncorrected"] = json(*one.uncorrected);
     if (!why.empty()) object["why"] = json(why);
     out.add(std::move(object));
   }
@@ -74,7 +75,8 @@ void criteria(Writer& out, const analysis::Findings& findings) {
     out.json.object([&] {
       out.members(EXPC_FIELDS(result.name, found.text, claim, tested, notes, found.where, marks, result.verdict, why,
                               how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
-                              found.infeasible, found.domain, found.confidence, found.unit, result.scope));
+                              result.conditions, found.infeasible, found.domain, found.confidence, found.unit,
+                              result.scope));
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }

@@ -76,6 +76,8 @@ struct ResultReport : analysis::Findings {
       blocks.emplace_back(std::move(below));
     }
     missing();
+    if (std::string sessions = sessionsNotice(plan, judgement); !sessions.empty())
+      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = true});
     if (!judgement.criteria.empty()) blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
   }
 

@@ -103,7 +103,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     if (judged) row.add(std::string(meaning.word)).more = why;
     Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
     if (cell.published) value.below.push_back(publishedText(cell, of.unit, dimension));
-    row.add(text.interval.empty() ? interval : text.interval,
+    row.add(text.interval.empty() ? interval
+            : judged              ? text.interval + ownConfidenceText(*of.criterion, estimate)
+                                  : text.interval,
             cell.interval && !cell.constant ? Tone::Plain : Tone::Quiet);
     if (bounded) row.add(boundText(planned));
     row.add(std::to_string(cell.n));
@@ -155,7 +157,7 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judge
     if (comparison.cells.empty()) {
       part.blocks.emplace_back(Paragraph{"this restricted study has no two points to compare"});
     } else {
-      part.rest = "95 % interval over pairs in one block, not of medians";
+      part.rest = "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
       part.blocks.emplace_back(
           cellTable(plan, {comparison.factors, comparison.cells, comparison.unit}, result->cells, comparison.name));
     }
@@ -191,7 +193,7 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
                                                                 : "higher is better");
   } else if (grid.comparison) {
     part.law = grid.text;
-    part.rest = "estimate over pairs in one block, not of medians, with 95 % intervals";
+    part.rest = "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
   }
   if (!grid.rows.empty()) part.blocks.emplace_back(gridTable(grid, title));
   return part;

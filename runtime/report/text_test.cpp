@@ -60,11 +60,30 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   shows(text, "1 point not available on this system: rule 'cards': the node has fewer cards");
   shows(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
   shows(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
-  shows(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
+  shows(text, "expected resolution ±1.3 % (7 blocks, 95 %) if trials vary by 1 % (assumed;");
   shows(text, "not asked: the selection or the system leaves it no point");
   CHECK(text.find('\033') == std::string::npos);
   extras.colour = true;
   shows(planText(plan::examplePlan(), extras), "\033[1mstudy precision (experiments/precision.exp, ");
+}
+
+TEST_CASE("a plan says of what its forecast is, and which claims this device cannot answer") {
+  PlanExtras extras;
+  simulate::Diagnosis diagnosis;
+  diagnosis.design.seconds = 431;
+  diagnosis.design.criteria.resize(plan::examplePlan().criteria.size());
+  extras.diagnosis = &diagnosis;
+  extras.counted.emplace();
+  shows(planText(plan::examplePlan(), extras),
+        "about 7 min 11 s (from stored trials that do not count here any more: a run measures them again)");
+  store::Trial trial;
+  trial.key = exampleKey(plan::Place(plan::examplePlan().points[0].id), plan::TrialKind::Quality);
+  trial.status = store::TrialStatus::Valid;
+  trial.not_on_device = {"accuracy"};
+  extras.counted->trials = {trial};
+  const std::string text = planText(plan::examplePlan(), extras);
+  shows(text, "about 7 min 11 s (from stored trials):");
+  shows(text, "accuracy is not measured on this device, so this cannot be judged here");
 }
 
 TEST_CASE("lines keep to the width of the terminal") {

@@ -23,11 +23,14 @@
 namespace expc::report {
 namespace {
 
-/// Whether the values of no cell that passes ever varied; false where none passes.
-bool passesOnConstants(const analysis::CriterionResult& result) {
-  const auto passes = [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; };
-  return std::ranges::any_of(result.cells, passes) &&
-         std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !passes(cell); });
+/// As many single trials as a reader may be asked for: without a failure they exclude failure rates above 26 %.
+constexpr unsigned kTrialsThatShow = 10;
+
+/// Whether the values of no cell that has the verdict ever varied; false where none has it.
+bool restsOnConstants(const analysis::CriterionResult& result) {
+  const auto decides = [&](const auto& cell) { return cell.verdict == result.verdict; };
+  return std::ranges::any_of(result.cells, decides) &&
+         std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !decides(cell); });
 }
 
 /// "about 9 more blocks (4 min) would decide it, and probably as PASS, if the estimates stay where they are", or why
@@ -35,6 +38,10 @@ bool passesOnConstants(const analysis::CriterionResult& result) {
 std::string nextStepText(const analysis::CriterionResult& result) {
   using Reach = analysis::NextStep::Reach;
   const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
+  if (!result.next && analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
+    return fmt::format(
+        "final for these trials; {} of each without a failure would exclude failure rates above {:.2g} %",
+        kTrialsThatShow, 100 * stats::zeroFailuresBound(kTrialsThatShow));
   if (!result.next) return decided && result.isFinal() ? "nothing is left to do: it is decided" : "";
   const analysis::NextStep& next = *result.next;
   const std::string blocks = moreBlocksText(next);
@@ -127,22 +134,31 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      fewOf(std::move(names), kNamed, "; "));
 }
 
-/// The share of each arm's trials that were tried and do not count, the largest first, with a text.
-std::vector<std::pair<double, std::string>> lossesByArm(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                                        const plan::Criterion& criterion) {
+/// The points that a criterion reads, with how their trials ended; a point without trials is left out.
+std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& judgement,
+                                                     const plan::Criterion& criterion) {
   std::set<std::string> points;
   for (const plan::Cell& cell : criterion.cells)
     for (const plan::Place& place : cell.points) points.insert(place.point);
-  std::vector<std::pair<double, std::string>> arms;
-  for (const std::string& point : points) {
-    const analysis::PointStatus* status = judgement.status(point, criterion.cells.front().kind);
-    if (!status) continue;
-    const unsigned lost = status->failed + status->timeouts + status->infeasible + status->invalid;
-    arms.emplace_back(double(lost) / std::max(1u, lost + status->valid),
-                      fmt::format("{} of {} at {}", lost, lost + status->valid, placeText(plan, point)));
-  }
-  std::ranges::stable_sort(arms, std::greater(), &std::pair<double, std::string>::first);
-  return arms;
+  std::vector<const analysis::PointStatus*> statuses;
+  for (const std::string& point : points)
+    if (const auto* status = judgement.status(point, criterion.cells.front().kind)) statuses.push_back(status);
+  return statuses;
+}
+
+/// Which of its trials timed out, where these are values: worse than all others.
+std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
+  constexpr size_t kNamed = 4;
+  if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.timed_out; })) return "";
+  std::vector<std::string> names;
+  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion))
+    if (status->timeouts > status->superseded)
+      names.push_back(fmt::format("{} of {} at {}", status->timeouts - status->superseded,
+                                  status->valid + status->timeouts - status->superseded,
+                                  placeText(of.plan, status->point)));
+  return names.empty() ? ""
+                       : fmt::format("trials that timed out count as worse than every value: {}",
+                                     fewOf(std::move(names), kNamed, ", "));
 }
 
 /// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
@@ -190,32 +206,42 @@ std::string doubtText(const Judged& of) {
   return text;
 }
 
+/// What so many single trials without a failure show.
+std::string singleTrialsText(const Judged& of, unsigned n) {
+  const auto& [plan, criterion, result] = of;
+  const bool several = result.cells.size() > 1, pairs = comparesPoints(criterion);
+  const bool alike = std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.values.size() == n; });
+  const std::string least = alike ? "" : "at least ";
+  const std::string trials = pairs
+                                 ? fmt::format("{} held in {}{}", several ? "each comparison" : "it",
+                                               alike && n > 1 ? "all " : least, counted(n, "pair"))
+                                 : fmt::format("{} ran {}{}, without a failure", several ? "each configuration" : "it",
+                                               least, n == 1 ? "once" : fmt::format("{} times", n));
+  return trials + "; " + withoutFailureText(n, nounOf(criterion), conditionsText(of));
+}
+
 /// What the numbers behind a verdict are worth: of a claim with a confidence the error that it allows for, of one on
 /// single trials what so many without a failure leave open.
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using analysis::Verdict;
-  if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
-  const bool passes = result.verdict == Verdict::Pass;
-  if (passes && passesOnConstants(result))
+  if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
+  const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
+  if (!open && restsOnConstants(result))
     return "the values are exact, and the same in every block, each with a seed of its own";
-  if (criterion.confidence) {
-    const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
-    const bool open = !passes && result.verdict != Verdict::Fail;
-    if (result.look)  // errors of single verdicts are known of planned looks only
-      return fmt::format("this look's intervals, of {} so that all looks keep {}, {} it",
-                         analysis::formatConfidence(result.look->confidence), confidence,
-                         open ? "do not decide" : "decide");
-    if (open) return "intervals of " + confidence + " do not decide it";
-    return fmt::format("at {}, a claim that {} would {} in at most {} of such studies", confidence,
-                       passes ? "does not hold" : "holds", passes ? "pass" : "fail",
-                       twoDigits((1 - *criterion.confidence) / 2));
+  if (!criterion.confidence) {
+    const unsigned n = analysis::singleValues(result);
+    return n == 0 ? "" : singleTrialsText(of, n);
   }
-  const unsigned n = analysis::singleValues(result);
-  if (n == 0) return "";
-  const std::string values = counted(n, nounOf(criterion)) + (result.cells.size() > 1 ? " in each cell" : "");
-  return fmt::format("{} without a failure {}{}: {}", values, n == 1 ? "shows" : "show",
-                     analysis::showsLittle(n) ? " little" : " something", withoutFailureText(n));
+  const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
+  if (result.look)  // errors of single verdicts are known of planned looks only
+    return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
+                       analysis::formatConfidence(result.look->confidence), confidence, conditionsText(of),
+                       open ? "do not decide" : "decide");
+  if (open) return "intervals of " + confidence + " do not decide it";
+  return fmt::format("at {}, a claim that {} would {} in at most {} of such studies{}", confidence,
+                     passes ? "does not hold" : "holds", passes ? "pass" : "fail",
+                     twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
 }
 
 /// "it rests on 7 of 7 pairs in each cell (1 was lost), of 2 sessions on 1 node", by the cell that has the fewest.
@@ -240,7 +266,6 @@ std::string countsText(const Judged& of) {
   if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
   if (scope.sessions) text += ", of " + counted(scope.sessions, "session");
   if (scope.nodes) text += " on " + counted(scope.nodes, "node");
-  if (criterion.confidence && scope.sessions == 1) text += "; what restarts change is not in it";
   return text;
 }
 
@@ -265,6 +290,11 @@ std::string intervalTitle(const Judged& of) {
   const std::optional<analysis::Look>& look = of.result.look;
   const double own = look ? look->confidence : of.criterion.confidence.value_or(analysis::kConfidence);
   return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
+}
+
+std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+  if (!cell.uncorrected || !cell.interval || cell.confidence <= criterion.confidence.value_or(1)) return "";
+  return fmt::format(" ({} interval)", analysis::formatConfidence(cell.confidence));
 }
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
@@ -330,13 +360,24 @@ std::string worthText(const Judged& of) {
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   constexpr double kUneven = 0.1;
-  const auto arms = lossesByArm(of.plan, judgement, of.criterion);
-  if (arms.empty() || arms.front().first - arms.back().first < kUneven) return "";
+  struct Arm {
+    double share;
+    std::string text;
+  };
+  std::vector<Arm> arms;
+  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion)) {
+    const unsigned lost = status->failed + status->infeasible + status->invalid;
+    const unsigned all = lost + status->valid + status->timeouts;
+    arms.push_back({double(lost) / std::max(1u, all),
+                    fmt::format("{} of {} at {}", lost, all, placeText(of.plan, status->point))});
+  }
+  std::ranges::stable_sort(arms, std::greater(), &Arm::share);
+  if (arms.empty() || arms.front().share - arms.back().share < kUneven) return "";
   std::vector<std::string> names;
-  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].second);
-  if (arms.size() > kNamed) names.push_back("least " + arms.back().second);
-  return "trials that failed, timed out or were disturbed, by arm: " + joined(names) +
-         "; what is left of an arm may not be like it";
+  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].text);
+  if (arms.size() > kNamed) names.push_back("least " + arms.back().text);
+  return "lost trials (failed, disturbed or out of memory): " + joined(names) +
+         "; if losses depend on what is measured, the remaining trials are biased";
 }
 
 std::string lookText(const Judged& of) {
@@ -388,6 +429,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
   };
   note(widerNotes(of, line));
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
+  facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, findings.results));
   facts.push_back({"next", nextStepText(result)});
@@ -405,7 +447,7 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const analysis::EstimateText text =
       partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
-  if (!text.interval.empty()) line += " " + text.interval;
+  if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);
   const std::string why = whyText(plan, criterion, cell).text;
   return why.empty() ? line : line + ": " + why;

@@ -77,14 +77,26 @@ std::string lookText(const Judged& of);
 std::string otherLooksText(const analysis::CriterionResult& result);
 
 /// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
-/// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
-/// stand as it is printed, why that is so. "" of one that is not asked.
+/// most 2.5 % of such studies, if pairs are independent; it rests on 7 of 7 pairs in each cell, of 3 sessions on 1
+/// node". Of one that does not stand as it is printed, why that is so. "" of one that is not asked.
 std::string surenessText(const Judged& of);
 /// The first of these alone.
 std::string worthText(const Judged& of);
 
-/// Trials that were tried and do not count, by arm, where one arm loses clearly more of them than another; else "".
+/// Trials that were tried and have no value, by point, where one point loses clearly more of them than another; else
+/// "".
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of);
+
+// What the numbers rest on and what is not met, or was not checked: one table, in conditions_text.cpp.
+
+/// ", if pairs are independent and restarting the machine changes nothing"; "" where everything is met.
+std::string conditionsText(const Judged& of);
+/// Of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine may
+/// change the result." Else "".
+std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement);
+
+/// " (97.5 % interval)" of a cell whose interval Holm's correction made wider than those of the criterion; else "".
+std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::CellEstimate& cell);
 
 /// "interval", or "97.5 % interval" where the criterion's are not those of all tables.
 std::string intervalTitle(const Judged& of);

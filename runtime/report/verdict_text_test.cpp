@@ -66,8 +66,7 @@ TEST_CASE("a reason is said once") {
 
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
-  const std::string counts =
-      "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node; what restarts change is not in it";
+  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node";
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
         "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
@@ -88,11 +87,12 @@ TEST_CASE("how sure a claim with a confidence is") {
   result = judged(Verdict::Pass);
   const plan::Plan plan = plan::examplePlan();
   result.untrusted = exampleDistrust(plan);
-  CHECK(said(claim, result, "how sure", {}, plan) ==
-        "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
-            " (control again), run twice in each block, differs from itself by 20.0 % (1.20x [1.18x, 1.22x]), where "
-            "5.0 % is asked, half of the 10.0 % that this claims; more blocks would not change that" +
-            counts);
+  CHECK(
+      said(claim, result, "how sure", {}, plan) ==
+      "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
+          " (control again), run twice in each block: estimated at 1.20x [1.18x, 1.22x]; the whole interval has to be "
+          "within 1 ± 5.0 %, half of the 10.0 % that this claims; more blocks alone will hardly help" +
+          counts);
   result = judged(Verdict::Pass);
   for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
   CHECK(said(claim, result, "how sure") ==
@@ -120,7 +120,7 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   result.cells[0].scope = result.scope;
   CHECK(said(claim, result, "how sure") ==
         "intervals of 95 % confidence do not decide it; it rests on 20 pairs (7 were planned) in the cell that has the "
-        "fewest, of 1 session on 1 node; what restarts change is not in it");
+        "fewest, of 1 session on 1 node");
 }
 
 TEST_CASE("a claim that memory runs out tells in how many blocks it did where that decides") {
@@ -139,30 +139,56 @@ TEST_CASE("a claim that memory runs out tells in how many blocks it did where th
         "memory ran out in 2 blocks at the point that has the fewest, of 1 session on 1 node");
 }
 
-TEST_CASE("a claim on single trials says what so few of them leave open") {
+TEST_CASE("a claim on single trials says what they leave open, however many there are") {
   plan::Criterion claim;
   claim.cells.resize(2);
   analysis::CriterionResult result = judged(Verdict::Pass);
-  for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9, 0.91};
-  result.cells[1].values = {0.92};
+  result.every_trial = true;
+  result.conditions = {{analysis::Condition::Independent}, {analysis::Condition::LostAlike, 2}};
+  const auto trials = [&](size_t first, size_t second) {
+    result.cells[0].values.assign(first, 0.9);
+    result.cells[1].values.assign(second, 0.9);
+    // From six values on there is an interval, of which the claim says nothing.
+    for (analysis::CellEstimate& cell : result.cells)
+      cell.interval = cell.values.size() < 6 ? std::nullopt : std::optional(stats::Interval{0.9, 0.91, 0.97});
+    return said(claim, result, "how sure");
+  };
+  const std::string counts = "; it rests on 7 of 7 trials in each cell, of 1 session on 1 node",
+                    conditions = ", if trials are independent and the 2 lost trials are like the others" + counts;
+  CHECK(trials(2, 1) ==
+        "each configuration ran at least once, without a failure; 1 trial cannot exclude, at 95 % confidence, a "
+        "failure rate of up to 95 %" +
+            counts);
   CHECK(marksOf(result) == std::vector<std::string>{"n=1"});
-  CHECK(
-      said(claim, result, "how sure")
-          .starts_with("1 trial in each cell without a failure shows little: with 95 % confidence at most 95 % of runs "
-                       "fail; it rests on 7 of 7 trials"));
   CHECK(verdictFacts({{}, {}, {}}, {{}, claim, result})[0].style == "warns");
+  CHECK(said(claim, result, "next") ==
+        "final for these trials; 10 of each without a failure would exclude failure rates above 26 %");
+  CHECK(trials(4, 4) ==
+        "each configuration ran 4 times, without a failure; 4 trials cannot exclude, at 95 % confidence, a failure "
+        "rate of up to 53 %" +
+            counts);
   // 1 - 0.05^(1/5) is below a half.
-  for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
+  CHECK(trials(5, 5) ==
+        "each configuration ran 5 times, without a failure; 5 passes show, at 95 % confidence, that at most 45 % of "
+        "such trials would fail" +
+            conditions);
   CHECK(marksOf(result).empty());
-  CHECK(said(claim, result, "how sure")
-            .starts_with("5 trials in each cell without a failure show something: with 95 % confidence at most 45 % of "
-                         "runs fail; it rests on 7 of 7 trials"));
   CHECK(said(claim, result, "next") == "nothing is left to do: it is decided");
+  CHECK(trials(6, 7) ==
+        "each configuration ran at least 6 times, without a failure; 6 passes show, at 95 % confidence, that at most "
+        "39 % of such trials would fail" +
+            conditions);
+  CHECK(trials(100, 100).starts_with(
+      "each configuration ran 100 times, without a failure; 100 passes show, at 95 % confidence, that at most 3 % "));
+  for (plan::Cell& cell : claim.cells) cell.points = {"treated", "baseline"};
+  CHECK(
+      trials(10, 10).starts_with("each comparison held in all 10 pairs; 10 passes show, at 95 % confidence, that at "
+                                 "most 26 % of such pairs would fail, if pairs are independent"));
   // An exact metric that never varied, and anything that does not pass.
-  for (analysis::CellEstimate& cell : result.cells)
-    cell.values.assign(2, 0.9), cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
+  trials(2, 2);
+  for (analysis::CellEstimate& cell : result.cells) cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
   CHECK(marksOf(result).empty());
-  result.cells[0].interval.reset();
+  trials(1, 1);
   result.verdict = Verdict::Fail;
   CHECK(marksOf(result).empty());
 }
@@ -171,6 +197,7 @@ TEST_CASE("a pass that does not stand, or on little, does not look like a sure o
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(analysis::meaningOf(result).style == "pass");
   CHECK(analysis::meaningOf(result).exit_code == 0);
+  result.every_trial = true;
   for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9};
   CHECK(analysis::meaningOf(result).style == "weak");
   CHECK(analysis::meaningOf(result).answer == analysis::Answer::Holds);
@@ -198,6 +225,40 @@ TEST_CASE("what comes next, and what is to be noted") {
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
   result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};
   CHECK(said(claim, result, "next").starts_with("not even a hundred times as many blocks"));
+}
+
+TEST_CASE("losses are counted by point, and timeouts are values and no losses") {
+  const plan::Plan plan = plan::examplePlan();
+  plan::Criterion claim = claimOnPairs();
+  claim.cells.resize(1);
+  claim.cells[0].points = {plan.points[0].id, plan.points[1].id};
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  result.cells.resize(1);
+  analysis::Judgement judgement;
+  judgement.points.resize(2);
+  for (size_t i = 0; i < 2; ++i) judgement.points[i].point = plan.points[i].id, judgement.points[i].valid = 8;
+  const std::string first = plan.label(plan.points[0]), second = plan.label(plan.points[1]);
+  const auto uneven = [&] { return unevenLossText(judgement, {plan, claim, result}); };
+  const auto timeouts = [&] {
+    std::string text;
+    for (const Fact& one : verdictFacts({plan, judgement, {}}, {plan, claim, result}))
+      if (one.text.find("timed out") != std::string::npos) text += one.text;
+    return text;
+  };
+  CHECK(uneven().empty());
+  judgement.points[0].timeouts = 4;
+  CHECK(uneven().empty());
+  CHECK(timeouts().empty());
+  result.cells[0].timed_out = true;
+  CHECK(timeouts() == "trials that timed out count as worse than every value: 4 of 12 at " + first);
+  judgement.points[0].superseded = 4;  // they run again, under a longer limit
+  CHECK(timeouts().empty());
+  judgement.points[0] = {};
+  judgement.points[0].point = plan.points[0].id;
+  judgement.points[0].valid = 6;
+  judgement.points[0].failed = judgement.points[0].invalid = judgement.points[0].infeasible = 1;
+  CHECK(uneven() == "lost trials (failed, disturbed or out of memory): 3 of 9 at " + first + ", 0 of 8 at " + second +
+                        "; if losses depend on what is measured, the remaining trials are biased");
 }
 
 TEST_CASE("values that lie apart, and what blocks have in common, are noted where a claim reads them") {

@@ -38,6 +38,11 @@ std::string_view extreme(const plan::Bound& bound) {
   return plan::words::name(kExtremes, bound.relation);
 }
 
+std::string extremeEstimate(const plan::Bound& bound) {
+  if (bound.relation == plan::Relation::Within) return "estimate closest to an end";
+  return std::string(extreme(bound)) + " estimate";
+}
+
 /// Whether a term is the place in a series at which it reaches a bound: `epochs_to`, also by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   const auto* read = std::get_if<plan::MetricTerm>(&term.node);
@@ -70,11 +75,9 @@ class Explainer {
     if (cell.state != CellState::Measured) return inWords(plan_, cell.why);
     if (cell.unusable && cell.verdict != Verdict::Fail) return {inWords(plan_, cell.unusable).text};
     if (!criterion_.confidence) return {trialsOf(index)};
-    if (!cell.interval) return inWords(plan_, cell.why);
-    const stats::Interval& own = ownInterval(index);
     if (cell.verdict == Verdict::Fail) return {shown(index) + " is " + violation(bound(index))};
-    if (violates(bound(index), own.low, own.high) || satisfies(bound(index), own.low, own.high))
-      return {notAfterCorrection(index)};
+    if (cell.uncorrected) return {notAfterCorrection(index)};
+    if (!cell.interval) return inWords(plan_, cell.why);
     return {shown(index) + " does not decide " + bound(index).text +
             (cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "")};
   }
@@ -108,11 +111,6 @@ class Explainer {
   const plan::Cell& planned(size_t index) const { return criterion_.cells[cells_[index].cell]; }
   const plan::Bound& bound(size_t index) const { return boundOf(criterion_, planned(index)); }
 
-  /// As if it were the only one.
-  const stats::Interval& ownInterval(size_t index) const {
-    return cells_[index].alone ? *cells_[index].alone : *cells_[index].interval;
-  }
-
   size_t brokenOf(size_t index) const {
     return static_cast<size_t>(std::ranges::count_if(
         cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
@@ -128,20 +126,13 @@ class Explainer {
                        cell.scope.planned);
   }
 
-  /// Of a cell whose interval would decide it if it were the only one.
+  /// Of a cell that its interval would decide if it were the only one, and that Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const stats::Interval& own = ownInterval(index);
-    const std::string text =
-        fmt::format("{} is {} alone, but", shown(index),
-                    violates(bound(index), own.low, own.high) ? violation(bound(index)) : bound(index).text);
-    const std::string correction = fmt::format("corrected for {} (Holm)", cellCount(criterion_.cells.size()));
-    if (cell.alone)
-      return fmt::format(
-          "{} {} its interval is {}", text, correction,
-          analysis::formatInterval(*cell.interval, criterion_.unit, dimension(index), ends(bound(index))));
-    return cell.too_few_corrected ? fmt::format("{} {} it has too few values for an interval", text, correction)
-                                  : fmt::format("{} not {}", text, correction);
+    const std::string open = cell.interval ? fmt::format("{} does not decide {}", shown(index), bound(index).text)
+                                           : inWords(plan_, cell.why).text;
+    return fmt::format("{}, after Holm's correction for {}; uncorrected it is {}", open,
+                       cellCount(criterion_.cells.size()), withInterval(index, *cell.uncorrected));
   }
 
   std::string_view dimension(size_t index) const { return analysis::dimensionOf(plan_, planned(index)); }
@@ -154,9 +145,13 @@ class Explainer {
     const size_t shown_cell =
         *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
     if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
+    // What holds at the confidence is the claim; the cell with the extreme estimate need not have the weakest interval.
+    const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format(
-        "{} {} {} {}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
-        cellCount(cells_.size()), are(passing.size()), holds(), extreme(bound(shown_cell)),
+        "{} {} {} {}{}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
+        cellCount(cells_.size()), are(passing.size()), holds(),
+        exact ? "" : " at " + analysis::formatConfidence(*criterion_.confidence) + " confidence",
+        exact ? std::string(extreme(bound(shown_cell))) : extremeEstimate(bound(shown_cell)),
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
 
@@ -272,9 +267,11 @@ class Explainer {
   double marginOf(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (criterion_.confidence && estimate.interval) {
+      // At one confidence for all: Holm's correction makes the intervals of the surest cells the widest.
+      const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
       // A failing cell is as far off as its end that is nearest to the bound.
-      return estimate.verdict == Verdict::Fail ? margin(bound(index), estimate.interval->high, estimate.interval->low)
-                                               : margin(bound(index), estimate.interval->low, estimate.interval->high);
+      return estimate.verdict == Verdict::Fail ? margin(bound(index), alike.high, alike.low)
+                                               : margin(bound(index), alike.low, alike.high);
     }
     double least = INFINITY;
     for (const double v : estimate.values) least = std::min(least, margin(bound(index), v, v));
@@ -307,15 +304,16 @@ class Explainer {
   /// "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
-    const std::vector<double> bounds = ends(bound(index));
     if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
-    if (estimate.estimate && estimate.interval) {
-      return analysis::formatEstimate(*estimate.estimate, ownInterval(index), criterion_.unit, dimension(index),
-                                      bounds);
-    }
-    if (estimate.interval)
-      return analysis::formatInterval(ownInterval(index), criterion_.unit, dimension(index), bounds);
+    if (estimate.interval) return withInterval(index, *estimate.interval) + ownConfidenceText(criterion_, estimate);
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
+  }
+
+  std::string withInterval(size_t index, const stats::Interval& interval) const {
+    const std::optional<double>& estimate = cells_[index].estimate;
+    const std::vector<double> bounds = ends(bound(index));
+    return estimate ? analysis::formatEstimate(*estimate, interval, criterion_.unit, dimension(index), bounds)
+                    : analysis::formatInterval(interval, criterion_.unit, dimension(index), bounds);
   }
 
   std::string value(size_t index, double number) const {
@@ -404,7 +402,10 @@ std::string whyText(const Judged& of) {
   if (criterion.infeasible) return memoryText(of);
   const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
   // Beside them stand tables with 95 %.
-  if (!result.look || result.verdict > Verdict::Inconclusive || result.look->confidence <= *criterion.confidence)
+  const bool corrected =
+      std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
+  if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
+      result.look->confidence <= *criterion.confidence)
     return line;
   return line + fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
 }

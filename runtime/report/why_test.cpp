@@ -40,7 +40,7 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
     return lineOfGain(records, bound, text, kind);
   };
   const Line passes = at(1.5, 1.2, "1.2x");
-  CHECK(passes.text == "all 2 cells are >= 1.2x: the smallest is 1.50x [1.49x, 1.51x]");
+  CHECK(passes.text == "all 2 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.50x [1.49x, 1.51x]");
   CHECK(passes.cells[0].empty());
   const Line fails = at(1.1, 1.2, "1.2x");
   CHECK(fails.text.starts_with("2 of 2 cells are below 1.2x, by Holm over them: the worst is precision=fp32 gpus="));
@@ -54,7 +54,8 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
   records.pairs(7, 1.0);
   CHECK(
       lineOf(study(), criterion(gainCells(), {Relation::Within, 0.96, 1.04, "within 0.96x..1.04x"}, "x", 0.95), records)
-          .text == "all 2 cells are within 0.96x..1.04x: the closest to an end is 1.00x [0.99x, 1.01x]");
+          .text ==
+      "all 2 cells are within 0.96x..1.04x at 95 % confidence: the estimate closest to an end is 1.00x [0.99x, 1.01x]");
 }
 
 TEST_CASE("the cell that is called the smallest is that of the smallest estimate, whatever its interval") {
@@ -66,20 +67,22 @@ TEST_CASE("the cell that is called the smallest is that of the smallest estimate
     records.timed(id("fp32", 2), block, 0.1 / (1.45 + 0.07 * double(block - 4)));
   }
   const std::string text = lineOfGain(records, 1.1, "1.1x").text;
-  CHECK(text.starts_with("all 2 cells are >= 1.1x: the smallest is 1.300x ["));
+  CHECK(text.starts_with("all 2 cells are >= 1.1x at 95 % confidence: the smallest estimate is 1.300x ["));
 }
 
 TEST_CASE("a cell that Holm leaves open says what its own interval would decide") {
   Records six;
   six.pairs(6, 1.5);
-  CHECK(lineOf(study(6), criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), six)
-            .cells[0]
-            .ends_with("is below 2x alone, but corrected for 2 cells (Holm) it has too few values for an interval"));
+  CHECK(lineOf(study(6), criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), six).cells[0] ==
+        "needs 7 pairs for 97.5 % confidence, has 6, after Holm's correction for 2 cells; uncorrected it is 1.50x "
+        "[1.48x, 1.52x]");
   Records nine;
   nine.pairs(9, 1.5);
   const double end = judgedGain(nine, 1, "1x").cells[0].interval->high * 1.0001;
-  CHECK(has(lineOfGain(nine, end, "the end").text,
-            "is below the end alone, but corrected for 2 cells (Holm) its interval is [1."));
+  const std::string text = lineOfGain(nine, end, "the end").text;
+  CHECK(
+      has(text,
+          " (97.5 % interval) does not decide >= the end, after Holm's correction for 2 cells; uncorrected it is 1.5"));
 }
 
 TEST_CASE("an exists says where it holds") {
@@ -87,9 +90,10 @@ TEST_CASE("an exists says where it holds") {
   records.pairs(7, 1.5);
   for (store::Trial& trial : records.results.trials)
     if (trial.key->place.point == "fp32-2") trial.metrics["step_time"] *= 2;
-  CHECK(lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
-        "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] is >= "
-        "1.2x");
+  CHECK(
+      lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
+      "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.48x, 1.52x] (97.5 % "
+      "interval) is >= 1.2x");
   // Parts of several cells are named by what these have in common.
   Records both;
   both.pairs(8, 1.5);
@@ -103,7 +107,8 @@ TEST_CASE("an exists says where it holds") {
             .text.starts_with(
                 "it holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
   claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(2)}, 0}, {Kind::Exists, {leaf(1), leaf(3)}, 0}}, 0};
-  CHECK(lineOf(study(8), claim, both).text.starts_with("2 of 4 cells are >= 1.2x: the smallest is "));
+  CHECK(lineOf(study(8), claim, both)
+            .text.starts_with("2 of 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is "));
 }
 
 TEST_CASE("what is lacking is said with what became of it") {
@@ -310,16 +315,18 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
     return analysis::judge(plan, records.results);
   };
   const analysis::Judgement far = judged(1.15, 7);
-  CHECK(has(whyText(plan, far.controls[0]), "where 10.0 % is asked, half of the 20.0 % that are claimed at least"));
+  CHECK(
+      has(whyText(plan, far.controls[0]), "has to be within 1 ± 10.0 %, half of the 20.0 % that are claimed at least"));
   REQUIRE(far.criteria[0].untrusted);
   const std::string untrusted = whyText(plan, *far.criteria[0].untrusted);
   CHECK(untrusted.starts_with(
-      "step_time of precision=fp64 gpus=1 (control twice), run twice in each block, differs from "));
-  CHECK(untrusted.ends_with(
-      "where 10.0 % is asked, half of the 20.0 % that this claims; more blocks would not change that"));
+      "step_time of precision=fp64 gpus=1 (control twice), run twice in each block: estimated at 1."));
+  CHECK(
+      untrusted.ends_with("; the whole interval has to be within 1 ± 10.0 %, half of the 20.0 % that this claims; more "
+                          "blocks alone will hardly help"));
   CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: needs 6 pairs"));
   analysis::Judgement null = judged(1, 7);
-  CHECK(has(whyText(plan, null.controls[0]), "agrees with itself to "));
+  CHECK(has(whyText(plan, null.controls[0]), "run twice in each block: estimated at 1."));
   analysis::withholdVerdicts(null);
   CHECK(whyText({plan, plan.criteria[0], null.criteria[0]}) == "measured on null cards, which compute nothing");
   CHECK(whyText(plan, null.controls[0]) ==

@@ -229,8 +229,13 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
   return lines;
 }
 
-std::string withoutFailureText(unsigned n) {
-  return fmt::format("with 95 % confidence at most {:.2g} % of runs fail", 100 * stats::zeroFailuresBound(n));
+std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions) {
+  const double percent = 100 * stats::zeroFailuresBound(n);
+  if (analysis::showsLittle(n))
+    return fmt::format("{} cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", counted(n, noun),
+                       percent);
+  return fmt::format("{} passes show, at 95 % confidence, that at most {:.2g} % of such {}s would fail{}", n, percent,
+                     noun, conditions);
 }
 
 std::string withoutPartnerText(const plan::Comparison& comparison) {

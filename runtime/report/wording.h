@@ -68,8 +68,9 @@ std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& 
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// What `n` trials without a failure show: "with 95 % confidence at most 26 % of runs fail".
-std::string withoutFailureText(unsigned n);
+/// What `n` trials (or pairs, by `noun`) without a failure show, under conditions as they stand behind it: "10 passes
+/// show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent".
+std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions);
 
 /// "2 points have no partner: the rule of slow removes it"; "" where all have one.
 std::string withoutPartnerText(const plan::Comparison& comparison);

@@ -87,7 +87,7 @@ class Compare(Command):
 
     def test_what_sessions_may_differ_by_is_undecided(self):
         text = self.compare("old", "near", code=4)
-        self.assertIn("undecided: apart in these sessions, by no more than sessions may be", " ".join(text.split()))
+        self.assertIn("undecided: the sides differ, but no more than sessions of one side may differ", " ".join(text.split()))
         self.assertIn("1.18x", text)
         whole = json.loads(self.compare("old", "near", "--format", "json", code=4))
         self.assertEqual(whole["outcome"], "inconclusive")

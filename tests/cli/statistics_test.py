@@ -61,7 +61,7 @@ class Statistics(Command):
         self.study('"echo $$(( $$(cat {folder}/n) + 1 )) >{folder}/n; n=$$(cat {folder}/n); [ ${level} = 0 ] || [ $$((n % 3)) != 0 ] || exit 1; '
                    'echo $$((100 + n * 5 % 8))"', criterion="forall level: gain <= 3x")
         text = self.run_study()
-        self.assertRegex(text, r"trials that failed, timed out or were disturbed, by arm: [1-9]\d* of \d+ at level=1, 0 of \d+ at level=0")
+        self.assertRegex(text, r"lost trials \(failed, disturbed or out of memory\): [1-9]\d* of \d+ at level=1, 0 of \d+ at level=0; if losses depend on")
 
     def test_trials_in_another_unit_are_kept_and_said(self):
         for name, unit in (("s.exp", "1ms"), ("u.exp", "1us")):

@@ -1,0 +1,60 @@
+// Conditions of verdicts in words: what an error rate rests on that is not met or was not checked.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
+
+namespace expc::report {
+namespace {
+
+using analysis::Condition;
+
+/// By code. 0: "pair" or "trial". 1: the number with two decimals. 2: "the 3 lost trials are".
+constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
+    {Condition::Independent, "{0}s are independent"},
+    {Condition::Correlated, "consecutive {0}s are correlated by no more than the estimated {1:.2f}"},
+    {Condition::LostAlike, "{2} like the others"},
+    {Condition::OneSession, "restarting the machine changes nothing"},
+    {Condition::TwoSessions, "sessions differ by no more than these two do"},
+    {Condition::SingleArm, "trials do not drift"}};
+constexpr bool standAtTheirCodes() {
+  for (size_t i = 0; i < std::size(kTexts); ++i)
+    if (kTexts[i].first != static_cast<Condition::Code>(i)) return false;
+  return std::size(kTexts) == static_cast<size_t>(Condition::SingleArm) + 1;
+}
+static_assert(standAtTheirCodes());
+
+}  // namespace
+
+std::string conditionsText(const Judged& of) {
+  const std::string noun = nounOf(of.criterion);
+  std::string text;
+  const std::vector<Condition>& all = of.result.conditions;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto lost = static_cast<unsigned>(all[i].number);
+    const std::string those = lost == 1 ? "the lost trial is" : fmt::format("the {} lost trials are", lost);
+    text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
+    text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those);
+    if (all[i].code == Condition::Independent && all[i].number > 0)
+      text += fmt::format(" (their estimated correlation is {:.2f})", all[i].number);
+  }
+  return text;
+}
+
+std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  unsigned sessions = 0;
+  for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
+    if (criterion.confidence && !result.conditions.empty()) sessions = std::max(sessions, result.scope.sessions);
+  if (judgement.null_cards || sessions == 0 || sessions > 2) return "";
+  return sessions == 1 ? "All data come from one session; restarting the machine may change the result."
+                       : "All data come from two sessions, which hardly show how much sessions differ; a third may "
+                         "change the result.";
+}
+
+}  // namespace expc::report
