@@ -381,6 +381,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
   note(widerNotes(of, line));
+  if (result.unshown) facts.push_back({"note", whyText(plan, *result.unshown)});
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, findings.results));

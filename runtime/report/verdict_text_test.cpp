@@ -90,8 +90,9 @@ TEST_CASE("how sure a claim with a confidence is") {
   result.untrusted = exampleDistrust(plan);
   CHECK(said(claim, result, "how sure", {}, plan) ==
         "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
-            " (control again), run twice in each block, differs from itself by 20.0 % (1.20x [1.18x, 1.22x]), where "
-            "5.0 % is asked, half of the 10.0 % that this claims; more blocks would not change that" +
+            " (control again), run twice in each block: the later run differs from the earlier (1.20x [1.18x, 1.22x]), "
+            "which may "
+            "be more than 5.0 %, half of the 10.0 % that this claims; more blocks would not change that" +
             counts);
   result = judged(Verdict::Pass);
   for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
