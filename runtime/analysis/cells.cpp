@@ -34,15 +34,16 @@ struct BlockValues : ValuesBySession {
   Why why_lost;               // of the newest of these: what was wrong before may be mended
   unsigned unused = 0;        // of these: all of its trials ended well
   Why why_unused;
-  Why apart;               // why blocks count for nothing in which not every point was tried
-  bool timed_out = false;  // one of the values
+  Why apart;              // why blocks count for nothing in which not every point was tried
+  plan::Worst worst;      // of all values
+  unsigned diverged = 0;  // values
   std::vector<Readings> readings;
 };
 
 /// The points of a cell, and where their outcomes of one block are.
 class Members {
  public:
-  Members(const Index& index, const plan::Cell& cell) : index_(index), cell_(cell) {
+  Members(const Index& index, const plan::Cell& cell, Arms arms) : index_(index), cell_(cell), arms_(arms) {
     for (const plan::Place& place : cell.points) places_.push_back(&index.of(cell.kind, place));
     at_.resize(places_.size());
   }
@@ -54,6 +55,8 @@ class Members {
   /// From now on everything is about this block and session.
   void moveTo(int64_t block, int64_t session) {
     for (size_t i = 0; i < places_.size(); ++i) at_[i] = places_[i]->find(block, session);
+    swapped_ = arms_ == Arms::ByTime && at_.size() == 2 && at_[0] && at_[1] &&
+               places_[0]->outcomes[*at_[0]].trial < places_[1]->outcomes[*at_[1]].trial;
   }
 
   /// Why the block has no value: the first point that has none; null if all have one.
@@ -82,9 +85,9 @@ class Members {
 
   Reading read(const plan::MetricTerm& term) const {
     const auto member = std::ranges::find(cell_.points, term.place);
-    const auto i = static_cast<size_t>(member - cell_.points.begin());
+    const auto named = static_cast<size_t>(member - cell_.points.begin()), i = swapped_ ? 1 - named : named;
     if (member == cell_.points.end() || !at_[i])
-      return {std::nullopt, false, because(about(index_, term.place, Reason::NoTrial))};
+      return {std::nullopt, {}, because(about(index_, term.place, Reason::NoTrial))};
     Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);
     if (found.why && origin(*found.why).code == Reason::NotInTrials) {
       Reason of_place = about(index_, term.place, Reason::OfPlace);
@@ -103,6 +106,8 @@ class Members {
 
   const Index& index_;
   const plan::Cell& cell_;
+  const Arms arms_;
+  bool swapped_ = false;
   std::vector<const PlaceOutcomes*> places_;
   std::vector<std::optional<size_t>> at_;
 };
@@ -121,16 +126,27 @@ Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Read
     if (found.value && !found.series && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
     return found;
   });
-  if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
-    return reading;
-  }
-  if (*reading.value < 0) return {std::nullopt, false, plan::because({Reason::NotPositive})};
-  return reading;
+  if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || isAboveZero(reading)) return reading;
+  return {std::nullopt, {}, plan::because({Reason::NotPositive})};
 }
 
-BlockValues blockValues(const Index& index, const plan::Cell& cell) {
+/// Which metric of which place stands in the way of a ratio, and how often: the first that is not above zero.
+Why whyNotPositive(const Index& index, const std::vector<Readings>& readings) {
+  for (const auto& [term, values] : readings) {
+    const auto count = [&](auto holds) { return double(std::ranges::count_if(values, holds)); };
+    const double without = count([](double value) { return value <= 0; });
+    const bool below = count([](double value) { return value < 0; }) > 0;
+    if (without == 0) continue;
+    Reason reason = about(index, term->place, Reason::NotPositive, {without, double(values.size()), double(below)});
+    reason.name = term->metric;
+    return because(std::move(reason));
+  }
+  return plan::because({Reason::NotPositive});
+}
+
+BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms = Arms::AsNamed) {
   BlockValues result;
-  Members members(index, cell);
+  Members members(index, cell, arms);
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   const std::vector<Outcome>& first = members.ofFirst();
   bool has_value = false;  // in the block, of some session
@@ -139,9 +155,9 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
     members.moveTo(block, session);
     const Reading reading = members.ended() ? valueOf(cell, members, result.readings) : Reading{};
     if (reading.value) {
-      // The worst rate is 0 in a ratio.
-      result.timed_out |= reading.timed_out;
-      result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
+      result.worst |= reading.worst;
+      result.diverged += reading.worst.diverged;
+      result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);  // of a worst rate 0
       result.sessions.push_back(session);
       result.runs.push_back(members.lastRun());
       has_value = true;
@@ -151,7 +167,9 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
       Why why = members.ended() ? reading.why : members.whyLost();
       if (members.triedIn(block)) {
         ++result.lost;
-        if (members.valid()) ++result.unused, result.why_unused = why;
+        // A pair of two that diverged is lost as one of two that timed out: nothing can be said of it.
+        const bool told = why && origin(*why).code == Reason::BothWorst;
+        if (members.valid() && !told) ++result.unused, result.why_unused = why;
         result.why_lost = std::move(why);
       } else {
         result.apart = std::move(why);
@@ -159,6 +177,8 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
     }
     has_value = false;
   }
+  if (result.why_unused && origin(*result.why_unused).code == Reason::NotPositive)
+    result.why_unused = result.why_lost = whyNotPositive(index, result.readings);
   return result;
 }
 
@@ -382,9 +402,9 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
 
 ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return blockValues(index, cell); }
 
-MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence) {
+MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms) {
   MeasuredCell result;
-  const BlockValues values = blockValues(evidence.index, cell);
+  const BlockValues values = blockValues(evidence.index, cell, arms);
   const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
   scope.complete = static_cast<unsigned>(values.values.size());
@@ -400,7 +420,8 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
       (scope.complete < scope.planned || repetitionsAdapt(plan, cell.kind)) &&
       std::ranges::any_of(cell.points, [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
-  result.estimate.timed_out = values.timed_out;
+  result.estimate.worst = values.worst;
+  result.estimate.diverged = values.diverged;
   if (values.unused > 0)
     result.estimate.unusable = plan::because({.code = Reason::Unusable,
                                               .numbers = {double(values.unused)},

@@ -57,10 +57,14 @@ struct ValuesBySession {
 };
 ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 
+/// Which trial of a block stands where a cell of two points names them. ByTime is for two points that are the same: the
+/// later trial stands for the first, the earlier for the second, since a block's order is random.
+enum class Arms { AsNamed, ByTime };
+
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.
-MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
+MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
 /// How many values an interval of that confidence takes; as many as there are in place of each that tells of itself

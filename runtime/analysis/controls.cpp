@@ -55,6 +55,18 @@ std::optional<double> gapOf(const plan::Criterion& criterion) {
   return smallest;
 }
 
+}  // namespace
+
+double controlConfidence(const plan::Plan& plan) {
+  return 1 - (1 - kConfidence) / double(std::max<size_t>(1, plan.controls.size()));
+}
+
+std::optional<double> gapForControls(const plan::Criterion& criterion) {
+  return compares(criterion) ? gapOf(criterion) : std::nullopt;
+}
+
+namespace {
+
 std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
   std::map<Subject, std::optional<double>> gaps;
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -68,7 +80,8 @@ std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
   return gaps;
 }
 
-/// Control over point, of one metric.
+/// Control over point, of one metric. Both are the same but for one that runs alone, and a block's order is random:
+/// only what an earlier run leaves behind for a later one can make them differ, so they are compared by time.
 plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::TrialKind kind) {
   const plan::Place place(control.point, control.name);
   const auto metric = [&](const plan::Place& read) { return plan::termOf(plan::MetricTerm{subject.metric, read}); };
@@ -93,6 +106,12 @@ bool leaves(const ControlResult& control, double gap) {
   return !satisfies(bandOf(control, gap), control.estimate.interval->low, control.estimate.interval->high);
 }
 
+/// Whether it shows that the same twice differs.
+bool differs(const ControlResult& control) {
+  const double neutral = control.ratio ? 1 : 0;
+  return control.estimate.interval->low > neutral || control.estimate.interval->high < neutral;
+}
+
 ControlResult judgeControl(const Evidence& evidence, const plan::Control& control, const Subject& subject,
                            const plan::Metric& metric, std::optional<double> gap) {
   ControlResult result;
@@ -101,14 +120,17 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   result.metric = subject.metric;
   result.ratio = subject.ratio;
   if (gap) result.margin = *gap / 2;
-  result.estimate = measure(evidence, cellOf(control, subject, metric.kind), kConfidence).estimate;
-  result.untrusted = gap && result.estimate.interval && leaves(result, *gap);
+  const Arms arms = control.name == plan::kAlone ? Arms::AsNamed : Arms::ByTime;
+  result.estimate =
+      measure(evidence, cellOf(control, subject, metric.kind), controlConfidence(evidence.index.plan()), arms).estimate;
+  result.untrusted = gap && result.estimate.interval && leaves(result, *gap) && differs(result);
   return result;
 }
 
-/// Marks a decided criterion as untrusted where a control says so; of an undecided one there is nothing to trust. What
-/// that is held against is the criterion's own gap, so that one tight claim does not spoil the others; the smallest
-/// that is claimed of the metric where it claims none. What more blocks would do for it is said of both.
+/// Marks a decided criterion as untrusted where a control differs from its point by what may be half of a gap; of an
+/// undecided one there is nothing to trust. The gap is the criterion's own, so that one tight claim does not spoil the
+/// others; where it claims none, the smallest that is claimed of the metric. What more blocks would do for a criterion
+/// is said of both. A control that shows no difference and excludes none is only noted.
 void distrust(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<ControlResult>& controls,
               CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
@@ -118,11 +140,16 @@ void distrust(const Evidence& evidence, const plan::Criterion& criterion, const 
     if (!gap && !control.margin) continue;
     const double held_to = gap ? *gap : 2 * *control.margin;
     if (!leaves(control, held_to)) continue;
+    const Distrust found{control, held_to, gap.has_value()};
+    if (!differs(control)) {
+      if (!result.unshown) result.unshown = found;
+      continue;
+    }
     const plan::TrialKind kind = evidence.index.plan().findMetric(control.metric)->kind;
     const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, kind);
     const auto next = nextStepForTrust(evidence, cell, bandOf(control, held_to), control.estimate);
     if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) {
-      result.untrusted = Distrust{control, held_to, gap.has_value()};
+      result.untrusted = found;
       result.next = next;
     } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && next &&
                next->blocks > result.next->blocks) {

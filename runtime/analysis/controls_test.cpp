@@ -73,21 +73,33 @@ TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided f
   CHECK_FALSE(undecided.criteria[0].untrusted);
 }
 
-TEST_CASE("where only the interval of a control leaves, so many more blocks would bring it in") {
+TEST_CASE("a control that shows no difference, and excludes none, is noted and leaves the verdict trusted") {
   const Judgement judgement = judge(controlled(1.02), measured(1, 0.03).results);
   const CriterionResult& result = judgement.criteria[0];
   CHECK(word(result.verdict) == "pass");
+  CHECK_FALSE(result.untrusted);
+  CHECK_FALSE(judgement.controls[0].untrusted);
+  REQUIRE(result.unshown);
+  CHECK(result.unshown->gap == doctest::Approx(0.02));
+  CHECK_FALSE(result.next);
+  CHECK(meaningOf(result).exit_code == 0);
+  CHECK_FALSE(judge(controlled(), measured(1).results).criteria[0].unshown);
+}
+
+TEST_CASE("where a control differs by less than the margin, so many more blocks would bring its interval in") {
+  const Judgement judgement = judge(controlled(1.02), measured(1.0085, 0.003).results);
+  const CriterionResult& result = judgement.criteria[0];
+  CHECK(word(result.verdict) == "pass");
+  const stats::Interval& interval = *judgement.controls[0].estimate.interval;
+  REQUIRE(interval.low > 1);
+  REQUIRE(interval.high > 1.01);
   REQUIRE(result.untrusted);
-  CHECK(result.untrusted->gap == doctest::Approx(0.02));
   REQUIRE(result.next);
   CHECK(result.next->reach == NextStep::Reach::Trusts);
-  const stats::Interval& interval = *judgement.controls[0].estimate.interval;
   // As many times as many as the half-width is too large: squared.
   const double estimate = std::log(*judgement.controls[0].estimate.estimate);
-  const double gap = std::min(std::log(1.01) - estimate, estimate - std::log(0.99));
-  const double reach = estimate > (std::log(1.01) + std::log(0.99)) / 2 ? std::log(interval.high) - estimate
-                                                                        : estimate - std::log(interval.low);
-  CHECK(result.next->blocks == std::ceil(7 * std::pow(reach / gap, 2)) - 7);
+  const double reach = (std::log(interval.high) - estimate) / (std::log(1.01) - estimate);
+  CHECK(result.next->blocks == std::ceil(7 * std::pow(reach, 2)) - 7);
   CHECK(result.next->repetitions == result.next->blocks + 7);
   CHECK(exitCode(judgement) == 4);
 }

@@ -37,9 +37,10 @@ struct Found {
   double longest = 0;                     // seconds, of a valid trial
 };
 
-/// Takes a trial into its stay; `value` is what a valid one measured.
-void add(Found& found, Trials& to, const store::Trial& trial, const std::optional<double>& value) {
+/// Takes a trial into its stay; `reading` is what a valid one measured.
+void add(Found& found, Trials& to, const store::Trial& trial, const Reading& reading) {
   using store::TrialStatus;
+  const std::optional<double>& value = reading.value;
   switch (trial.status) {
     case TrialStatus::Valid:
       to.valid.insert(trial.block);
@@ -51,6 +52,7 @@ void add(Found& found, Trials& to, const store::Trial& trial, const std::optiona
       if (!value) break;
       to.stay.started = to.values.empty() ? trial.started : std::min(to.stay.started, trial.started);
       to.values.push_back(*value);
+      to.stay.diverged += reading.worst.diverged;
       break;
     case TrialStatus::Timeout:
       if (const store::Trial*& most = to.timeouts[trial.block]; !most || limitMet(*most) < limitMet(trial))
@@ -193,8 +195,8 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
             found.stays.try_emplace({side, trial.session, key.worker_build, key.data}, Trials{stay}).first->second,
             trial,
             trial.status == store::TrialStatus::Valid
-                ? readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name).value
-                : std::nullopt);
+                ? readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name)
+                : Reading{});
       }
     }
   std::vector<Course> all;

@@ -23,6 +23,7 @@ struct Stay {
   unsigned n = 0;                 // values
   double median = 0;
   unsigned timeouts = 0;    // values that are one: worse than every other
+  unsigned diverged = 0;    // values that are not finite: the same
   std::string reason = "";  // of one that has no value: of one of its trials
   bool disturbed = false;   // of one that has no value: something disturbed every trial, so that none says anything
 };

@@ -119,6 +119,14 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
 /// them, since an estimate decides no claim.
 std::set<std::string> claimedInfeasible(const plan::Plan& plan);
 
+/// The smallest gap that the criterion claims, half of which a control must not differ by; nothing where pairs do not
+/// decide it, or it claims none.
+std::optional<double> gapForControls(const plan::Criterion& criterion);
+
+/// The confidence of each control's interval, so that all of them together find nothing wrong with a healthy set-up in
+/// kConfidence of studies.
+double controlConfidence(const plan::Plan& plan);
+
 /// Judges each control by each metric that a criterion with a confidence compares (all metrics of its kind if none
 /// does), and marks the criteria that it leaves untrusted. Their verdicts stay what the intervals make them.
 void judgeControls(const Evidence& evidence, Judgement& judgement);
@@ -132,8 +140,8 @@ void judgeControls(const Evidence& evidence, Judgement& judgement);
 std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion& criterion,
                                  const MeasuredCriterion& measured);
 
-/// For a criterion that is untrusted because the interval of a control leaves its `band`, by the same rule. Nothing
-/// where the estimate lies outside too: then no number of pairs would bring the interval in.
+/// For a criterion that is untrusted because a control differs and its interval leaves the `band`, by the same rule.
+/// Nothing where the estimate lies outside too: then no number of pairs would bring the interval in.
 std::optional<NextStep> nextStepForTrust(const Evidence& evidence, const plan::Cell& control, const plan::Bound& band,
                                          const CellEstimate& estimate);
 

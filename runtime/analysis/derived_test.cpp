@@ -172,10 +172,10 @@ TEST_CASE("a series that never reaches its bound is no timeout") {
   const plan::Criterion soon = criterion({cell}, atMost(2, "2"), "", std::nullopt);
   CriterionResult result = judged(plan, soon, records);
   CHECK(word(result.verdict) == "fail");
-  CHECK_FALSE(result.cells[0].timed_out);
+  CHECK_FALSE(result.cells[0].worst.timed_out);
   for (store::Trial& trial : records.results.trials) trial.status = TrialStatus::Timeout;
   result = judged(plan, soon, records);
-  CHECK(result.cells[0].timed_out);
+  CHECK(result.cells[0].worst.timed_out);
 }
 
 TEST_CASE("max_gap is the largest distance of two series of one block") {

@@ -77,6 +77,14 @@ Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) :
   for (const store::PastLook& look : results.looks) add(look);
 }
 
+bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value) {
+  const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
+                      (metric->unit == "B" || metric->name == "cpu_time");
+  return value == 0 && counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
+           return workload.command && plan::named(workload.command->metrics, metric->name);
+         });
+}
+
 void Index::add(store::PastLook look) {
   looks_.push_back(std::move(look));
   decided_ = {};

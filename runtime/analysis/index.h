@@ -52,7 +52,8 @@ struct Outcome {
 struct PlaceOutcomes : Endings {
   std::vector<Outcome> outcomes;                   // by block and session; at most one each
   const llvm::json::Object* parameters = nullptr;  // of its point
-  /// For each metric that the index keeps, what each outcome's trial measured; NaN where it has no value.
+  /// For each metric that the index keeps, what each outcome's trial measured; infinite where it diverged, NaN where it
+  /// has no value.
   std::vector<std::vector<double>> values;
   /// The same of metrics that came as series; no vector for a metric that never did.
   std::vector<std::vector<std::shared_ptr<const std::vector<double>>>> series;
@@ -129,6 +130,10 @@ struct Group {
   unsigned complete = 0;         // blocks and sessions in which all of them ended
   unsigned tried = 0;            // blocks in which all of them were tried; those not complete are lost
 };
+
+/// Whether what a trial says of a metric shows that nothing counted it: 0 of a memory's peak or of processor time that
+/// the worker takes itself. Older workers said so where torch's allocator was off; today they say nothing.
+bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value);
 
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
 class Index {

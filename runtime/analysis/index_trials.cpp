@@ -39,6 +39,9 @@ void count(PlaceOutcomes& place, const Outcome& outcome, int times) {
   place.superseded += times * outcome.superseded;
 }
 
+/// NaN stands for no value there, so that a number that is none, which diverged, stands as infinity.
+double orDiverged(double measured) { return std::isnan(measured) ? HUGE_VAL : measured; }
+
 /// The first of `least`, twice that, … that is not below `wanted`: limits that follow durations move seldom, and a
 /// timeout goes on counting until its limit would be twice as large.
 double stepped(double least, double wanted) {
@@ -91,8 +94,13 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial) {
   lacks_on_device_ = lacks_on_device_ || !trial.not_on_device.empty();
   for (const std::string& name : trial.not_on_device)
     if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
-  for (const auto& [name, number] : columns_)
-    if (trial.metrics.count(name) || trial.series.count(name)) place.measured[number] = measured_[number] = true;
+  for (const auto& [name, number] : columns_) {
+    const auto value = trial.metrics.find(name);
+    if (value != trial.metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
+      place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
+    else if (value != trial.metrics.end() || trial.series.count(name))
+      place.measured[number] = measured_[number] = true;
+  }
 }
 
 void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& trial, const std::string* reason) {
@@ -187,9 +195,10 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial) {
     if (const auto series = trial.series.find(name); series != trial.series.end()) {
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(series->second);
-      if (!series->second.empty()) value = series->second.back();
-    } else if (const auto metric = trial.metrics.find(name); metric != trial.metrics.end()) {
-      value = metric->second;
+      if (!series->second.empty()) value = orDiverged(series->second.back());
+    } else if (const auto metric = trial.metrics.find(name);
+               metric != trial.metrics.end() && !isUncounted(plan_, plan_.findMetric(name), metric->second)) {
+      value = orDiverged(metric->second);
     }
   }
 }

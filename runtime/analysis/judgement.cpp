@@ -33,7 +33,8 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   return status;
 }
 
-/// The metric at the point; n = 0 if it has no value. Timeouts count in the ranks if the metric was measured at all.
+/// The metric at the point; n = 0 if it has no value. Timeouts and what diverged count in the ranks if the metric was
+/// measured at all.
 Summary summarise(const Evidence& evidence, const plan::Point& point, const plan::Metric& metric) {
   const Index& index = evidence.index;
   const PlaceOutcomes& place = index.of(metric.kind, point.id);
@@ -49,6 +50,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
     const Outcome& outcome = place.outcomes[i];
     if (!outcome.ended()) continue;
     const Reading reading = readMetric(index, metric.name, place, i);
+    summary.diverged += reading.worst.diverged;
     if (!reading.value || std::isnan(*reading.value)) {
       absent |= outcome.valid();
       continue;
@@ -58,7 +60,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
     runs.push_back(outcome.run);
     if (std::isfinite(*reading.value))
       summary.values.push_back(*reading.value);
-    else
+    else if (!reading.worst.diverged)
       ++(outcome.valid() ? summary.never : summary.timeouts);
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
@@ -76,7 +78,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;
   summary.constant =
-      metric.exact && summary.n > 1 && summary.timeouts + summary.never == 0 && summary.minimum == summary.maximum;
+      metric.exact && summary.n > 1 && summary.values.size() == summary.n && summary.minimum == summary.maximum;
   summary.outliers = stats::tukeyOutliers(summary.values);
   return summary;
 }
@@ -175,8 +177,10 @@ Judgement judge(const Index& index, const Index* with_earlier) {
       if (summary.n > 0)
         judgement.summaries.push_back(std::move(summary));
       else if (place.ended > 0)
-        judgement.missing.push_back({metric.name + " at " + placeLabel(plan, &point),
-                                     plan::because({plan::Reason::NoUsableValue}), Verdict::Inconclusive});
+        judgement.missing.push_back(
+            {metric.name + " at " + placeLabel(plan, &point),
+             plan::because({summary.diverged > 0 ? plan::Reason::Diverged : plan::Reason::NoUsableValue}),
+             Verdict::Inconclusive});
     }
   }
   for (const plan::Comparison& comparison : plan.comparisons) {
@@ -209,6 +213,7 @@ void withholdVerdicts(Judgement& judgement) {
   for (CriterionResult& criterion : judgement.criteria) {
     if (criterion.verdict != Verdict::NotRun && criterion.verdict != Verdict::NotAsked) {
       criterion.untrusted.reset();
+      criterion.unshown.reset();
       criterion.next.reset();  // more of what computes nothing decides nothing
       for (CellEstimate& cell : criterion.cells) open(cell);
     }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 #include "runtime/stats/interval.h"
@@ -27,8 +28,8 @@ inline constexpr double kConfidence = 0.95;
 enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked, Broken };
 std::string_view toString(Verdict verdict);
 
-/// A metric at a point. A timed-out trial counts in n, median and interval as worse than every value, so these may be
-/// infinite; of a metric that does not say what is better it does not count.
+/// A metric at a point. A trial that timed out, or whose value diverged, counts in n, median and interval as worse than
+/// every value, so these may be infinite; of a metric that does not say what is better it does not count.
 struct Summary {
   std::string point, metric;
   unsigned n = 0;                           // at least 1: a metric without a value has no summary
@@ -40,6 +41,7 @@ struct Summary {
   std::vector<double> values;               // measured ones by block order, for dots in charts
   std::vector<unsigned> outliers;           // indices into values (Tukey); flagged, never dropped
   unsigned never = 0;                       // of n: a series that never got there (epochs_to): infinite, in no list
+  unsigned diverged = 0;                    // trials whose value is not finite: of n, unless nothing is better
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
   double correlation = 0;  // of a value with the next, where that is why there is no interval
 };
@@ -69,8 +71,8 @@ struct ClockSteps {
 };
 
 /// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values
-/// may be infinite where a member timed out; the estimate is absent where infinities leave it undefined. Read
-/// `interval` on its own.
+/// may be infinite where a member timed out or diverged; the estimate is absent where infinities leave it undefined.
+/// Read `interval` on its own.
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
   std::optional<double> estimate;
@@ -89,7 +91,8 @@ struct CellEstimate {
   std::optional<ClockSteps> steps = std::nullopt;
   Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
   CellState state = CellState::NotRun;
-  bool timed_out = false;   // a timeout is among the values
+  plan::Worst worst = {};   // of all values: what makes some of them worse than every other
+  unsigned diverged = 0;    // values of which a member diverged
   bool unfinished = false;  // the design still wants trials of it
   plan::Why why = nullptr;  // where it has no interval, or nothing to judge: what its state means, or what is lacking
   /// Trials ended well whose values cannot be used: no pass rests on the others alone.
@@ -128,16 +131,17 @@ struct NextStep {
   bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
 };
 
-/// A metric of a control's trials against those of its point, in the same blocks: what the same twice differs by.
+/// What the same twice differs by in a block, in one metric: the later of the two runs against the earlier; of one that
+/// runs alone, its trials against those of its point.
 struct ControlResult {
   std::string name, point, metric;
   bool ratio = true;             // else a difference
-  CellEstimate estimate;         // of control against point, at kConfidence
+  CellEstimate estimate;         // at controlConfidence
   std::optional<double> margin;  // half the smallest gap (or reach of a band) claimed of the metric; absent: none is
-  bool untrusted = false;        // the interval leaves 1 ± margin (of a difference: 0 ± margin)
+  bool untrusted = false;        // it differs, and by what may be more than the margin
 };
 
-/// A control whose interval leaves what a criterion holds it to: half of a gap.
+/// A control whose interval leaves what a criterion holds it to: 1 ± half of a gap, of a difference 0 ± half of it.
 struct Distrust {
   ControlResult control;
   double gap = 0;
@@ -164,8 +168,10 @@ struct CriterionResult {
   plan::Why why = nullptr;  // where its cells do not tell
   Scope scope;              // the smallest over the cells; sessions and nodes the largest
   std::vector<CellEstimate> cells;
-  /// A control says that the verdict cannot be trusted. It stays what the intervals make it.
+  /// A control shows a difference, so that the verdict cannot be trusted. It stays what the intervals make it.
   std::optional<Distrust> untrusted = std::nullopt;
+  /// A control shows no difference and has too few blocks, at its noise, to exclude one of half the gap.
+  std::optional<Distrust> unshown = std::nullopt;
   std::optional<Look> look = std::nullopt;  // absent: this look is the only one
   unsigned other_looks = 0;                 // Look::other_versions, also of an only look
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.

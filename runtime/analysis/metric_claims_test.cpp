@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/analysis/judgement.h"
@@ -111,19 +112,80 @@ TEST_CASE("a metric that the device cannot give leaves the claim open, with the 
   CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory"));
 }
 
-TEST_CASE("NaN and zero are no values of a ratio") {
+TEST_CASE("a ratio needs values above zero on either side") {
+  for (const size_t at : {2, 3}) {  // fp64-2 and fp32-2 in block 1
+    Records records;
+    records.pairs(7, 1.5);
+    records.results.trials[at].metrics["step_time"] = 0;
+    const CriterionResult result = judgedGain(records, 1.2, "1.2x");
+    CHECK(result.cells[0].scope.complete == 7);
+    CHECK(result.cells[1].scope.complete == 6);
+    CHECK(result.cells[1].scope.lost == 1);
+    CHECK(word(result.verdict) == "inconclusive");  // the other pairs alone are no sample
+    REQUIRE(is(result.cells[1].unusable, Reason::Unusable, {1}));
+    const Reason& why = *result.cells[1].unusable->because;
+    CHECK(why.code == Reason::NotPositive);
+    CHECK(why.name == "step_time");
+    CHECK(why.point == (at == 2 ? 1u : 3u));
+    CHECK(why.numbers == std::vector<double>{1, 7, 0});
+  }
+  // Where nothing is left there is no interval for a look or an `until` to stop at.
+  Records dead;
+  dead.pairs(7, 1.5);
+  for (store::Trial& trial : dead.results.trials)
+    if (trial.place().point == "fp32-1") trial.metrics["step_time"] = 0;
+  const CriterionResult none = judgedGain(dead, 1.2, "1.2x");
+  CHECK_FALSE(none.cells[0].interval);
+  CHECK(none.cells[0].state == CellState::Lost);
+  CHECK(is(none.cells[0].why, Reason::NotPositive));
+}
+
+TEST_CASE("a value that is not finite diverged: it is worse than every other, and the trial stays valid") {
   Records records;
   records.pairs(7, 1.5);
-  records.results.trials[0].metrics["step_time"] = NAN;  // fp64-1, block 1
-  records.results.trials[1].metrics["step_time"] = 0;    // fp32-1, block 1
-  records.results.trials[3].metrics["step_time"] = 0;    // fp32-2, block 1
-  const CriterionResult result = judgedGain(records, 1.2, "1.2x");
-  CHECK(result.cells[0].scope.complete == 6);
-  CHECK(result.cells[1].scope.complete == 6);
-  CHECK(result.cells[1].scope.lost == 1);
-  CHECK(word(result.verdict) == "inconclusive");  // the other pairs alone are no sample
-  REQUIRE(is(result.cells[1].unusable, Reason::Unusable, {1}));
-  CHECK(is(result.cells[1].unusable->because, Reason::NotPositive));
+  for (const double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+    records.results.trials[1].metrics["step_time"] = value;  // fp32-1, block 1: a speed-up of 0
+    const CriterionResult result = judgedGain(records, 1.2, "1.2x");
+    CHECK(result.cells[0].scope.complete == 7);
+    CHECK(*std::ranges::min_element(result.cells[0].values) == 0);
+    CHECK(result.cells[0].diverged == 1);
+    CHECK(result.cells[0].worst.diverged);
+    CHECK_FALSE(result.cells[0].unusable);
+    const Judgement judgement = judge(study(), records.results);
+    const Summary* summary = judgement.find("fp32-1", "step_time");
+    REQUIRE(summary);
+    CHECK(summary->n == 7);
+    CHECK(summary->diverged == 1);
+    CHECK(summary->timeouts == 0);
+    CHECK(summary->values.size() == 6);
+    CHECK(summary->interval->high == INFINITY);
+    CHECK(judgement.status("fp32-1", TrialKind::Timed)->valid == 7);
+    CHECK(judgement.find("fp32-1", "memory")->n == 7);  // the trial's other metrics count
+  }
+  records.results.trials[0].metrics["step_time"] = NAN;  // fp64-1: both of the pair, which is lost
+  CHECK(judgedGain(records, 1.2, "1.2x").cells[0].scope.lost == 1);
+  CHECK_FALSE(judgedGain(records, 1.2, "1.2x").cells[0].unusable);
+
+  plan::Plan plan = study();
+  plan.metrics[0].better.reset();  // neither end is the worse one
+  const CriterionResult open =
+      judged(plan, criterion(metricCells(plan, "step_time"), atMost(1, "1s"), "s", std::nullopt), records);
+  CHECK(word(open.verdict) == "inconclusive");
+  const Judgement judgement = judge(plan, records.results);
+  CHECK(judgement.find("fp32-1", "step_time")->n == 6);
+  CHECK(judgement.find("fp32-1", "step_time")->diverged == 1);
+}
+
+TEST_CASE("a memory's peak of 0 was counted by nobody") {
+  const plan::Plan plan = study();
+  Records records;
+  records.pairs(2, 1.5);
+  for (store::Trial& trial : records.results.trials) trial.metrics["memory"] = 0;
+  const auto claim = criterion(metricCells(plan, "memory"), atMost(1e9, "1GB"), "B", std::nullopt);
+  const CriterionResult result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(is(result.cells[0].why, Reason::NotOnDevice));
+  CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory"));
 }
 
 TEST_CASE("not run, partly not run, unavailable, not asked") {

@@ -10,15 +10,37 @@ namespace {
 using plan::because;
 using plan::Reason;
 
+/// Worse than every value of the metric; without a direction neither end is the worse one, so that there is no value.
+Reading worstOf(const plan::Metric* declared, const std::string& metric, plan::Worst why) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (declared && !declared->better) return {std::nullopt, why, because({.code = Reason::NoDirection, .name = metric})};
+  return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, why};
+}
+
+/// What a trial measured: a number that is not finite diverged, whichever way it is infinite.
+Reading readingOf(const plan::Metric* declared, const std::string& metric, double value,
+                  const std::vector<double>* series = nullptr) {
+  Reading reading{value};
+  if (!std::isfinite(value)) reading = worstOf(declared, metric, {.diverged = true});
+  reading.series = series;
+  return reading;
+}
+
+/// What a derived metric was computed as. Where a part of it diverged it is worst in its own direction.
+Reading derivedReading(const plan::Metric& declared, Reading reading) {
+  return reading.worst.diverged ? worstOf(&declared, declared.name, reading.worst) : reading;
+}
+
 Reading readMeasured(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
   const std::optional<unsigned> column = index.column(metric);
   if (column && !place.series[*column].empty() && place.series[*column][at]) {
     const std::vector<double>& series = *place.series[*column][at];
-    if (!series.empty()) return {series.back(), false, nullptr, &series};
-    return {std::nullopt, false, because({.code = Reason::EmptySeries, .name = metric}), &series};
+    if (!series.empty()) return readingOf(index.plan().findMetric(metric), metric, series.back(), &series);
+    return {std::nullopt, {}, because({.code = Reason::EmptySeries, .name = metric}), &series};
   }
-  if (column && !std::isnan(place.values[*column][at])) return {place.values[*column][at]};
-  return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = metric})};
+  if (column && !std::isnan(place.values[*column][at]))
+    return readingOf(index.plan().findMetric(metric), metric, place.values[*column][at]);
+  return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 
 /// What the references give for a metric of a point.
@@ -50,17 +72,14 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
   const plan::Metric* declared = index.plan().findMetric(metric);
   if (index.lacksOnDevice())
     if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty())
-      return {std::nullopt, false, because({.code = Reason::NotOnDevice, .name = missing})};
-  if (place.outcomes[at].status == store::TrialStatus::Timeout) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (declared && !declared->better)
-      return {std::nullopt, false, because({.code = Reason::NoDirection, .name = metric})};
-    return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true};
-  }
+      return {std::nullopt, {}, because({.code = Reason::NotOnDevice, .name = missing})};
+  if (place.outcomes[at].status == store::TrialStatus::Timeout) return worstOf(declared, metric, {.timed_out = true});
   if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
-  Reading reading = evaluate(
-      *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); },
-      place.parameters);
+  Reading reading = derivedReading(
+      *declared,
+      evaluate(
+          *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); },
+          place.parameters));
   if (!reading.value)
     reading.why = because({.code = Reason::NotComputed, .name = metric, .because = std::move(reading.why)});
   return reading;
@@ -70,13 +89,17 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                    const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived)
-    return evaluate(
-        *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
-        point ? &point->parameters : nullptr);
+    return derivedReading(*declared,
+                          evaluate(
+                              *declared->derived,
+                              [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
+                              point ? &point->parameters : nullptr));
   if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
-    return {.value = series->second.back(), .series = &series->second};
-  if (const auto value = trial.metrics.find(metric); value != trial.metrics.end()) return {.value = value->second};
-  return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = metric})};
+    return readingOf(declared, metric, series->second.back(), &series->second);
+  if (const auto value = trial.metrics.find(metric);
+      value != trial.metrics.end() && !isUncounted(plan, declared, value->second))
+    return readingOf(declared, metric, value->second);
+  return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 
 std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point) {

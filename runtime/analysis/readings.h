@@ -18,12 +18,13 @@ using plan::Reading;
 /// The first metric that `metric` rests on and that the place's device cannot give; "" if there is none.
 std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, const std::string& metric);
 
-/// The metric in the outcome at `at`, which has ended. A timeout is worse than every value, also of a derived metric; a
-/// metric that this device cannot give is no value even then. It must be one that the index keeps.
+/// The metric in the outcome at `at`, which has ended. A timeout, and a number that is not finite (it diverged), is
+/// worse than every value, also of a derived metric; a metric that this device cannot give is no value even then. It
+/// must be one that the index keeps.
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at);
 
 /// What one trial gives of a metric: a number, or the last of a series; a derived one is computed from the trial's
-/// others and the parameters of its point, where that is known.
+/// others and the parameters of its point, where that is known. What diverged is worst, as above.
 Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
                    const std::string& metric);
 

@@ -112,6 +112,11 @@ bool allPositive(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
+/// Whether zero says that nothing was measured: of a time, rate or size.
+bool isMeasure(const plan::Metric& metric) {
+  return metric.unit == "s" || metric.unit == "B" || metric.unit.ends_with("/s");
+}
+
 /// How far sessions may lie apart where nothing shows it: kSessionsApart, which a difference is where it is as much of
 /// the larger side, whichever that is.
 double allowedReach(const Both& both) {
@@ -142,7 +147,9 @@ bool measure(Both& both) {
   shift.after_n = static_cast<unsigned>(after.size());
   shift.before = stats::orderStatistics(before).estimate();
   shift.after = stats::orderStatistics(after).estimate();
-  shift.ratio = !both.difference && shift.dimension != "share" && allPositive(before) && allPositive(after);
+  const bool above = allPositive(before), still_above = allPositive(after);
+  shift.ratio = !both.difference && shift.dimension != "share" && above && still_above;
+  shift.zero = both.metric && above != still_above && isMeasure(*both.metric);
   if (shift.ratio)
     for (auto* values : {&before, &after})
       for (double& value : *values) value = std::log(value);
@@ -173,11 +180,12 @@ bool isBeyond(double margin, const Shift& shift, double low, double high) {
 void sayWorse(Both& both, double margin) {
   Shift& shift = both.shift;
   const bool directed = both.metric && both.metric->better;
-  shift.open = directed && !shift.tellable;
+  shift.open = directed && (!shift.tellable || shift.zero);
   if (!directed || !(shift.moved || shift.apart) || !shift.estimate) return;
   const double neutral = shift.ratio ? 1 : 0;
   shift.worse = both.metric->better == plan::Direction::Lower ? *shift.estimate > neutral : *shift.estimate < neutral;
   if (!*shift.worse) return;
+  shift.open = !shift.tellable;
   shift.regression =
       shift.moved && shift.interval && isBeyond(margin, shift, shift.interval->low, shift.interval->high);
   shift.open |= shift.apart && isBeyond(margin, shift, *shift.estimate, *shift.estimate);

@@ -41,6 +41,9 @@ struct Shift {
   bool regression = false;  // it moved for worse, and its whole interval lies beyond the margin
   /// Whether it got worse cannot be told: too few values, or sessions that may lie so far apart.
   bool open = false;
+  /// A time, rate or size that one side alone has above zero, so that no ratio says how it changed; to look better for
+  /// that is no good news.
+  bool zero = false;
 };
 
 struct Sides {

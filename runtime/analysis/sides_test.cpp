@@ -65,6 +65,21 @@ TEST_CASE("a point that became slower moved for worse, and the comparison with i
   CHECK_FALSE(sides.generalises());
 }
 
+TEST_CASE("a time of 0 on one side alone is no improvement, and leaves the comparison open") {
+  Records dead = measured(1, 10, 2);
+  for (store::Trial& trial : dead.results.trials)
+    if (trial.place() == "fp32-1") trial.metrics["step_time"] = 0;
+  const Sides sides = compared(small(), measured(1, 10, 1), dead);
+  const Shift& shift = find(sides, "step_time", "precision=fp32 gpus=1");
+  CHECK(shift.worse == false);
+  CHECK(shift.zero);
+  CHECK(shift.open);
+  CHECK_FALSE(shift.ratio);
+  const Sides back = compared(small(), dead, measured(1, 10, 1));
+  CHECK(find(back, "step_time", "precision=fp32 gpus=1").worse == true);
+  CHECK_FALSE(find(sides, "step_time", "precision=fp64 gpus=1").zero);
+}
+
 TEST_CASE(
     "what differs by no more than sessions may is apart in one on each side, and moves once more show that they do "
     "not") {

@@ -137,17 +137,13 @@ class Extraction {
       return llvm::Error::success();
     }
     for (const auto& [name, value] : event->metrics) {
-      if (const auto number = value.getAsNumber())
+      if (const auto number = plan::measuredNumber(value))
         trial.metrics[name.str()] = *number;
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
     trial.supply(plan::kEnergy, energyIn(trial.environment_json));
-    for (const auto& [name, value] : event->series) {
-      std::vector<double>& numbers = trial.series[name.str()];
-      numbers.clear();
-      for (const llvm::json::Value& number : *value.getAsArray()) numbers.push_back(number.getAsNumber().value_or(0));
-    }
+    for (const auto& [name, value] : event->series) trial.series[name.str()] = plan::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;
     return store_.reread(trial);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
@@ -58,6 +59,7 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
     object["n"] = one.n;
     object["median"] = report::json(one.median);
     object["timeouts"] = one.timeouts;
+    object["diverged"] = one.diverged;
   } else {
     object["reason"] = report::json(one.reason);
     object["disturbed"] = one.disturbed;
@@ -68,7 +70,10 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
 /// Whether the newest sessions have no value, and in one of them that is nobody's disturbance.
 bool failsNow(const Course& course) { return !std::ranges::all_of(course.lost, &Stay::disturbed); }
 
-bool timesOutNow(const Course& course) { return !course.stays.empty() && course.stays.back().timeouts > 0; }
+/// Values of the newest stay that has any that are worse than every other, of one sort.
+using Sort = unsigned Stay::*;
+bool isWorstNow(const Course& course, Sort sort) { return !course.stays.empty() && course.stays.back().*sort > 0; }
+bool timesOutNow(const Course& course) { return isWorstNow(course, &Stay::timeouts); }
 
 /// The line for newest sessions without a value.
 report::Paragraph lostLine(const Course& course) {
@@ -80,18 +85,19 @@ report::Paragraph lostLine(const Course& course) {
           .depth = 1};
 }
 
-/// The line for timeouts among the values.
-report::Paragraph timeoutsLine(const Course& course) {
+/// The line for values of one sort.
+report::Paragraph worstLine(const Course& course, Sort sort, const char* word) {
   size_t sessions = 0, trials = 0;
   for (const Stay& stay : course.stays) {
-    sessions += stay.timeouts > 0;
-    trials += stay.timeouts;
+    sessions += stay.*sort > 0;
+    trials += stay.*sort;
   }
   std::string text = report::counted(trials, "trial") + " in " + report::counted(sessions, "session");
-  if (timesOutNow(course))
-    text += fmt::format(", {} of {} in the newest{}", course.stays.back().timeouts, course.stays.back().n,
+  const bool now = isWorstNow(course, sort);
+  if (now)
+    text += fmt::format(", {} of {} in the newest{}", course.stays.back().*sort, course.stays.back().n,
                         course.lost.empty() ? "" : " that has a value");
-  return {.text = text, .word = "timed out:", .style = timesOutNow(course) ? "fail" : "open", .depth = 1};
+  return {.text = text, .word = word, .style = now ? "fail" : "open", .depth = 1};
 }
 
 /// Absent where the metric does not say what is better.
@@ -149,8 +155,9 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
       {.text = report::counted(course.stays.size(), "session") + ", " + newest + gaps,
        .of = course.metric + " at " + course.label}};
   if (!course.lost.empty()) lines.push_back(lostLine(course));
-  if (std::ranges::any_of(course.stays, [](const Stay& stay) { return stay.timeouts > 0; }))
-    lines.push_back(timeoutsLine(course));
+  for (const auto& [sort, word] : {std::pair(&Stay::timeouts, "timed out:"), std::pair(&Stay::diverged, "diverged:")})
+    if (std::ranges::any_of(course.stays, [&](const Stay& stay) { return stay.*sort > 0; }))
+      lines.push_back(worstLine(course, sort, word));
   lines.push_back({.text = sparkline(course), .depth = 1});
   llvm::json::Array stays, changes, lost;
   for (size_t i = 0; i < course.changes.size(); ++i) {
@@ -194,7 +201,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   analysis::Verdict outcome = analysis::Verdict::NotAsked;
   for (const Course& course : courses) {
     const bool shown = all || !course.changes.empty() || course.drift || course.outlying || !course.lost.empty() ||
-                       timesOutNow(course);
+                       timesOutNow(course) || isWorstNow(course, &Stay::diverged);
     changed += !course.changes.empty();
     drifting += course.drift.has_value();
     outlying += course.outlying.has_value();

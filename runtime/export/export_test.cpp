@@ -58,13 +58,14 @@ TEST_CASE("a row for each trial and metric, and one for a trial without values")
   const auto sources = example();
   const std::string text = csv(sources);
   CHECK(std::count(text.begin(), text.end(), '\n') >= 5);
-  CHECK(text.starts_with("study,point,label,control,kind,trial,counts,metric,unit,better,derived,value,status,"));
+  CHECK(text.starts_with(
+      "study,point,label,control,kind,trial,counts,metric,unit,better,derived,value,diverged,status,"));
   const std::string id = sources[0].plan.points[0].id;
   CHECK(has(text, "precision," + id +
-                      ",precision=fp64 gpus=1,,timed,1,true,step_time,s,lower,false,0.1,valid,,,0,1,"
+                      ",precision=fp64 gpus=1,,timed,1,true,step_time,s,lower,false,0.1,false,valid,,,0,1,"
                       "node07,3,earlier,2,0x00000000000000ff,0,1,2025-11-21T04:40:00.250000Z,"));
   CHECK(has(text, ",5,false,step_time,s,lower,false,0.2,"));
-  CHECK(has(text, ",2,false,,,,,,failed,"));
+  CHECK(has(text, ",2,false,,,,,,,failed,"));
   CHECK(has(text, ",fp64,1\n"));  // a factor of numbers stays one
 }
 

@@ -250,7 +250,7 @@ report::Row rowOf(const Shift& shift, double margin) {
   };
   const char* way = shift.apart                       ? "undecided"
                     : !shift.worse                    ? ""
-                    : !*shift.worse                   ? "better"
+                    : !*shift.worse                   ? (shift.zero ? "undecided: values of 0" : "better")
                     : shift.regression || margin == 0 ? "worse"
                                                       : "worse, within the margin";
   return {{{shift.subject},

@@ -32,6 +32,7 @@ struct Said {
   std::string_view name = {};            // of the metric or the series; "": there is none
   const plan::Metric* metric = nullptr;  // null: the plan has none such
   Cell value = {};
+  bool diverged = false;
   int64_t step = 0;
 };
 
@@ -74,6 +75,8 @@ const Described kMetric[] = {
      [](const Said& of) { return of.name.empty() ? Cell() : Cell(of.metric && of.metric->derived); }},
     {{"value", Type::Real, "the value in base units; of a series the last; empty: there is none"},
      [](const Said& of) { return of.value; }},
+    {{"diverged", Type::Truth, "whether the value is not finite, so that it counts as worse than every other"},
+     [](const Said& of) { return of.name.empty() ? Cell() : Cell(of.diverged); }},
 };
 const Described kTrial[] = {
     {{"status", Type::Text, "valid, failed, timeout, infeasible (out of memory) or invalid (disturbed)"},
@@ -179,8 +182,9 @@ using Emit = llvm::function_ref<void()>;
 /// A row for every metric that a trial has a value of, or said that its device cannot give: those of the plan in its
 /// order, then what else was measured of it. A trial that is not valid has no derived ones.
 void metricRows(Said& of, Emit emit) {
-  const auto put = [&](std::string_view name, Cell value) {
+  const auto put = [&](std::string_view name, Cell value, bool diverged) {
     of.name = name;
+    of.diverged = diverged;
     of.metric = of.plan.findMetric(name);
     of.value = value;
     emit();
@@ -188,12 +192,16 @@ void metricRows(Said& of, Emit emit) {
   for (const plan::Metric& metric : of.plan.metrics) {
     if (metric.kind != of.trial.key->kind) continue;
     if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
-    if (const auto reading = analysis::readMetric(of.plan, of.point, of.trial, metric.name); reading.value)
-      put(metric.name, *reading.value);
+    const auto reading = analysis::readMetric(of.plan, of.point, of.trial, metric.name);
+    const auto read = of.trial.metrics.find(metric.name);
+    if (reading.worst.diverged)  // as the program wrote it
+      put(metric.name, read == of.trial.metrics.end() ? std::nan("") : read->second, true);
+    else if (reading.value)
+      put(metric.name, *reading.value, false);
   }
   for (const auto& [name, value] : of.trial.metrics)
-    if (!of.plan.findMetric(name)) put(name, value);
-  for (const std::string& name : of.trial.not_on_device) put(name, Cell());
+    if (!of.plan.findMetric(name)) put(name, value, !std::isfinite(value));
+  for (const std::string& name : of.trial.not_on_device) put(name, Cell(), false);
   if (of.name.empty()) emit();
 }
 

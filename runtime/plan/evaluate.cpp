@@ -39,9 +39,10 @@ Range rangeOf(const Bound& bound) {
   return {};
 }
 
-Reading make(double value, bool timed_out) {
-  if (!std::isnan(value)) return {value, timed_out};
-  return {std::nullopt, timed_out, because({timed_out ? Reason::BothTimedOut : Reason::NeitherReached})};
+Reading make(double value, Worst worst) {
+  if (!std::isnan(value)) return {value, worst};
+  const bool never = worst.never && !worst.timed_out && !worst.diverged;
+  return {std::nullopt, worst, because({never ? Reason::NeitherReached : Reason::BothWorst})};
 }
 
 /// Two operands of what needs no quotient; NaN comes of infinities that cannot be weighed against each other.
@@ -55,34 +56,40 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
                        : op == Op::Product    ? a * b
                        : op == Op::Max        ? std::max(a, b)
                                               : std::min(a, b);
-  const bool timed_out = left.timed_out || right.timed_out;
-  if (std::isnan(value)) return {std::nullopt, timed_out, because({Reason::BothWorst})};
-  return {value, timed_out};
+  const Worst worst = left.worst | right.worst;
+  if (std::isnan(value)) return {std::nullopt, worst, because({Reason::BothWorst})};
+  return {value, worst};
 }
 
 /// Of a reading that should be one.
 Reading noSeries(const Reading& reading, const std::string& metric) {
-  return {std::nullopt, false, reading.why ? reading.why : because({.code = Reason::NoSeries, .name = metric})};
+  return {std::nullopt, {}, reading.why ? reading.why : because({.code = Reason::NoSeries, .name = metric})};
 }
 
 Reading firstOf(const FirstTerm& term, const Reading& reading) {
-  if (reading.timed_out) return {kInfinity, true};
+  if (reading.worst.timed_out) return {kInfinity, reading.worst};
   if (!reading.series) return noSeries(reading, term.series.metric);
   const std::vector<double>& values = *reading.series;
-  const auto found =
-      std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
-  return {found == values.end() ? kInfinity : static_cast<double>(found - values.begin() + 1)};
+  const auto found = std::ranges::find_if(
+      values, [&](double value) { return std::isfinite(value) && satisfies(term.bound, value, value); });
+  if (found == values.end()) return {kInfinity, Worst{.never = true}};
+  return {static_cast<double>(found - values.begin() + 1)};
 }
 
 Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
-  if (treated.timed_out || baseline.timed_out) return {kInfinity, true};
+  if (treated.worst.timed_out || baseline.worst.timed_out) return {kInfinity, treated.worst | baseline.worst};
   for (const Reading* side : {&treated, &baseline})
     if (!side->series) return noSeries(*side, term.treated.metric);
   const size_t common = std::min(treated.series->size(), baseline.series->size());
-  if (common == 0) return {std::nullopt, false, because({.code = Reason::NoCommonPlace, .name = term.treated.metric})};
+  if (common == 0) return {std::nullopt, {}, because({.code = Reason::NoCommonPlace, .name = term.treated.metric})};
   double gap = 0;
-  for (size_t i = 0; i < common; ++i) gap = std::max(gap, std::abs((*treated.series)[i] - (*baseline.series)[i]));
-  return {gap};
+  constexpr Worst kDiverged{.diverged = true};
+  for (size_t i = 0; i < common; ++i) {
+    const double left = (*treated.series)[i], right = (*baseline.series)[i];
+    if (!std::isfinite(left) && !std::isfinite(right)) return {std::nullopt, kDiverged, because({Reason::BothWorst})};
+    gap = std::max(gap, std::isfinite(left) && std::isfinite(right) ? std::abs(left - right) : kInfinity);
+  }
+  return {gap, gap == kInfinity ? kDiverged : Worst()};
 }
 
 /// A positive operand; the worst of a rate is 0.
@@ -91,16 +98,15 @@ double operand(const Reading& reading) { return *reading.value == -kInfinity ? 0
 Reading divide(const Reading& numerator, const Reading& denominator) {
   if (!numerator.value) return numerator;
   if (!denominator.value) return denominator;
-  const bool timed_out = numerator.timed_out || denominator.timed_out;
-  if (*denominator.value == 0 && !timed_out) return {std::nullopt, false, because({Reason::DivisionByZero})};
-  return make(operand(numerator) / operand(denominator), timed_out);
+  const Worst worst = numerator.worst | denominator.worst;
+  if (*denominator.value == 0 && !worst) return {std::nullopt, {}, because({Reason::DivisionByZero})};
+  return make(operand(numerator) / operand(denominator), worst);
 }
 
 Reading ratio(const Reading& numerator, const Reading& denominator) {
   for (const Reading* side : {&numerator, &denominator}) {
     if (!side->value) return *side;
-    const bool usable = operand(*side) > 0 || (operand(*side) == 0 && side == &numerator);
-    if (!usable && !side->timed_out) return {std::nullopt, false, because({Reason::NotPositive})};
+    if (!isAboveZero(*side)) return {std::nullopt, {}, because({Reason::NotPositive})};
   }
   return divide(numerator, denominator);
 }
@@ -109,11 +115,11 @@ struct Evaluator {
   const Lookup& lookup;
   const llvm::json::Object* parameters;
 
-  Reading operator()(const ConstantTerm& term) const { return make(term.value, false); }
+  Reading operator()(const ConstantTerm& term) const { return make(term.value, {}); }
   Reading operator()(const MetricTerm& term) const {
     Reading reading = lookup(term);
     if (reading.value && std::isnan(*reading.value))
-      return {std::nullopt, false, because({.code = Reason::NotANumber, .name = term.metric})};
+      return {std::nullopt, {}, because({.code = Reason::NotANumber, .name = term.metric})};
     return reading;
   }
   Reading operator()(const OperationTerm& term) const {
@@ -131,12 +137,12 @@ struct Evaluator {
   Reading operator()(const GapTerm& term) const { return gapOf(term, lookup(term.treated), lookup(term.baseline)); }
   Reading operator()(const ScaleTerm& term) const {
     const Reading inner = std::visit(*this, term.term->node);
-    return inner.value ? make(term.factor * *inner.value, inner.timed_out) : inner;
+    return inner.value ? make(term.factor * *inner.value, inner.worst) : inner;
   }
   Reading operator()(const ParameterTerm& term) const {
     const auto value = parameters ? parameters->getNumber(term.parameter) : std::nullopt;
-    return value ? make(*value, false)
-                 : Reading{std::nullopt, false, because({.code = Reason::NoParameter, .name = term.parameter})};
+    return value ? make(*value, {})
+                 : Reading{std::nullopt, {}, because({.code = Reason::NoParameter, .name = term.parameter})};
   }
 };
 

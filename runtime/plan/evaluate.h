@@ -15,11 +15,24 @@
 
 namespace expc::plan {
 
-/// What one metric of one point is in a block. A timed-out trial reads as worse than every value: +inf where lower is
-/// better, -inf where higher is, with `timed_out`.
+/// Why a reading ranks as worse than every value of its metric; of a term, why any of its parts does.
+struct Worst {
+  bool timed_out = false;  // the trial
+  bool diverged = false;   // the trial gave no finite number, whichever way it is infinite
+  bool never = false;      // a series never reached the bound of a FirstTerm
+
+  explicit operator bool() const { return timed_out || diverged || never; }
+  Worst& operator|=(Worst other) {
+    timed_out |= other.timed_out, diverged |= other.diverged, never |= other.never;
+    return *this;
+  }
+  friend Worst operator|(Worst left, Worst right) { return left |= right; }
+};
+
+/// What one metric of one point is in a block. The worst reading is +inf where lower is better, -inf where higher is.
 struct Reading {
   std::optional<double> value;
-  bool timed_out = false;
+  Worst worst = {};
   Why why = nullptr;  // when there is no value
   /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
   const std::vector<double>* series = nullptr;
@@ -27,11 +40,15 @@ struct Reading {
 using Lookup = std::function<Reading(const MetricTerm&)>;
 
 /// The value of `term`, perhaps infinite; `parameters` are those of the point in question, for a derived metric.
-/// Without one, `why` says what is missing: a metric, a positive operand of a ratio, a divisor other than zero, an
-/// active parameter, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and
-/// ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never gets to the
-/// bound of a FirstTerm gives +inf.
+/// Without one, `why` says what is missing: a metric, an operand of a ratio above zero, a divisor other than zero, an
+/// active parameter, or a sense (two members of a pair that are both worse than every value cannot be told apart). In
+/// quotients and ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never
+/// gets to the bound of a FirstTerm gives +inf; one element that is not finite satisfies no bound.
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
+
+/// The one rule of what a ratio can be made from, and be: a value above zero. The worst reading is exempt, since in a
+/// ratio of rates it is 0. `reading` has a value.
+inline bool isAboveZero(const Reading& reading) { return reading.worst || *reading.value > 0; }
 
 /// Calls `visit` for the term and all that it is computed from.
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);

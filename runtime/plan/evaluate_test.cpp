@@ -15,9 +15,8 @@ TermPtr metric(std::string name, std::string point) { return term(MetricTerm{std
 Reading value(const TermPtr& node, const std::map<std::string, double>& values) {
   return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
     const auto found = values.find(wanted.place.point);
-    if (found == values.end())
-      return {std::nullopt, false, because({.code = Reason::NotInTrials, .name = wanted.metric})};
-    return {found->second, std::isinf(found->second)};
+    if (found == values.end()) return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = wanted.metric})};
+    return {found->second, {.timed_out = std::isinf(found->second)}};
   });
 }
 
@@ -62,9 +61,11 @@ TEST_CASE("sums, products and series compute what they say") {
   const std::vector<double> rising = {0.5, 0.8, 0.97, 0.96}, other = {0.4, 0.9, 0.97}, none;
   const auto seriesOf = [&](const TermPtr& node) {
     return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
-      if (wanted.place.point == "late") return {INFINITY, true};
+      if (wanted.place.point == "late") return {INFINITY, {.timed_out = true}};
       if (wanted.place.point == "plain") return {1.0};
-      return {0.0, false, nullptr,
+      return {0.0,
+              {},
+              nullptr,
               wanted.place.point == "rising" ? &rising
               : wanted.place.point == "none" ? &none
                                              : &other};
@@ -76,8 +77,8 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(seriesOf(first("rising", 0.97)).value == 3);
   CHECK(seriesOf(first("rising", 0.4)).value == 1);
   CHECK(std::isinf(*seriesOf(first("rising", 0.99)).value));
-  CHECK_FALSE(seriesOf(first("rising", 0.99)).timed_out);
-  CHECK(seriesOf(first("late", 0.9)).timed_out);
+  CHECK_FALSE(seriesOf(first("rising", 0.99)).worst.timed_out);
+  CHECK(seriesOf(first("late", 0.9)).worst.timed_out);
   CHECK(absent(seriesOf(first("plain", 0.9))) == Absent{Reason::NoSeries, "m"});
   const auto gap = [&](const char* x, const char* y) { return term(GapTerm{{"m", x}, {"m", y}}); };
   CHECK(*seriesOf(gap("rising", "other")).value == doctest::Approx(0.1));
@@ -107,11 +108,32 @@ TEST_CASE("a term without a value says why") {
         Absent{Reason::NotPositive});
   CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}})) ==
         Absent{Reason::NotPositive});
-  CHECK(*value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 0}, {"b", 100}}).value == 0);
+  CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 0}, {"b", 100}})) ==
+        Absent{Reason::NotPositive});
   for (const double above : {6, 0})
     CHECK(absent(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", above}, {"b", 0}})) ==
           Absent{Reason::DivisionByZero});
   CHECK(absent(value(a, {{"a", NAN}})) == Absent{Reason::NotANumber, "m"});
+}
+
+TEST_CASE("an element of a series that is not finite has diverged at its place") {
+  const std::vector<double> loss = {3, 2, NAN, -INFINITY}, other = {3.1, 2, 1.5, 1}, lost = {3, 2, INFINITY, 1};
+  const auto read = [&](const TermPtr& node) {
+    return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
+      const auto& series = wanted.place.point == "loss" ? loss : wanted.place.point == "lost" ? lost : other;
+      return {0.0, {}, nullptr, &series};
+    });
+  };
+  const auto first = [&](double bound) {
+    return read(term(FirstTerm{{"m", "loss"}, {Relation::LessEqual, bound, 0, ""}}));
+  };
+  CHECK(first(2).value == 2);
+  CHECK(first(1).value == INFINITY);  // -inf is no good news
+  CHECK(first(1).worst.never);
+  const auto gap = [&](const char* x, const char* y) { return read(term(GapTerm{{"m", x}, {"m", y}})); };
+  CHECK(gap("loss", "other").value == INFINITY);
+  CHECK(gap("loss", "other").worst.diverged);
+  CHECK(absent(gap("loss", "lost")) == Absent{Reason::BothWorst});  // both at one place
 }
 
 TEST_CASE("timeouts are worse than every value") {

@@ -152,6 +152,24 @@ llvm::json::Value jsonText(llvm::StringRef bytes) {
   return llvm::json::Value(llvm::json::fixUTF8(bytes));
 }
 
+llvm::json::Value jsonNumber(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+}
+
+std::optional<double> measuredNumber(const llvm::json::Value& value) {
+  for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
+    if (value.getAsString() && jsonNumber(number) == value) return number;
+  return value.getAsNumber();
+}
+
+std::vector<double> measuredNumbers(const llvm::json::Value& array) {
+  std::vector<double> numbers;
+  if (const llvm::json::Array* elements = array.getAsArray())
+    for (const llvm::json::Value& element : *elements) numbers.push_back(measuredNumber(element).value_or(NAN));
+  return numbers;
+}
+
 llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
   llvm::json::Array array;
   array.reserve(texts.size());

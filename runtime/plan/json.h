@@ -30,6 +30,13 @@ std::string prettyJson(const llvm::json::Value& value);
 /// A JSON string of any bytes: what is not UTF-8 (a path, a worker's log) is replaced by U+FFFD.
 llvm::json::Value jsonText(llvm::StringRef bytes);
 
+/// A measured number. JSON has none for what is not finite: that is the text "nan", "inf" or "-inf".
+llvm::json::Value jsonNumber(double number);
+/// The number that jsonNumber wrote; nothing of any other value.
+std::optional<double> measuredNumber(const llvm::json::Value& value);
+/// The measured numbers of an array; an element that is none is NaN.
+std::vector<double> measuredNumbers(const llvm::json::Value& array);
+
 /// An array of such strings.
 llvm::json::Array jsonTexts(const std::vector<std::string>& texts);
 

@@ -112,6 +112,13 @@ void JsonRecord::field(Key key, double& number) {
   number = 0;
 }
 
+void JsonRecord::measured(Key key, double& number) {
+  if (reads())
+    number = found(key, "a number", measuredNumber).value_or(0);
+  else
+    out_[key] = jsonNumber(number);
+}
+
 uint64_t JsonRecord::whole(Key key, uint64_t low, uint64_t high) {
   const Value* value = in(key);
   const auto read = value ? value->getAsUINT64() : std::nullopt;
@@ -194,8 +201,13 @@ void JsonRecord::field(Key key, std::vector<int>& numbers, int low) {
 
 void JsonRecord::field(Key key, std::vector<double>& numbers) {
   if (reads())
-    return each(key, [&](const Value& item, const JsonPath&) { numbers.push_back(item.getAsNumber().value_or(0)); });
-  out_[key] = Array(numbers);
+    return each(key, [&](const Value& item, const JsonPath&) {
+      numbers.push_back(measuredNumber(item).value_or(std::nan("")));
+    });
+  Array array;
+  array.reserve(numbers.size());
+  for (const double number : numbers) array.push_back(jsonNumber(number));
+  out_[key] = std::move(array);
 }
 
 void JsonRecord::field(Key key, std::set<std::string>& texts) {

@@ -50,6 +50,8 @@ class JsonRecord {
   void field(Key key, std::string& text);
   void field(Key key, bool& truth);
   void field(Key key, double& number);
+  /// What was measured, which need not be finite: as jsonNumber writes it.
+  void measured(Key key, double& number);
   /// A whole number that is not negative; of signed ones of 64 bits up to kMostJsonId.
   template <std::integral T>
   void field(Key key, T& number, std::type_identity_t<T> low = 0,
@@ -65,7 +67,7 @@ class JsonRecord {
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
   void field(Key key, std::vector<int>& numbers, int low = 1);
-  /// What is no number (a value that is not finite, of a store that was made by hand) is read as 0.
+  /// Measured numbers; an element that is none is read as NaN.
   void field(Key key, std::vector<double>& numbers);
   void field(Key key, std::set<std::string>& texts);
   template <typename T>

@@ -25,13 +25,13 @@ struct Reason {
     NoCommonPlace,  // of two series
     NoParameter,
     DivisionByZero,
-    NotPositive,     // an operand of a ratio
-    BothTimedOut,    // the operands of a ratio
+    NotPositive,  // an operand of a ratio; numbers, where it is a metric `name` of a place: trials of it that gave no
+                  // value above 0, those that gave one, and 1 if one is below 0
     NeitherReached,  // two series their bounds
-    BothWorst,       // the operands, which cannot be compared
+    BothWorst,       // the operands, which cannot be compared: timeouts, or values that diverged
     NotOnDevice,
     NotInTrials,
-    NoDirection,  // of a metric whose trial timed out: neither end is the worse one
+    NoDirection,  // of a metric that timed out or diverged: neither end is the worse one
     NotComputed,  // a derived metric, `because` of a part
     // Of a point or control.
     OfPlace,  // `because` holds there
@@ -58,6 +58,7 @@ struct Reason {
     TooAlike,  // values that go on from one to the next; numbers: their correlation, how many
     Unusable,  // numbers: values that are none, `because` of the newest
     NoUsableValue,  // in any trial
+    Diverged,       // no trial has a finite value, and neither end is the worse one
     // Of a verdict.
     NotAsked,  // by the selection or the system
     OnNullCards,

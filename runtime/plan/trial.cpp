@@ -56,8 +56,8 @@ constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infe
 /// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
 constexpr size_t kMaxLine = 64u << 20;
 
-/// JSON has no NaN, and null means "not on this device": so a value that is not finite is written as a word, which the
-/// reader refuses by name (a diverged training, a division by zero).
+/// JSON has no NaN, and null means "not on this device": so a value that is not finite (a training that diverged, a
+/// division by zero) is written as a word.
 Value finiteOf(const Value& value) {
   if (const Object* object = value.getAsObject()) {
     Object safe;
@@ -70,24 +70,12 @@ Value finiteOf(const Value& value) {
     return safe;
   }
   const auto number = value.getAsNumber();
-  if (!number || std::isfinite(*number)) return value;
-  return std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf";
-}
-
-std::string notANumber(const Value& value) {
-  if (const auto word = value.getAsString(); word && (*word == "nan" || *word == "inf" || *word == "-inf"))
-    return "is not finite (" + word->str() + ")";
-  return "is not a finite number";
-}
-
-bool finite(const Value& value) {
-  const auto number = value.getAsNumber();
-  return number && std::isfinite(*number);
+  return number && !std::isfinite(*number) ? jsonNumber(*number) : value;
 }
 
 void checkMetrics(JsonRecord& io, const Object& metrics) {
   for (const auto& [name, value] : metrics)
-    if (!value.getAsNull() && !finite(value)) io.fail("metrics." + name.str(), notANumber(value));
+    if (!value.getAsNull() && !measuredNumber(value)) io.fail("metrics." + name.str(), "is not a number");
 }
 
 void checkSeries(JsonRecord& io, const Object& series) {
@@ -98,7 +86,7 @@ void checkSeries(JsonRecord& io, const Object& series) {
       continue;
     }
     for (size_t i = 0; i < numbers->size(); ++i)
-      if (!finite((*numbers)[i])) io.fail(fmt::format("series.{}[{}]", name.str(), i), notANumber((*numbers)[i]));
+      if (!measuredNumber((*numbers)[i])) io.fail(fmt::format("series.{}[{}]", name.str(), i), "is not a number");
   }
 }
 

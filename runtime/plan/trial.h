@@ -100,7 +100,8 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
-  /// Every metric asked for: a number in base units, or null when this device cannot give it.
+  /// Every metric asked for: a number in base units, or null when this device cannot give it. One that is not finite
+  /// diverged: here NaN or an infinity, in the line as jsonNumber writes it.
   llvm::json::Object metrics = {};
   llvm::json::Object series = {};
   llvm::json::Object environment = {};  // threads, allocator, libraries, what influences the time

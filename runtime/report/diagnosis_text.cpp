@@ -111,9 +111,11 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
     say("what is true of it is not known: measure, or state it with --effect " + one.name + "=VALUE");
   if (one.untrusted > 0)
     say(
-        fmt::format("a control keeps it open in {} of studies, whatever its values are: the same twice differs too "
-                    "much at this noise",
+        fmt::format("a control that differs by nothing keeps it open in {} of studies, by chance, whatever its values "
+                    "are",
                     shareOfStudies(one.untrusted)));
+  if (const auto noise = simulate::noiseOf(diagnosis.model, criterion))
+    if (std::string text = controlNeedText(plan, criterion, *noise); !text.empty()) say(std::move(text));
   if (one.cut_off > 0)
     say(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
                     durationText(plan.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)));

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/readings.h"
@@ -44,6 +45,15 @@ bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, cons
   });
 }
 
+/// Whether every value of a metric at a point diverged, and neither end of it is the worse one.
+bool divergedAt(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+                const plan::Metric& metric) {
+  const std::string what = metric.name + " at " + analysis::placeLabel(plan, &point);
+  return std::ranges::any_of(judgement.missing, [&](const analysis::Missing& one) {
+    return one.why && one.why->code == plan::Reason::Diverged && one.what == what;
+  });
+}
+
 std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
                        const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
@@ -51,7 +61,8 @@ std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgem
     return "expected infeasible, not started";
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (!status) return "not run";
-  if (status->valid > 0) return lacksOnDevice(plan, *status, metric.name) ? "not on this device" : "not measured";
+  if (status->valid > 0 && lacksOnDevice(plan, *status, metric.name)) return "not on this device";
+  if (status->valid > 0) return divergedAt(plan, judgement, point, metric) ? "diverged" : "not measured";
   if (status->infeasible > 0) return "infeasible";
   if (status->timeouts > 0) return status->limit > 0 ? "timeout after " + durationText(status->limit) : "timeout";
   if (status->failed > 0) return "failed";
@@ -192,6 +203,7 @@ std::string asideText(const GridCell& cell) {
   if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
   if (cell.timeouts && cell.limit > 0) text += " after " + durationText(cell.limit);
   if (cell.never) text += fmt::format(", {} never got there", cell.never);
+  if (cell.diverged) text += fmt::format(", {} diverged", cell.diverged);
   if (cell.out_of_memory) text += fmt::format(", unstable: out of memory in {}", counted(cell.out_of_memory, "block"));
   return text;
 }
@@ -213,7 +225,7 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
             summary->constant, summary->values,   summary->outliers, ""};
   else
     cell.note = whyMissing(plan, judgement, point, metric);
-  if (summary) cell.never = summary->never, cell.correlation = summary->correlation;
+  if (summary) cell.never = summary->never, cell.diverged = summary->diverged, cell.correlation = summary->correlation;
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
@@ -235,6 +247,7 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analy
   cell.n = estimate.scope.complete;
   cell.constant = estimate.constant;
   cell.values = estimate.values;
+  cell.diverged = estimate.diverged;
   if (!estimate.estimate) cell.note = estimate.why ? inWords(plan, estimate.why).text : "not run";
   cell.beside = beside;
   if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
@@ -273,6 +286,12 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
 
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds) {
+  if (cell.diverged && cell.estimate && std::isinf(*cell.estimate)) {
+    const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
+    return {"diverged", !cell.interval || whole
+                            ? ""
+                            : analysis::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside)};
+  }
   if (cell.estimate && cell.interval && !cell.constant)
     return analysis::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.beside);
   analysis::EstimateText text;
@@ -288,7 +307,7 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
   const analysis::EstimateText text = partsOf(cell, unit, dimension);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
-    const bool interval = cell.interval && !cell.constant;
+    const bool interval = !text.interval.empty() && !cell.constant;
     const std::string n = "n=" + std::to_string(cell.n);
     shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
     if (interval) shown.more = ", " + n;

@@ -28,6 +28,7 @@ struct GridCell {
                      // device"; else ""
   std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
   unsigned never = 0;                              // of n: a series that never got there
+  unsigned diverged = 0;                           // trials, or pairs, whose value is not finite
   double limit = 0;                                // seconds that the timeouts met at most
   unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
   std::optional<double> ideal = std::nullopt;      // what devices that lose nothing to each other would give

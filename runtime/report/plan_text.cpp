@@ -231,6 +231,9 @@ struct PlanReport {
       if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
         below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
               (diagnosed->timeouts > 0 ? " where none times out" : ""));
+      if (const auto noise =
+              diagnosed ? simulate::noiseOf(extras.diagnosis->model, criterion) : std::optional(extras.noise))
+        below(controlNeedText(plan, criterion, *noise));
       if (diagnosed) below(chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies));
     }
     return part;

@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "runtime/analysis/cells.h"
+#include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/index.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/stats/design.h"
 
 namespace expc::report {
 namespace {
@@ -32,12 +35,11 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::NoParameter, "{1} has no value here"},
     {Reason::DivisionByZero, "a division by zero"},
     {Reason::NotPositive, "a ratio needs values above 0"},
-    {Reason::BothTimedOut, "both timed out, which says nothing of their ratio"},
     {Reason::NeitherReached, "neither series gets to its bound, which says nothing of their ratio"},
-    {Reason::BothWorst, "both are worse than every value, which cannot be compared"},
+    {Reason::BothWorst, "both timed out or diverged, which says nothing of how they compare"},
     {Reason::NotOnDevice, "{1} is not measured on this device"},
     {Reason::NotInTrials, "{1} is missing from the trials"},
-    {Reason::NoDirection, "it timed out, and whether more of {1} is better is not said"},
+    {Reason::NoDirection, "{1} timed out or diverged, and whether more of it is better is not said"},
     {Reason::NotComputed, "{1} cannot be computed: {5}"},
     {Reason::OfPlace, "{5} of {0}"},
     {Reason::NoTrial, "no trial of {0}"},
@@ -64,6 +66,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
      "worth fewer than three"},
     {Reason::Unusable, "{6} no value that can be used: {5}"},
     {Reason::NoUsableValue, "no trial has a value that can be used"},
+    {Reason::Diverged, "it diverged in every trial"},
     {Reason::NotAsked, "the selection or the system leaves no point that it speaks about"},
     {Reason::OnNullCards, "measured on null cards, which compute nothing"},
     {Reason::NotOfThesePoints, "it is not asked of these points"},
@@ -94,23 +97,27 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
   const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
   const double neutral = control.ratio ? 1 : 0;
   const plan::Bound band{plan::Relation::Within, neutral - gap / 2, neutral + gap / 2, ""};
-  const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector<double>();
-  const plan::Point* point = plan.findPoint(control.point);
-  const std::string text =
-      fmt::format("{} of {}, {}: estimated at {}", control.metric, analysis::placeLabel(plan, point, control.name),
-                  control.name == plan::kAlone ? "alone against beside others" : "run twice in each block",
-                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
-                           : analysis::formatInterval(interval, unit, dimension, bounds));
-  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
+  const bool differs = interval.low > neutral || interval.high < neutral;
+  const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
     return control.ratio ? analysis::formatQuantity(size, "", "share")
                          : analysis::formatQuantity(size, metric.unit, metric.dimension);
   };
-  const bool holds = satisfies(band, interval.low, interval.high);
-  const bool outside = !holds && estimate && !satisfies(band, *estimate, *estimate);
-  return fmt::format("{}{} within {:.0f} ± {}, half of the {} that {}{}", text,
-                     holds ? ", wholly" : "; the whole interval has to be", neutral, sizeText(gap / 2), sizeText(gap),
-                     claimed, outside ? "; more blocks alone will hardly help" : "");
+  const bool alone = control.name == plan::kAlone;
+  const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
+  const std::string text =
+      fmt::format("{} of {}, {} {} {} ({})", control.metric,
+                  analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
+                  alone ? "which ran alone," : "run twice in each block: the later run",
+                  leaves && differs ? "differs from" : "agrees with", alone ? "the runs beside others" : "the earlier",
+                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
+                           : analysis::formatInterval(interval, unit, dimension, bounds));
+  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
+  const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
+  if (!leaves) return text + ", by less than " + half;
+  if (!differs) return text + ", but so few blocks at this noise do not exclude a difference of " + half;
+  const bool outside = estimate && !satisfies(band, *estimate, *estimate);
+  return text + ", which may be more than " + half + (outside ? "; more blocks alone will hardly help" : "");
 }
 
 }  // namespace
@@ -131,6 +138,10 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
                                  numbers[0], numbers[1], numbers[2], behind, count);
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
+  if (reason.code == Reason::NotPositive && numbers[0] > 0)
+    text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",
+                        reason.name, label, numbers[2] > 0 ? "0 or less" : "0", numbers[0],
+                        counted(static_cast<unsigned>(numbers[1]), "trial"));
   if (reason.code == Reason::RanWell) {
     if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
     return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};
@@ -181,6 +192,25 @@ std::string whyText(const plan::Plan& plan, const analysis::ControlResult& contr
                        analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
                        why.empty() ? "not run" : why);
   return agreementText(plan, control, control.margin ? 2 * *control.margin : 0, "are claimed at least");
+}
+
+std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+  const std::optional<double> gap = analysis::gapForControls(criterion);
+  const plan::KindDesign* design = gap ? plan::designOf(plan, criterion.cells.front().kind) : nullptr;
+  if (!design || plan.controls.empty() || !analysis::hasControls(plan, design->kind) ||
+      criterion.cells.front().estimator != plan::Estimator::PairedRatio)
+    return "";
+  constexpr double kChance = 0.8;
+  const double confidence = analysis::controlConfidence(plan);
+  const unsigned blocks = design->most(), needed = stats::pairsToFind(*gap / 2, noise, kChance, confidence);
+  const std::string more =
+      needed == 0        ? "; more than 100,000 blocks would be needed at this noise"
+      : needed <= blocks ? ""
+                         : fmt::format("; it needs about {} for {:.0f} %", counted(needed, "block"), 100 * kChance);
+  return fmt::format(
+      "control {} shows a difference of {}, half of what this claims, in {:.0f} % of studies with {} at {} noise{}",
+      plan.controls.front().name, analysis::formatQuantity(*gap / 2, "", "share"),
+      100 * stats::chanceToFind(*gap / 2, noise, blocks, confidence), counted(blocks, "block"), twoDigits(noise), more);
 }
 
 std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust) {

@@ -6,7 +6,6 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,11 +39,7 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values);
 /// Of members and variables, each under its own name: `EXPC_FIELDS(one.low, one.high)` is {"low": …, "high": …}.
 #define EXPC_FIELDS(...) ::expc::report::fieldsOf(#__VA_ARGS__, __VA_ARGS__)
 
-/// A number, or "inf", "-inf" or "nan", which JSON has no numbers for.
-inline llvm::json::Value json(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
+inline llvm::json::Value json(double value) { return plan::jsonNumber(value); }
 
 inline llvm::json::Value json(const stats::Interval& one) { return EXPC_FIELDS(one.low, one.high, one.confidence); }
 

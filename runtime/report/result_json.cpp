@@ -39,8 +39,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     for (size_t i = 0; i < factors.size() && i < cell.labels.size(); ++i) levels[factors[i]] = json(cell.labels[i]);
     const std::string steps = one.steps ? stepsText(plan, cell, *one.steps) : "";
     const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
-    Object object =
-        EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.correlation, steps, one.spreads);
+    Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.diverged,
+                                one.correlation, steps, one.spreads);
     if (out.whole) {
       // "POINT", of a control "POINT#NAME".
       Array points;
@@ -96,8 +96,8 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
 Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric,
                     const analysis::Summary& one) {
   const auto published = analysis::publishedValue(plan, point, metric);
-  Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, published, one.median, one.minimum, one.maximum,
-                              one.interval, one.constant, one.spreads);
+  Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, one.diverged, published, one.median, one.minimum,
+                              one.maximum, one.interval, one.constant, one.spreads);
   if (out.whole) object["values"] = json(one.values);
   return object;
 }

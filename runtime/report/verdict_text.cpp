@@ -428,6 +428,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
   note(widerNotes(of, line));
+  if (result.unshown) facts.push_back({"note", whyText(plan, *result.unshown)});
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));

@@ -304,6 +304,7 @@ class Explainer {
   /// "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
+    if (estimate.estimate && std::isinf(*estimate.estimate)) return value(index, *estimate.estimate);
     if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
     if (estimate.interval) return withInterval(index, *estimate.interval) + ownConfidenceText(criterion_, estimate);
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
@@ -318,7 +319,9 @@ class Explainer {
 
   std::string value(size_t index, double number) const {
     if (std::isinf(number)) {
-      if (cells_[index].timed_out) return "a timeout";
+      const plan::Worst& worst = cells_[index].worst;
+      if (worst.diverged) return worst.timed_out ? "a value that diverged, or a timeout" : "a value that diverged";
+      if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
     return analysis::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));

@@ -32,7 +32,7 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         point ? &point->parameters : nullptr);
   if (const MetricModel* metric = plan::named(model.metrics, term.metric); point && metric)
     return {metric->centres[static_cast<size_t>(point - plan.points.data())]};
-  return {std::nullopt, false, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
+  return {std::nullopt, {}, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
 }
 
 /// Whether the term multiplies and divides alone, so that noise that is a share of a metric needs no size of it.

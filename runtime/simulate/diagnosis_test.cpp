@@ -228,10 +228,13 @@ TEST_CASE("what keeps a criterion open whatever its values are is told: a contro
   plan::Plan plan = gains(1.2, 10);
   CHECK(diagnose(plan, stated(plan, 0.02), quickly(50)).design.criteria[0].untrusted == 0);
   plan.controls = {{"twice", plan.points[2].id}};
-  const CriterionDiagnosis noisy = diagnose(plan, stated(plan, 0.5), quickly(50, {{"pays", 9}})).design.criteria[0];
-  CHECK(noisy.untrusted > 0.9);
-  CHECK(noisy.cut_off == 0);
-  CHECK(noisy.chances->open >= noisy.untrusted);
+  // A control of a healthy set-up is significant by chance alone, at whatever noise.
+  for (const double noise : {0.02, 0.5}) {
+    const CriterionDiagnosis one = diagnose(plan, stated(plan, noise), quickly(200, {{"pays", 9}})).design.criteria[0];
+    CHECK(one.untrusted < 0.1);
+    CHECK(one.cut_off == 0);
+    CHECK(one.chances->open >= one.untrusted);
+  }
   plan.controls.clear();
   plan.design.budget_seconds = 5;
   Model slow = stated(plan, 0.02);

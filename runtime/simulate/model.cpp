@@ -7,6 +7,8 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
@@ -182,6 +184,14 @@ plan::Plan pilotOf(plan::Plan plan) {
                 [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
   plan.criteria.clear();
   return plan;
+}
+
+std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion) {
+  if (criterion.cells.empty() || !criterion.cells.front().term) return std::nullopt;
+  for (const plan::MetricTerm& term : plan::metricTerms(*criterion.cells.front().term))
+    if (const MetricModel* metric = plan::named(model.metrics, term.metric); metric && metric->multiplies)
+      return metric->noise;
+  return std::nullopt;
 }
 
 std::string noiseText(const Model& model) {

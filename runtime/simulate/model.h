@@ -81,6 +81,10 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 /// for its noise alone, so it is no look at a verdict.
 plan::Plan pilotOf(plan::Plan plan);
 
+/// The noise of one trial of the metric that a criterion reads first, as a share of its value; nothing where it is
+/// none.
+std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion);
+
 /// "step_time 0.8 % measured (56 trials), accuracy 1 % assumed".
 std::string noiseText(const Model& model);
 

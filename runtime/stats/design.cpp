@@ -53,4 +53,23 @@ double expectedHalfWidth(double noise, unsigned pairs, double confidence) {
   return sigma * at->second;
 }
 
+double chanceToFind(double effect, double noise, unsigned pairs, double confidence) {
+  const double error = std::numbers::sqrt2 * noise * std::sqrt(std::numbers::pi / 3 / pairs);
+  const double beyond = std::log1p(effect) - expectedHalfWidth(noise, pairs, confidence);
+  return error > 0 ? 0.5 * std::erfc(-beyond / error / std::numbers::sqrt2) : double(beyond > 0);
+}
+
+unsigned pairsToFind(double effect, double noise, double chance, double confidence) {
+  constexpr unsigned kMost = 100'000;
+  unsigned low = minimumPairs(confidence) - 1, high = low;  // the chance grows with the pairs
+  do high = std::min(kMost, 2 * high);
+  while (chanceToFind(effect, noise, high, confidence) < chance && high < kMost);
+  if (chanceToFind(effect, noise, high, confidence) < chance) return 0;
+  while (high - low > 1) {
+    const unsigned middle = low + (high - low) / 2;
+    (chanceToFind(effect, noise, middle, confidence) < chance ? low : high) = middle;
+  }
+  return high;
+}
+
 }  // namespace expc::stats

@@ -22,4 +22,12 @@ unsigned minimumPairs(double confidence, unsigned cells = 1);
 /// signed-rank test under normality.
 double expectedHalfWidth(double noise, unsigned pairs, double confidence = 0.95);
 
+/// In which share of studies the interval of a paired ratio of two things that differ by `effect` (0.025: 2.5 %)
+/// excludes 1, at the same noise: normal, from expectedHalfWidth and the asymptotic standard error of the
+/// Hodges-Lehmann estimate. Within 0.05 of simulated studies from 8 pairs on.
+double chanceToFind(double effect, double noise, unsigned pairs, double confidence = 0.95);
+
+/// The smallest number of pairs at which that share is `chance`; 0 where more than 100,000 are needed.
+unsigned pairsToFind(double effect, double noise, double chance, double confidence = 0.95);
+
 }  // namespace expc::stats

@@ -132,7 +132,7 @@ struct TrialStart {
   }
 };
 
-/// What it measured: the entry `reread` puts others in their place.
+/// What it measured: the entry `reread` puts others in their place. A value that is not finite diverged.
 struct TrialValues {
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
@@ -140,7 +140,8 @@ struct TrialValues {
 
   void describe(auto& io) {
     io.optional("absent", not_on_device);
-    io.optional("metrics", metrics);
+    if (io.has("metrics", !metrics.empty()))
+      io.byName("metrics", metrics, [](auto& all, auto name, double& value) { all.measured(name, value); });
     io.optional("series", series);
   }
   /// A value for a metric that the worker said its device cannot give; without one this stays so.

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -109,7 +110,10 @@ class Tables {
   }
   static int bind(sqlite3_stmt* to, int column, std::nullptr_t) { return sqlite3_bind_null(to, column); }
   static int bind(sqlite3_stmt* to, int column, int64_t value) { return sqlite3_bind_int64(to, column, value); }
-  static int bind(sqlite3_stmt* to, int column, double value) { return sqlite3_bind_double(to, column, value); }
+  /// SQLite has no NaN, and its NULL is no value: what diverged is infinite there.
+  static int bind(sqlite3_stmt* to, int column, double value) {
+    return sqlite3_bind_double(to, column, std::isnan(value) ? HUGE_VAL : value);
+  }
   static int bind(sqlite3_stmt* to, int column, std::string_view value) {
     return sqlite3_bind_text64(to, column, value.empty() ? "" : value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8);
   }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -384,6 +385,33 @@ TEST_CASE("series, derived metrics and controls: what makes a trial count") {
   CHECK(results.trials.size() == 1);
   CHECK(results.not_counted_reasons ==
         std::vector<std::string>{"1 trial: of the control twice, which the plan does not have"});
+}
+
+TEST_CASE("what diverged is kept, and is not taken for what was never measured") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
+    trial.metrics = {{"step_time", NAN}, {"rate", -HUGE_VAL}};
+    trial.series["loss"] = {2, HUGE_VAL, NAN};
+    trial.environment_json = "{}";
+    trial.id = llvm::cantFail(store.beginTrial(trial));
+    trial.status = TrialStatus::Valid;
+    llvm::cantFail(store.endTrial(trial, {trial.started + 1, 11}));
+    llvm::cantFail(store.close());
+  }
+  std::vector<std::string> messages;
+  Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
+  const Results results = reader.load(plan, usualMatch());
+  REQUIRE(results.trials.size() == 1);
+  const Trial& back = results.trials[0];
+  CHECK(std::isnan(back.metrics.at("step_time")));
+  CHECK(back.metrics.at("rate") == -HUGE_VAL);
+  REQUIRE(back.series.at("loss").size() == 3);
+  CHECK(back.series.at("loss")[1] == HUGE_VAL);
+  CHECK(std::isnan(back.series.at("loss")[2]));
 }
 
 TEST_CASE("what ran on null cards and what did not lie in one store and are never read together") {

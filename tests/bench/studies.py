@@ -68,6 +68,14 @@ DESIGNS = {
 }
 EFFECTS = (1.0, 1.025, 1.1)
 
+# Controls beside a claim of 5 %: blocks, noise of a trial, what a run leaves for a later one of its block, and the least share of verdicts
+# that must be trusted (untrusted where something is left). 27 blocks are what `expc diagnose` says a control needs at 3 % noise.
+CONTROLLED = """factor side in 0..1 baseline 0
+  compare gain = speedup(t) over side
+  criterion near: forall *: gain >= 0.95x with confidence 95%
+  control again = [side = 0]"""
+CONTROLS = [(12, 0.02, 0.03, 0.8), (12, 0.02, 0, 0.95), (12, 0.03, 0, 0.95), (27, 0.03, 0.03, 0.8), (12, 0.01, 0, 0.95)]
+
 
 def centre_of_unequal():
     """The pseudo-median of the ratio where side 1 has the tail: of exp(0.02 (N - E + log 2)), by numerical integration."""
@@ -163,6 +171,21 @@ class Bench:
             codes = list(pool.map(one, range(1, self.options.studies + 1)))
         return {"comparisons": len(codes), "exit codes": {code: codes.count(code) for code in sorted(set(codes))}}
 
+    def controlled(self, blocks, noise, left, goal):
+        """How many verdicts of a study with a control are trusted, or untrusted where something is left."""
+        def one(seed):
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                file = self.write(pathlib.Path(folder), Design(str(blocks), f"left:{left}:{noise}", claims=CONTROLLED), 1.0, seed)
+                (file.parent / "session").write_text(f"{seed} 0", encoding="utf-8")
+                said = self.expc("run", file, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1", "--format", "json")
+            criterion, = json.loads(said.stdout)["criteria"]
+            return (criterion["verdict"] in ("pass", "fail"), bool(criterion.get("untrusted")))
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            decided = [untrusted for is_decided, untrusted in pool.map(one, range(1, self.options.studies + 1)) if is_decided]
+        share = sum(untrusted == bool(left) for untrusted in decided) / max(len(decided), 1)
+        return {"blocks": blocks, "noise": noise, "left": left, "decided": len(decided), "goal": goal, "measured": share}
+
+
 def agrees(row, studies_foretold=1000):
     """Whether what was seen and what was foretold differ by less than four standard errors."""
     for name in ("passes", "fails"):
@@ -179,7 +202,7 @@ def main():
     parser.add_argument("--expc", type=pathlib.Path, required=True)
     parser.add_argument("--studies", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", action="append", choices=[*DESIGNS, *histories.HISTORIES, *histories.RANKINGS, histories.PARTS])
+    parser.add_argument("--only", action="append", choices=[*DESIGNS, "controls", *histories.HISTORIES, *histories.RANKINGS, histories.PARTS])
     parser.add_argument("--histories", action="store_true", help="of histories, rankings and parts alone")
     parser.add_argument("--effects", type=float, nargs="+", default=EFFECTS)
     options = parser.parse_args()
@@ -196,11 +219,17 @@ def main():
                 said = f"{told['passes']:8.1%}{told['fails']:8.1%}{told['blocks']:8.1f}{'' if agrees(row) else '  DISAGREES'}" if told else ""
                 print(f"{design:<35}{effect:>6}x{row['studies']:>9}{row['judged']:>9.1%}{row['covered']:>9.1%}{row['passes']:>9.1%}"
                       f"{row['fails']:>8.1%}{row['blocks']:>8.1f}   {said}", flush=True)
+        controls = []
+        for one in CONTROLS if not options.histories and (not options.only or "controls" in options.only) else []:
+            controls.append(row := bench.controlled(*one))
+            print(f"a control, {row['blocks']} blocks, {row['noise']:.0%} noise, {row['left']:.0%} left: "
+                  f"{'untrusted' if row['left'] else 'trusted'} {row['measured']:.1%} of {row['decided']}, goal {row['goal']:.0%}", flush=True)
         others = []
         for row in histories.Histories(bench).rows(options.studies, options.only):
             others.append(row)
             print(f"{row['setting']:<52}{row['draws']:>6}{row['seen']:>8.1%}   goal {row['goal']}", flush=True)
-        print(json.dumps({"studies": rows, "histories": others, **({} if options.only or options.histories else {"compare": bench.moved()})}))
+        print(json.dumps({"studies": rows, "controls": controls, "histories": others,
+                          **({} if options.only or options.histories else {"compare": bench.moved()})}))
     return 0 if all(agrees(row) for row in rows if "foretold" in row) else 1
 
 

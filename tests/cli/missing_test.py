@@ -4,7 +4,9 @@ mark or exits with 0; each names it.
 
 usage: missing_test.py --expc PATH
 """
+import csv
 import itertools
+import math
 import re
 import xml.etree.ElementTree
 
@@ -110,6 +112,74 @@ class Missing(Command):
         done = self.run_study("zero")
         self.assertEqual(done.returncode, 4, done.stdout)
         self.assertRegex(done.stdout, r'INCONCLUSIVE +gain at case="big": \d pairs? ha(s|ve) no value that can be used')
+
+    def test_a_zero_on_either_side_is_no_ratio_and_named_by_its_point(self):
+        for side, share, bound in itertools.product(("small", "big"), (1, 2), ("ratio(rate) over case|gain <= 1.03x", "speedup(rate) over case|gain >= 0.97x")):
+            compare, claim = bound.split("|")
+            with self.subTest(side=side, share=share, compare=compare):
+                before, after = f"before {compare}", f"zero {side} {share} {compare}"
+                self.study(f"compare gain = {compare}\n  criterion c: forall *: {claim} with confidence 95%")
+                if not (self.folder / before).exists():
+                    self.mode(FINE)
+                    self.run_study(before)
+                self.mode("run() { [ $1 = %s ] && [ $((EXPC_TRIAL / 2 %% %d)) = 0 ] && echo rate 0 || echo rate 100; }" % (side, share))
+                done = self.run_study(after)
+                self.assertEqual(done.returncode, 4, done.stdout)
+                text = " ".join(done.stdout.split())
+                self.assertIn("INCONCLUSIVE c: ", text)
+                self.assertRegex(text, f'a ratio needs values above 0, and rate of case="{side}" is 0 in [1-7] of 7 trials: claim a difference')
+                for what, done in self.outputs(after, before):
+                    if not what.startswith("by session"):
+                        self.assertTrue(what == "markdown" or done.returncode in (3, 4), done.stdout)  # 3: a rate of 0 is worse
+                        self.assertIsNone(re.search(r"^PASS|→ PASS|✅|☑|\bPASS gain", done.stdout, re.M), done.stdout)
+
+    def test_what_diverged_is_worse_than_every_value_and_its_trial_stays_valid(self):
+        self.write("train.py", "import sys\nprint('loss 2.31'); print('acc 90'); print(sys.argv[2].replace('|', chr(10)))\n")
+        study = """workload train command ["python3", "train.py", "${lr}", "${lr}"] {
+  inputs "train.py"
+  param lr : string = "loss 1.5"
+  metric loss : float lower from regex("loss (%s)")
+  metric course : Series lower from regex("loss (%s)")
+  metric acc : float higher from regex("acc ([0-9.]+)")
+}
+study s {
+  workload train  factor lr in { "loss 1.5", "%s" } baseline "loss 1.5"
+  measure loss, course, acc
+  compare gain = speedup(loss) over lr
+  criterion low: forall lr: loss <= 2.5
+  criterion gains: forall *: gain >= 0.5x with confidence 95%%
+  criterion right: forall lr: acc >= 80 with confidence 95%%
+  design full { repeat 6 }
+}
+"""
+        for number, (pattern, last) in enumerate(((r"\\S+", "loss nan"), ("[0-9.]+", "loss NaN"), (r"[-+a-zA-Z0-9.]+", "loss -Infinity"))):
+            with self.subTest(last):
+                results = f"diverged{number}"
+                self.write("s.exp", study % (pattern, pattern, last))
+                done = self.run_study(results)
+                text = " ".join(done.stdout.split())
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertRegex(text, r"FAIL low: 6 of 12 trials .* got a value that diverged")
+                self.assertRegex(text, r"FAIL gains: ")
+                self.assertRegex(done.stdout, r"(?m)^PASS +right: ")
+                self.assertIn(f'"{last}" FAIL diverged', text)
+                self.assertIn(f'"{last}" diverged diverged 90', text)
+                point, = (one for one in self.document("report", "--results", results, code=3)["points"] if "loss 1.5" not in str(one["levels"]))
+                self.assertEqual([(kind["valid"], kind["failed"]) for kind in point["trials"]], [(6, 0)])
+                self.assertEqual((point["metrics"]["loss"]["diverged"], point["metrics"]["acc"]["diverged"]), (6, 0))
+                rows = [row for row in csv.DictReader(self.expc("export", "--results", results, "--format", "csv").stdout.splitlines()) if row["metric"] == "loss"]
+                self.assertEqual(sorted((row["diverged"], row["status"]) for row in rows), [("false", "valid")] * 6 + [("true", "valid")] * 6)
+                self.assertTrue(all(not math.isfinite(float(row["value"])) and "loss diverged" in row["notes"] for row in rows if row["diverged"] == "true"), rows)
+                self.assertIn("a value that diverged", self.expc("export", "--results", results, "--format", "junit").stdout)
+                self.assertIn("diverged", next((self.folder / results).glob("*.html")).read_text(encoding="utf-8"))
+
+    def test_words_without_a_number_behind_the_last_value_are_noted(self):
+        self.study("")
+        self.mode("run() { echo rate 100; echo rate n/a; }")
+        self.write("s.exp", (self.folder / "s.exp").read_text().replace(r"(\\S+)", "([0-9.]+)"))
+        self.run_study("words")
+        done = self.expc("report", "--results", "words", "--all")
+        self.assertIn("rate is read from before 'rate n/a', which has the same words and no number", " ".join(done.stdout.split()))
 
     def test_what_fails_now_and_then_on_one_side_is_named(self):
         self.study("")

@@ -151,7 +151,10 @@ class Failures(unittest.TestCase):
 
     def test_a_training_that_diverges_says_where(self):
         spec = ranks.specification("quality", 1, {"epochs": 1}, data={"synthetic": [320]}, learning_rate=1e6, momentum=0.99)
-        self.refused(spec, r"rank 0 of 1: the loss of step \d+ is not finite.*lower learning_rate")
+        said = ranks.run(WORKER, spec)[0].last()
+        self.assertEqual(said.get("event"), "result", said)
+        self.assertIn(said["series"]["loss"][-1], ("nan", "inf"))
+        self.assertRegex("\n".join(said["notes"]), r"the loss of step \d+ is not finite; lower learning_rate")
 
     def test_memory_that_runs_out_is_infeasible(self):
         limited = ["bash", "-c", f'ulimit -v 3000000; exec "{WORKER}" "$@"', "worker"]

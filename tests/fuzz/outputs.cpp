@@ -20,7 +20,6 @@ void look(llvm::Error error) {
 void look(llvm::Expected<command::Values> values) {
   if (!worked(values)) return;
   hold(!values->empty(), "there is a value");
-  for (const double value : *values) hold(std::isfinite(value), "a value is finite");
 }
 
 }  // namespace
@@ -28,9 +27,10 @@ void look(llvm::Expected<command::Values> values) {
 void readOutput(const std::string& bytes) {
   const auto [first, output] = llvm::StringRef(bytes).split('\n');
   const std::string where = first.str();
+  std::string left;
   for (const command::Which which : {command::Which::Last, command::Which::All}) {
     if (auto pattern = command::Pattern::compile(where, command::Pattern::Use::Number); worked(pattern))
-      look(pattern->read(output, which));
+      look(pattern->read(output, which, &left));
     look(command::readColumn(output, where, which));
     look(command::readLines(output, which));
   }
@@ -38,7 +38,7 @@ void readOutput(const std::string& bytes) {
     look(pattern->match(output));
   look(command::checkPointer(where));
   if (auto numbers = command::readJson(output, where); worked(numbers))
-    for (const double value : numbers->values) hold(std::isfinite(value), "a value is finite");
+    hold(!numbers->values.empty(), "there is a value");
   look(command::readTruth(output, where));
 }
 

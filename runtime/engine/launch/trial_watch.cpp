@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 
 #include "runtime/engine/launch/worker_client.h"
+#include "runtime/plan/json.h"
 
 namespace expc::engine::launch {
 namespace {
@@ -217,18 +219,14 @@ void TrialWatch::takeResult() {
     const llvm::json::Value* value = result_->metrics.get(name);
     if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // taken below
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
-    if (auto number = value->getAsNumber()) {
+    if (auto number = plan::measuredNumber(*value)) {
       end_.metrics[name] = *number;
+      if (!std::isfinite(*number)) notes_.push_back(fmt::format("{} diverged: it is {:f}", name, *number));
     } else {
       end_.not_on_device.push_back(name);
     }
   }
-  for (const auto& [name, value] : result_->series) {
-    std::vector<double>& numbers = end_.series[name.str()];
-    if (const llvm::json::Array* array = value.getAsArray()) {
-      for (const llvm::json::Value& element : *array) numbers.push_back(element.getAsNumber().value_or(0));
-    }
-  }
+  for (const auto& [name, value] : result_->series) end_.series[name.str()] = plan::measuredNumbers(value);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
                 "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");

@@ -66,8 +66,7 @@ std::string membersOf(const Value& value) {
   return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
 }
 
-/// With the bare NaN and Infinity that Python's json writes as numbers too large for one: that they stand elsewhere in
-/// the file is no reason not to read it, and where a metric reads them it says that they are not finite.
+/// With the bare NaN and Infinity that Python's json writes as numbers too large for one, which are read as infinite.
 std::string withoutBareWords(llvm::StringRef text) {
   std::string result;
   bool quoted = false;
@@ -153,24 +152,27 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   return llvm::Error::success();
 }
 
+/// A number, or a string that says that it is none or infinite.
+std::optional<double> numberOf(const Value& value) {
+  const auto text = value.getAsString();
+  if (!text) return value.getAsNumber();
+  const auto number = llvm::expectedToOptional(readNumber(*text));
+  return number && !std::isfinite(*number) ? number : std::nullopt;
+}
+
 llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
-  const auto finite = [&](double number) {
-    result.values.push_back(number);
-    return std::isfinite(number);
+  const auto add = [&](const Value& one) {
+    const std::optional<double> number = numberOf(one);
+    if (number) result.values.push_back(*number);
+    return number.has_value();
   };
-  if (const auto number = value.getAsNumber()) {
-    if (finite(*number)) return llvm::Error::success();
-    return failure("at {} is no finite number", pointer);
-  }
+  if (add(value)) return llvm::Error::success();
   const llvm::json::Array* array = value.getAsArray();
   if (!array) return failure("at {} is no number but {}", pointer, kindOf(value));
   result.array = true;
   if (array->size() > kMostValues) return failure("the array at {} has more than a million values", pointer);
-  for (size_t i = 0; i < array->size(); ++i) {
-    const auto number = (*array)[i].getAsNumber();
-    if (!number || !finite(*number))
-      return failure("at {}/{} is no {}number but {}", pointer, i, number ? "finite " : "", kindOf((*array)[i]));
-  }
+  for (size_t i = 0; i < array->size(); ++i)
+    if (!add((*array)[i])) return failure("at {}/{} is no number but {}", pointer, i, kindOf((*array)[i]));
   if (result.values.empty()) return failure("the array at {} is empty", pointer);
   return llvm::Error::success();
 }

@@ -38,16 +38,18 @@ class MetricReader {
   llvm::Error verify(const std::string& folder, const std::string& root,
                      const std::function<void(const plan::CommandMetric&)>& next) const;
 
-  /// Fills the result's metrics and series; calls `next` before it reads one out of a file. The error names the metric,
-  /// the file and what is wrong.
+  /// Fills the result's metrics and series; notes where a program went on with the words of a pattern and no number.
+  /// Calls `next` before it reads one out of a file. The error names the metric, the file and what is wrong.
   llvm::Error read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
 
  private:
   /// Adds the pattern, or checks the pointer; the error says what is wrong with either.
   llvm::Error prepare(const plan::CommandMetric& metric, Pattern::Use use);
-  llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder) const;
-  llvm::Expected<double> valueOf(const plan::CommandMetric& metric, Values values) const;
+  /// `left`: as of Pattern::read.
+  llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder,
+                                  std::string* left = nullptr) const;
+  static double valueOf(const plan::CommandMetric& metric, Values values);
   llvm::Error verifyOne(const plan::Expectation& expectation, const std::string& folder, const std::string& root) const;
 
   std::vector<std::string> measured_;

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
@@ -64,6 +63,52 @@ std::string numbersBeside(std::string pattern) {
       "[0-9a-fA-F]", more);
 }
 
+/// The end of the class of characters that begins at `at`.
+size_t endOfClass(llvm::StringRef pattern, size_t at) {
+  at += pattern.substr(at + 1).starts_with("^") ? 2 : 1;
+  for (bool first = true; at < pattern.size() && (first || pattern[at] != ']'); ++at, first = false) {
+    if (pattern[at] == '\\') ++at;
+    if (pattern.substr(at).starts_with("[:")) at = std::min(pattern.find(":]", at), pattern.size() - 2) + 1;
+  }
+  return at;
+}
+
+/// Whether a bracket opens the pattern's own group; `inside`: what follows the bracket.
+bool captures(llvm::StringRef inside) {
+  if (inside.consume_front("?<")) return !inside.starts_with("=") && !inside.starts_with("!");
+  return inside.starts_with("?P<") || inside.starts_with("?'") || !(inside.starts_with("?") || inside.starts_with("*"));
+}
+
+/// The pattern with another group in place of its own; "" where nothing around it tells where a number is expected: at
+/// least two letters beside each other.
+std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
+  size_t open = llvm::StringRef::npos, close = open, letters = 0;
+  unsigned depth = 0, own = 0;
+  bool words = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const bool within = open != llvm::StringRef::npos && close == llvm::StringRef::npos;
+    const bool letter = !within && llvm::isAlpha(pattern[i]);
+    letters = letter ? letters + 1 : 0;
+    words |= letters >= 2;
+    if (pattern[i] == '\\') {
+      if (pattern.substr(i + 1).starts_with("Q")) return "";
+      ++i;
+    } else if (pattern[i] == '[') {
+      i = endOfClass(pattern, i);
+    } else if (pattern[i] == '(') {
+      ++depth;
+      if (open == llvm::StringRef::npos && captures(pattern.substr(i + 1))) open = i, own = depth;
+    } else if (pattern[i] == ')' && depth-- == own && within) {
+      close = i;
+    }
+  }
+  if (close == llvm::StringRef::npos || !words) return "";
+  return (pattern.take_front(open) + group + pattern.drop_front(close + 1)).str();
+}
+
+constexpr llvm::StringLiteral kNotFinite = R"(((?i:(?<![\w.])[+-]?(?:nan|inf|infinity)(?!\w))))";
+constexpr llvm::StringLiteral kAnyWord = R"((\S*))";
+
 /// `text`, or a copy in `own` where some bytes are no UTF-8: these are characters of Latin-1 there, of which `µ` is
 /// one.
 llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
@@ -90,7 +135,6 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
     return failure("'{}' is no number", excerpt(text));
   if (error == std::errc::result_out_of_range)
     return failure("'{}' is too large or too small for a number", excerpt(text));
-  if (!std::isfinite(value)) return failure("'{}' is not finite", excerpt(text));
   return value;
 }
 
@@ -185,6 +229,12 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   return values;
 }
 
+/// A match, and what its group took; without data where the group takes no part.
+struct Taken {
+  size_t begin = 0, end = 0;
+  llvm::StringRef group;
+};
+
 struct Pattern::Parts {
   static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
   ~Parts() {
@@ -203,8 +253,12 @@ struct Pattern::Parts {
     return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
   }
   const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
+  /// Calls `take` for each match at or after `at`, until it says false; a code below 0 where it was given up.
+  int forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const;
   std::string text;
-  std::unique_ptr<Parts> numbers;  // of one that finds a number: numbers as they are written where it is used
+  // Of one that finds a number: numbers as they are written where it is used; its words around what is not finite, and
+  // around any word. The latter two are null where it has no words.
+  std::unique_ptr<Parts> numbers, not_finite, any_word;
   pcre2_code* code = nullptr;
   pcre2_match_data* data = nullptr;
   pcre2_match_context* context = nullptr;
@@ -239,6 +293,9 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
     return failure("the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text,
                    groups);
   (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));  // bytes: it reads pieces of a text
+  for (const auto& [part, group] : {std::pair(&Parts::not_finite, kNotFinite), std::pair(&Parts::any_word, kAnyWord)})
+    if (const std::string other = withGroup(text, group); !other.empty())
+      (**parts).*part = llvm::expectedToOptional(Parts::make(other, PCRE2_UTF)).value_or(nullptr);
   return Pattern(std::move(*parts));
 }
 
@@ -261,29 +318,48 @@ llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) con
   return "";
 }
 
-llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which) const {
+int Pattern::Parts::forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const {
+  while (at <= in.size()) {
+    const int groups = match(in, at);
+    if (groups == PCRE2_ERROR_NOMATCH) break;
+    if (groups < 0) return groups;
+    const size_t begin = ends()[0], end = ends()[1];
+    const bool part = groups > 1 && ends()[2] != PCRE2_UNSET;
+    if (!take({begin, end, part ? in.slice(ends()[2], ends()[3]) : llvm::StringRef()})) break;
+    const bool empty = end <= at || end == begin;
+    at = std::max(end, at) + (empty ? 1 : 0);  // past an empty match, to the next character
+    while (empty && at < in.size() && (static_cast<unsigned char>(in[at]) & 0xc0) == 0x80) ++at;
+  }
+  return 0;
+}
+
+llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::string* left) const {
   std::string own;
   const llvm::StringRef text = asUtf8(written, own);
-  std::vector<llvm::StringRef> found;  // parts of `text`
+  std::vector<Taken> found;
   bool matched = false;
-  for (size_t at = 0; at <= text.size();) {
-    const int groups = parts_->match(text, at);
-    if (groups == PCRE2_ERROR_NOMATCH) break;
-    if (groups < 0) return parts_->gaveUp(groups);
+  const auto keep = [&](const Taken& one) {
     matched = true;
-    const size_t* ends = parts_->ends();
-    if (groups > 1 && ends[2] != PCRE2_UNSET) {
-      if (which == Which::Last) found.clear();
-      found.push_back(text.slice(ends[2], ends[3]));
-    }
-    if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
-    const bool empty = ends[1] <= at || ends[1] == ends[0];
-    at = std::max(ends[1], at) + (empty ? 1 : 0);  // past an empty match, to the next character
-    while (empty && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+    if (which == Which::Last && one.group.data()) found.clear();
+    if (one.group.data()) found.push_back(one);
+    return found.size() <= kMostValues;
+  };
+  if (const int code = parts_->forEach(text, 0, keep); code < 0) return parts_->gaveUp(code);
+  if (parts_->not_finite) {
+    // Behind the last number, if that is wanted; else wherever the pattern itself took nothing.
+    const std::vector<Taken> numbers = found;
+    const size_t from = which == Which::Last && !numbers.empty() ? numbers.back().end : 0;
+    parts_->not_finite->forEach(text, from, [&](const Taken& one) {
+      const size_t at = one.group.begin() - text.begin();
+      const auto beside = std::ranges::upper_bound(numbers, at, {}, &Taken::end);
+      return (beside != numbers.end() && beside->begin <= at) || keep(one);
+    });
+    std::ranges::sort(found, {}, [](const Taken& one) { return one.group.begin(); });
   }
+  if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
   if (found.empty()) return parts_->complain(matched ? "matches, but its group takes no part" : "matches nothing");
   Values values;
-  for (const llvm::StringRef digits : found) {
+  for (const auto& [begin, end, digits] : found) {
     auto value = readNumber(digits);
     if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
     if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
@@ -291,6 +367,11 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which) const
                                           excerpt(digits), excerpt(whole)));
     values.push_back(*value);
   }
+  if (left && parts_->any_word)
+    parts_->any_word->forEach(text, found.back().end, [&](const Taken& one) {
+      *left = excerpt(text.slice(one.begin, one.end), 80);
+      return false;
+    });
   return values;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers out of what a program wrote. Every function returns at least one finite value, or one line on why there is
-// none; nothing in a file can crash or hang it.
+// Numbers out of what a program wrote. Every function returns at least one value, or one line on why there is none;
+// nothing in a file can crash or hang it. A value may be NaN or infinite: then the metric diverged.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
@@ -35,8 +35,10 @@ class Pattern {
   enum class Use { Number, Match };
   /// The error names the place in the pattern, or the number of groups.
   static llvm::Expected<Pattern> compile(const std::string& text, Use use);
-  /// The group of the last match, or of every match in order; one that takes a part of a number is an error.
-  llvm::Expected<Values> read(llvm::StringRef text, Which which) const;
+  /// The group of the last match, or of every match in order; one that takes a part of a number is an error. Where the
+  /// pattern's words stand around "nan" or "inf", that is a value, even if the group does not match it. `left` is set
+  /// to the words that stand once more behind the last value, without a number.
+  llvm::Expected<Values> read(llvm::StringRef text, Which which, std::string* left = nullptr) const;
   /// Success if it matches somewhere.
   llvm::Error match(llvm::StringRef text) const;
 
@@ -51,9 +53,9 @@ class Pattern {
 /// Empty, or an error where `pointer` is not as RFC 6901 has it.
 llvm::Error checkPointer(const std::string& pointer);
 
-/// The number at `pointer` in a JSON document, or the numbers of an array there; of JSON Lines those of the last line
-/// that has something there, or of all. A token "name=TEXT" is the only element of an array whose member `name` is that
-/// text. A byte order mark, and NaN elsewhere, are passed over.
+/// The number at `pointer` in a JSON document (NaN and infinities bare as Python writes them, or as strings), or the
+/// numbers of an array there; of JSON Lines those of the last line that has something there, or of all. A token
+/// "name=TEXT" is the only element of an array whose member `name` is that text. A byte order mark is passed over.
 struct JsonNumbers {
   Values values;
   bool array = false;
@@ -77,7 +79,8 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
 
 using files::excerpt;
 
-/// All of `text` but white space around it, as a decimal number; refused: "", "12 ms", "nan", "inf", "1e999".
+/// All of `text` but white space around it, as a decimal number, or as nan, inf or infinity in any case and with a
+/// sign; refused: "", "12 ms", "1e999".
 llvm::Expected<double> readNumber(llvm::StringRef text);
 
 /// A file of at most `most` bytes, mapped.

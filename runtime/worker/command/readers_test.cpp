@@ -1,9 +1,12 @@
 #include "runtime/worker/command/readers.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +36,10 @@ llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, W
   return compiled->read(text, which);
 }
 
+/// "1.5 nan -inf".
+std::string texts(const Values& values) { return fmt::format("{}", fmt::join(values, " ")); }
+std::string texts(llvm::Expected<Values> values) { return texts(llvm::cantFail(std::move(values))); }
+
 }  // namespace
 
 TEST_CASE("a number is all of its text") {
@@ -44,8 +51,9 @@ TEST_CASE("a number is all of its text") {
   CHECK(refusal(readNumber("12 ms")) == "'12 ms' is no number");
   CHECK(refusal(readNumber("1,234")) == "'1,234' is no number");
   CHECK(refusal(readNumber("0x10")) == "'0x10' is no number");
-  CHECK(refusal(readNumber("nan")) == "'nan' is not finite");
-  CHECK(refusal(readNumber("-inf")) == "'-inf' is not finite");
+  for (const char* none : {"nan", "NaN", "-nan", "inf", "+Inf", " -Infinity "})
+    CHECK_FALSE(std::isfinite(llvm::cantFail(readNumber(none))));
+  CHECK(refusal(readNumber("info")) == "'info' is no number");
   CHECK(refusal(readNumber("1e999")) == "'1e999' is too large or too small for a number");
   CHECK(refusal(readNumber(std::string(500, 'x'))).size() < 200);
 }
@@ -53,19 +61,47 @@ TEST_CASE("a number is all of its text") {
 TEST_CASE("the last match counts, or all of them") {
   const char text[] = "step 12.5 ms\nnoise\nstep nan ms\r\nstep 7 ms\n";
   CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text)) == Values{7});
-  CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text, Which::All)) == Values{12.5, 7});
+  CHECK(texts(match("step ([0-9.]+) ms", text, Which::All)) == "12.5 nan 7");
   CHECK(llvm::cantFail(match("^step (\\S+)", text)) == Values{7});
   CHECK(llvm::cantFail(match("^([0-9]+)%$", "10%\r20%\r30%\r\ndone\r\n", Which::All)) == Values{10, 20, 30});
-  CHECK(refusal(match("^step (\\S+)", text, Which::All)) ==
-        "the pattern '^step (\\S+)' found what is no value: 'nan' is not finite");
+  CHECK(texts(match("^step (\\S+)", text, Which::All)) == "12.5 nan 7");
   CHECK(refusal(match("loss ([0-9]+)", text)) == "the pattern 'loss ([0-9]+)' matches nothing");
   CHECK(refusal(match("x([0-9]+)", "")) == "the pattern 'x([0-9]+)' matches nothing");
-  CHECK(refusal(match("step(?: (a))?", text)) == "the pattern 'step(?: (a))?' matches, but its group takes no part");
+  CHECK(refusal(match("step(?: (a))?", "step 7")) ==
+        "the pattern 'step(?: (a))?' matches, but its group takes no part");
+  CHECK(texts(match("step(?: (a))?", text)) == "nan");
   CHECK(refusal(match("step ()", text)) == "the pattern 'step ()' found what is no value: '' is no number");
   // Empty matches do not stay in place.
   CHECK(llvm::cantFail(match("(?:([0-9])|x)?", "1x2 3", Which::All)) == Values{1, 2, 3});
   CHECK(refusal(match("(?:([0-9])|x)*?", "1x2")) ==
         "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
+}
+
+TEST_CASE("nan and inf are values where the words of a pattern stand around them") {
+  const auto last = [](const char* pattern, const char* text) {
+    auto found = match(pattern, text);
+    return found ? texts(*found) : llvm::toString(found.takeError());
+  };
+  CHECK(last("loss ([0-9.]+)", "loss 2.3\nloss nan\n") == "nan");
+  CHECK(last("loss ([0-9.]+)", "loss nan\nloss 2.3\n") == "2.3");
+  CHECK(last("loss ([0-9.]+)", "loss NaN.\n") == "nan");  // from the first step on
+  CHECK(last("loss = ([0-9.]+),", "loss = 2.3, loss = -Infinity, x") == "-inf");
+  CHECK(last("loss:.*?([0-9.]+)", "loss: 2.3\nloss:  nan\n") == "nan");
+  CHECK(last("([0-9.]+) MB/s", "5 MB/s\ninf MB/s\n") == "inf");
+  CHECK(last("(?<loss>[0-9.]+) is the loss", "2 is the loss\nnan is the loss") == "nan");
+  CHECK(last("loss[[:alpha:](]* ([^]()\\n]+)$", "loss 2\nloss nan") == "nan");
+  // Not where they are parts of words, nor where a pattern has no words of its own.
+  CHECK(last("loss ([0-9.]+)", "loss 2.3\nloss nano\nloss information\nxloss.nan") == "2.3");
+  CHECK(last("^([0-9.]+)$", "2.3\nnan\n") == "2.3");
+  const auto left = [](const char* pattern, const char* text, Which which = Which::Last) {
+    std::string words;
+    llvm::cantFail(llvm::cantFail(Pattern::compile(pattern, Pattern::Use::Number)).read(text, which, &words));
+    return words;
+  };
+  CHECK(left("loss ([0-9.]+)", "loss 2.3\nloss n/a\nloss none\n") == "loss n/a");
+  CHECK(left("loss ([0-9.]+) at", "loss 2.3 at\nloss -3 at\n", Which::All) == "loss -3 at");
+  CHECK(left("loss ([0-9.]+)", "loss n/a\nloss 2.3\n").empty());
+  CHECK(left("loss ([0-9.]+)", "loss 2.3\nloss nan\n").empty());
 }
 
 TEST_CASE("a group that takes a part of a number has found none") {
@@ -184,9 +220,11 @@ TEST_CASE("what is no JSON is an error, however deep or odd") {
   CHECK(has(refusal(readJson("{\"a\": 1", "/a")), "it is no JSON that can be read"));
   CHECK(has(refusal(readJson(std::string(1 << 20, '['), "/a")), "nested deeper"));
   CHECK(has(refusal(readJson("{\"a\": \"\xff\"}", "/a")), "it is no JSON that can be read"));
-  CHECK(refusal(readJson("{\"a\": NaN}", "/a")) == "at /a is no finite number");
-  CHECK(has(refusal(readJson("{\"a\": [1, -Infinity]}", "/a")), "at /a/1 is no finite number"));
-  CHECK(has(refusal(readJson("{\"a\": 1e999}", "/a")), "at /a is no finite number"));
+  const auto numbers = [](const char* text) { return llvm::cantFail(readJson(text, "/a", Which::All)).values; };
+  CHECK(texts(numbers("{\"a\": NaN}")) == "inf");  // a bare word, which no JSON has
+  CHECK(texts(numbers("{\"a\": [1, -Infinity, \"nan\", 2]}")) == "1 -inf nan 2");
+  CHECK(texts(numbers("{\"a\": \"Infinity\"}")) == "inf");
+  CHECK(refusal(readJson("{\"a\": \"12\"}", "/a")) == "at /a is no number but the string '12'");
   CHECK(refusal(readJson("{\"a\": []}", "/a")) == "the array at /a is empty");
   CHECK(refusal(readJson("{\"a\": null}", "/a")) == "at /a is no number but null");
   CHECK(refusal(readJson("{\"a\": \"12\"}", "/a")) == "at /a is no number but the string '12'");
@@ -215,7 +253,7 @@ TEST_CASE("a CSV column is found by its name") {
   CHECK(llvm::cantFail(readColumn(text, "loss", Which::Last)) == Values{1.5});
   CHECK(llvm::cantFail(readColumn(text, "step", Which::All)) == Values{1, 2, 3, 4});
   CHECK(llvm::cantFail(readColumn(text, "train, \"acc\"", Which::All)) == Values{0.1, 0.2, 0.3});
-  CHECK(refusal(readColumn(text, "loss", Which::All)) == "row 4 of the column 'loss': 'nan' is not finite");
+  CHECK(texts(readColumn(text, "loss", Which::All)) == "2.5 nan 1.5");
   CHECK(refusal(readColumn(text, "gain", Which::Last)) ==
         "it has no column 'gain'; its first row has step, loss, train, \"acc\"");
   CHECK(llvm::cantFail(readColumn("a\n1\n2", "a", Which::Last)) == Values{2});  // no line end at the end

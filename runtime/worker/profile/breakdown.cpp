@@ -4,6 +4,7 @@
 #include <llvm/Support/FormatVariadic.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -78,18 +79,22 @@ std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std
 }
 
 void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics) {
+  // A value that is not finite diverged, on whichever rank: no reduction may take another's in its place.
+  constexpr double kDiverged = 0.5, kLacks = 1;
   std::vector<double> lacking, values;
   for (const Measure& measure : measures) {
-    lacking.push_back(measure.value ? 0 : 1);
-    values.push_back(measure.value.value_or(0));
+    lacking.push_back(!measure.value ? kLacks : std::isfinite(*measure.value) ? 0 : kDiverged);
+    values.push_back(lacking.back() == 0 ? *measure.value : 0);
   }
   lacking = communicator.allReduce(std::move(lacking), comm::Reduction::Max);
   const auto largest = communicator.allReduce(values, comm::Reduction::Max);
   const auto sum = communicator.allReduce(values, comm::Reduction::Sum);
   for (size_t i = 0; i < measures.size(); ++i) {
     llvm::json::Value& metric = metrics[measures[i].name];
-    if (lacking[i] != 0)
+    if (lacking[i] == kLacks)
       metric = nullptr;
+    else if (lacking[i] == kDiverged)
+      metric = std::nan("");
     else if (measures[i].over == Over::Max)
       metric = largest[i];
     else

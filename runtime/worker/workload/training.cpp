@@ -104,14 +104,14 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   const int64_t first = steps_done_ - static_cast<int64_t>(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     const int64_t step = first + static_cast<int64_t>(i) + 1;
-    if (!std::isfinite(sums[i]))
+    if (!std::isfinite(sums[i]) && step == 1)
       return llvm::createStringError(
-          step == 1
-              ? std::string("the loss of step 1, before anything is learned, is not finite: weights or data that "
-                            "were read hold NaN or infinity, or overflow in this precision")
-              : fmt::format("the loss of step {} is not finite: the training diverged; lower learning_rate or use a "
-                            "wider precision",
-                            step));
+          "the loss of step 1, before anything is learned, is not finite: weights or data that were read hold NaN or "
+          "infinity, or overflow in this precision");
+    if (!std::isfinite(sums[i]) && !std::exchange(diverged_, true))
+      notes_.push_back(fmt::format(
+          "the training diverged: the loss of step {} is not finite; lower learning_rate or use a wider precision",
+          step));
     sums[i] /= partsOfLoss();
   }
   return sums;

@@ -74,8 +74,8 @@ class Training {
   virtual int64_t stepsPerEpoch() const = 0;
   /// Seconds so far that this rank waited for batches.
   virtual double loadWaitSeconds() const = 0;
-  /// Losses of the steps since the last call, over all ranks. An error names the first step whose loss is not finite.
-  /// Waits for the device; every rank calls it.
+  /// Losses of the steps since the last call, over all ranks; an error where the first loss of all is not finite. A
+  /// later one that is not is noted. Waits for the device; every rank calls it.
   llvm::Expected<std::vector<double>> takeLosses();
   /// What a reader of the result should know.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -125,6 +125,7 @@ class Training {
   TrialContext& context_;
   std::vector<at::Tensor> losses_;  // of the steps since they were taken
   int64_t steps_done_ = 0;
+  bool diverged_ = false;  // some loss was not finite
   std::optional<profile::Range> epoch_range_;
   std::vector<std::string> notes_;
 };

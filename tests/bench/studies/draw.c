@@ -3,8 +3,10 @@
  * usage: draw SEED SIDE SHAPE EFFECT: side 0 takes one second, side 1 a second over EFFECT; 2 % of noise on logs. Shapes:
  * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; late:SHARE: so many trials of side
  * 1 never end; drift:RHO: from one trial of the study to the next the noise keeps RHO of itself; arms:SIZE: in each session
- * each side has an offset of its own. The last two read from the file `session` beside the study its seed and the
- * number of the session. */
+ * each side has an offset of its own; left:SIZE:NOISE: each trial has noise of its own, and takes SIZE longer if an earlier
+ * one of its side and seed has left a file beside the study. The last three read from the file `session` beside the study
+ * its seed and the number of the session. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,6 +56,18 @@ static double arm(int side, double size) {
   return size / 0.02 * normal();
 }
 
+/* The noise of this trial, with what an earlier one left for it, in units of 2 %. */
+static double left(const char* seed, int side, const char* shape) {
+  char path[4096];
+  int session;
+  double size = 0, noise = 0;
+  if (sscanf(shape, "left:%lf:%lf", &size, &noise) != 2) exit(2);
+  state = study(&session) + strtoull(getenv("EXPC_TRIAL"), NULL, 10) * 0x9e3779b97f4a7c55;
+  snprintf(path, sizeof path, "%s/left-%s-%d", getenv("EXPC_STUDY_FOLDER"), seed, side);
+  const int first = open(path, O_CREAT | O_EXCL | O_WRONLY, 0644) >= 0;
+  return (noise * normal() + (first ? 0 : log1p(size))) / 0.02;
+}
+
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int side = atoi(argv[2]);
@@ -63,6 +77,8 @@ int main(int argc, char** argv) {
   state = strtoull(argv[1], NULL, 10) * 2 + (uint64_t)side;
   if (strncmp(shape, "drift:", 6) == 0)
     noise = drift(given);
+  else if (strncmp(shape, "left:", 5) == 0)
+    noise = left(argv[1], side, shape);
   else if (side == 1 && strcmp(shape, "unequal") == 0)
     normal(), noise = -log(uniform()) - log(2.0);
   else

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -187,10 +186,6 @@ llvm::Expected<Judged> Training::judge(Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   auto evaluated = evaluate();
   if (!evaluated) return evaluated.takeError();
-  if (!std::isfinite(evaluated->loss))
-    return llvm::createStringError(
-        "the loss on the rows held out is not finite after the last step: the training diverged; lower learning_rate "
-        "or use a wider precision");
   const double evaluation_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return judged(course.losses, *evaluated,
                 context_.communicator.allReduce(course.training_s + evaluation_s, comm::Reduction::Max));
