@@ -72,7 +72,8 @@ Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound,
                           [&](double low, double high) { return satisfies(bound, low, high); }),
                       cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })}
           : everyTrial(bound, cell);
-  // The other trials alone are no sample: their interval decides nothing, and only one trial by itself can break a bound.
+  // The other trials alone are no sample: their interval decides nothing, and only one trial by itself can break a
+  // bound.
   if (cell.estimate.unusable) found = {1, criterion.confidence ? 1 : found.violated};
   return found;
 }

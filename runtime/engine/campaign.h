@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "runtime/analysis/index.h"
-#include "runtime/engine/engine.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/launch/trial_runner.h"
+#include "runtime/engine/options.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"

@@ -14,6 +14,7 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
+#include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"

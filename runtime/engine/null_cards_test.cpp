@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "runtime/engine/launch/worker_client.h"
+#include "runtime/engine/numa.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
 #include "tests/support/engine/run.h"

@@ -14,7 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/process.h"
-#include "runtime/engine/trial_request.h"
+#include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/json.h"

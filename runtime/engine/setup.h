@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/engine.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/engine/nodes/nodes.h"
+#include "runtime/engine/options.h"
+#include "runtime/engine/progress.h"
 #include "runtime/files/files.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"

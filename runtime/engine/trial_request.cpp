@@ -11,6 +11,7 @@
 #include "runtime/channel/port.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
+#include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/find.h"
 #include "runtime/store/match.h"
@@ -84,17 +85,6 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
   for (const LaneDevices& other : lane.beyond)
     if (parts.size() < nodes) add(other);
   return parts;
-}
-
-machine::Place placeOf(const llvm::json::Object& parameters) {
-  const auto name = parameters.getString("numa").value_or("near");
-  return name == "far" ? machine::Place::Far : name == "any" ? machine::Place::Any : machine::Place::Near;
-}
-
-std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters) {
-  if (placeOf(parameters) != machine::Place::Any || machine.nodes.size() > 1) return "";
-  return "numa = any: this machine has one memory node, so all that differs from near is that ranks may move between "
-         "cores";
 }
 
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,

@@ -7,20 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/engine.h"
 #include "runtime/engine/launch/launcher.h"
+#include "runtime/engine/options.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/machine/machine.h"
 #include "runtime/store/records.h"
 
 namespace expc::engine {
-
-/// Where the parameter `numa` puts ranks; near without it.
-machine::Place placeOf(const llvm::json::Object& parameters);
-
-/// What of the parameter `numa` makes no difference on this machine; "" if all of it does.
-std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters);
 
 /// What a trial has of one node.
 struct NodePart {

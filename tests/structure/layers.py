@@ -109,7 +109,6 @@ def violations(files):
 CIRCLES = {
     ("runtime/analysis/cells", "runtime/analysis/criteria", "runtime/analysis/description", "runtime/analysis/index", "runtime/analysis/judgement",
      "runtime/analysis/meaning", "runtime/analysis/needs", "runtime/analysis/readings"),
-    ("runtime/engine/campaign", "runtime/engine/engine", "runtime/engine/setup", "runtime/engine/trial_request"),
     ("runtime/report/grid", "runtime/report/sections", "runtime/report/verdict_text", "runtime/report/wording"),
     ("runtime/machine/gpus", "runtime/machine/machine", "runtime/machine/sets"),
     ("runtime/bundle/anonymous", "runtime/bundle/archive"),

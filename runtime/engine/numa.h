@@ -1,0 +1,19 @@
+#pragma once
+
+// The parameter `numa`: on which socket a rank's cores and memory are.
+
+#include <llvm/Support/JSON.h>
+
+#include <string>
+
+#include "runtime/machine/machine.h"
+
+namespace expc::engine {
+
+/// Where the parameter `numa` puts ranks; near without it.
+machine::Place placeOf(const llvm::json::Object& parameters);
+
+/// What of the parameter `numa` makes no difference on this machine; "" if all of it does.
+std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters);
+
+}  // namespace expc::engine

@@ -1,0 +1,69 @@
+#pragma once
+
+// What a run is asked for, and how it ended. The engine and its parts share these types.
+
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/index.h"
+#include "runtime/engine/launch/clock.h"
+#include "runtime/engine/launch/launcher.h"
+#include "runtime/engine/nodes/nodes.h"
+#include "runtime/machine/machine.h"
+#include "runtime/plan/trial.h"
+
+namespace expc::engine {
+
+/// What trials run on, and by which programs.
+struct Resources {
+  std::string worker;                          // path of expc-worker
+  std::string cuda_worker;                     // path of the worker for GPUs; "": `worker`
+  std::string command_worker;                  // path of expc-worker-command; "": beside `worker`
+  std::string devices;                         // as `--devices`; see machine::slots
+  std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
+  uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
+  std::string scratch;                         // folder on a disk of each machine, for copies of data; "": none
+  std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
+  std::optional<nodes::NodesAsked> nodes;      // trials run on these; absent: on this machine
+};
+
+struct EngineOptions : Resources, analysis::RunPolicy {
+  llvm::json::Object system;                       // what the plan's rules took for the machine; kept with each session
+  std::string results;                             // folder; made if missing
+  bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
+  uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
+  std::string traces;                              // folder for traces of profile trials; "": none
+  bool fail_fast = false;                          // end the run at the first place that used up its attempts
+  double heat_up_seconds = 2;                      // at the start of a session, untimed
+  std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
+  std::vector<std::string> pass_env;               // variables that commands get besides; see CommandEnvironment
+  std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
+  bool try_infeasible = false;                     // also start points that are expected infeasible
+  launch::Launcher* launcher = nullptr;            // where trials run; null: on this machine
+  const launch::Clock* clock = &launch::Clock::real();
+};
+
+/// Seconds before the end of an allocation by which a block that is begun must be expected to be over.
+inline constexpr double kBeforeEnd = 120;
+
+enum class Ending {
+  Complete,     // everything that the plan asks for is there
+  NothingToDo,  // it was there before
+  Incomplete,   // some trials failed for good; the judgement says which
+  BudgetSpent,  // the plan's budget ended it at the end of a block; with a larger one the same command continues
+  Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
+};
+
+/// Of the trials of this run.
+struct RunOutcome : analysis::Tally {
+  Ending ending = Ending::Complete;
+  unsigned reused = 0;      // valid trials that were there before
+  bool null_cards = false;  // the slots compute nothing
+};
+
+}  // namespace expc::engine
