@@ -13,7 +13,7 @@ unsigned lostTrials(const Index& index, const plan::Criterion& criterion, const 
   for (const plan::Cell& cell : criterion.cells)
     for (const plan::Place& place : cell.points) places.emplace(cell.kind, place);
   const bool timeouts_count =
-      std::ranges::any_of(result.cells, [](const CellEstimate& cell) { return cell.timed_out; });
+      std::ranges::any_of(result.cells, [](const CellEstimate& cell) { return cell.worst.timed_out; });
   unsigned lost = 0;
   for (const auto& [kind, place] : places) {
     const PlaceOutcomes& outcomes = index.of(kind, place);

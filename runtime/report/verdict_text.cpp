@@ -149,7 +149,7 @@ std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& 
 /// Which of its trials timed out, where these are values: worse than all others.
 std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
-  if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.timed_out; })) return "";
+  if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";
   std::vector<std::string> names;
   for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion))
     if (status->timeouts > status->superseded)

@@ -249,7 +249,7 @@ TEST_CASE("losses are counted by point, and timeouts are values and no losses") 
   judgement.points[0].timeouts = 4;
   CHECK(uneven().empty());
   CHECK(timeouts().empty());
-  result.cells[0].timed_out = true;
+  result.cells[0].worst.timed_out = true;
   CHECK(timeouts() == "trials that timed out count as worse than every value: 4 of 12 at " + first);
   judgement.points[0].superseded = 4;  // they run again, under a longer limit
   CHECK(timeouts().empty());
