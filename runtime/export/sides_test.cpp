@@ -86,7 +86,7 @@ TEST_CASE("a newest session that is outlying for worse is shown and leaves the a
   std::string said = text(document, 300, false);
   CHECK(said.find("0 changed of 1") != std::string::npos);
   CHECK(said.find("; 1 outlying in the newest session") != std::string::npos);
-  CHECK(said.find("outlying, worse: the newest session lies beyond all others: 1.2 s, where their median is 1.0 s") !=
+  CHECK(said.find("outlying, worse: the newest session lies beyond all others: 1.20 s, where their median is 1.00 s") !=
         std::string::npos);
   CHECK(markdown(document).find("outlying, worse") != std::string::npos);
   CHECK(plan::canonicalJson(json(document)).find("\"outlying\":{\"sessions\":1,\"usual\":1,\"worse\":true}") !=
@@ -99,7 +99,7 @@ TEST_CASE("a newest session that is outlying for worse is shown and leaves the a
   CHECK(document.exit_code == 0);
   said = text(document, 300, false);
   CHECK(said.find("; 1 with a drift") != std::string::npos);
-  CHECK(said.find("drift or step, worse: 1.0 s → 1.1 s") != std::string::npos);
+  CHECK(said.find("drift or step, worse: 1.00 s → 1.10 s") != std::string::npos);
   CHECK(said.find("these sessions do not tell a drift from a step") != std::string::npos);
   CHECK(plan::canonicalJson(json(document)).find("\"or_step\":true") != std::string::npos);
 }

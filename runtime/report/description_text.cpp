@@ -83,9 +83,7 @@ Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& a
 }
 
 Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
-  Part part = described(
-      "Rankings",
-      "by medians; points that blocks do not tell apart, at 95 % over all pairs, share a rank; a description");
+  Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
   for (const analysis::Ranking& ranking : rankings) {
     auto points = textsOf(ranking.points, [&](const analysis::Ranked& one) {
       const std::string place = one.rank ? fmt::format("{}. ", *one.rank) : "";

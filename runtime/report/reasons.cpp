@@ -202,7 +202,7 @@ std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& crite
     return "";
   constexpr double kChance = 0.8;
   const double confidence = analysis::controlConfidence(plan);
-  const unsigned blocks = design->most(), needed = stats::pairsToFind(*gap / 2, noise, kChance, confidence);
+  const unsigned blocks = design->repeat, needed = stats::pairsToFind(*gap / 2, noise, kChance, confidence);
   const std::string more =
       needed == 0        ? "; more than 100,000 blocks would be needed at this noise"
       : needed <= blocks ? ""

@@ -202,7 +202,8 @@ class Loader {
     }));
   }
 
-  /// Of the looks, which of the plan's claims were judged with another version of the program.
+  /// Of the looks, which of the plan's claims were judged with another version of the program. A run that measured
+  /// nothing repeats a verdict.
   void findOtherPrograms() {
     if (all_) return;
     const auto same = [&](const Run& run, const plan::Plan& then) {
@@ -210,10 +211,14 @@ class Loader {
              std::ranges::equal(then.workloads, plan_.workloads, {}, &plan::Workload::version,
                                 &plan::Workload::version);
     };
+    std::set<int64_t> measured;
     for (PastLook& look : results_.looks) {
       const Run& run = contents_.runs.at(look.run);
       const plan::Plan* then = look.said && look.judged ? runs_.planThen(look.run) : nullptr;
-      if (then && !same(run, *then)) look.other_programs = otherPrograms(plan_, match_, *then, run, *look.judged);
+      if (!then || same(run, *then)) continue;
+      if (measured.empty())
+        for (const auto& [id, trial] : contents_.trials) measured.insert(trial.run);
+      if (measured.contains(look.run)) look.other_programs = otherPrograms(plan_, match_, *then, run, *look.judged);
     }
   }
   void object(const std::string& why, uint64_t count = 1) {

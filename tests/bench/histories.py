@@ -10,7 +10,7 @@ import random
 import tempfile
 
 METRICS = [f"m{k}" for k in range(40)]
-STUDY = """workload job command ["sh", "-c", "cat \\"$EXPC_STUDY_FOLDER/trial-$EXPC_TRIAL\\"", "${{level}}"] {{
+STUDY = """workload job command ["sh", "-c", "cat $$EXPC_STUDY_FOLDER/trial-$$EXPC_TRIAL", "${{level}}"] {{
   param level : int in 0..9 = 0
   {metrics}
 }}
