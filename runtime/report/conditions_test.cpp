@@ -162,7 +162,8 @@ TEST_CASE("the interval that decides stands in tables, lines and JSON with its c
   CHECK(line.find("] (97.5 % interval), n=9") != std::string::npos);
   CHECK(whyText(plan, plan.criteria.back(), surest).text.find("] (97.5 % interval) is below 2x") != std::string::npos);
   std::string row;
-  for (const Cell& cell : criterionCells(judged).rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
+  const Table table = criterionCells(judged);
+  for (const Cell& cell : table.rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
   CHECK(row.find("] (97.5 % interval) | ") != std::string::npos);
   const std::string json = plan::canonicalJson(resultJson({plan, judgement, records.results}));
   CHECK(json.find("\"confidence\":0.975") != std::string::npos);
