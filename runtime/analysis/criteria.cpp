@@ -130,8 +130,12 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
     const bool fails = violates(bound, estimate.interval->low, estimate.interval->high);
     const double confidence = 1 - standing.levels.nominal(fails ? levels[i].fail : levels[i].pass);
     if (confidence <= estimate.confidence + 1e-9) continue;
-    estimate.uncorrected = estimate.interval;
+    const CellEstimate alone = estimate;
     readAt(plan, criterion.cells[i], confidence, cells[i]);
+    if (estimate.interval || open)
+      estimate.uncorrected = alone.interval;
+    else
+      estimate = alone;  // decided by an interval too wide to be shown
   }
 }
 

@@ -152,7 +152,7 @@ struct Distrust {
 struct Condition {
   enum Code {
     Independent,  // values may be correlated: not checked, or by `number` and not allowed for
-    Correlated,   // they are correlated: no more than was estimated (`number`)
+    Correlated,   // they are correlated: no more than intervals allow for (`number`)
     LostAlike,    // as many trials (`number`) gave no value
     OneSession,   // all values come from one session
     TwoSessions,  // or from two, which hardly show how much sessions differ

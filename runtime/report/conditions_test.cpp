@@ -29,11 +29,11 @@ const std::vector<Conditions> kConditions = {
     {{}, "", ""},
     {{{Condition::Independent}}, ", if pairs are independent", ", if trials are independent"},
     {{{Condition::Independent, 0.5}},
-     ", if pairs are independent (their estimated correlation is 0.50)",
-     ", if trials are independent (their estimated correlation is 0.50)"},
+     ", if pairs are independent (their correlation may be 0.50)",
+     ", if trials are independent (their correlation may be 0.50)"},
     {{{Condition::Correlated, 0.736}},
-     ", if consecutive pairs are correlated by no more than the estimated 0.74",
-     ", if consecutive trials are correlated by no more than the estimated 0.74"},
+     ", if consecutive pairs are correlated by no more than the 0.74 that the intervals allow for",
+     ", if consecutive trials are correlated by no more than the 0.74 that the intervals allow for"},
     {{{Condition::LostAlike, 1}}, ", if the lost trial is like the others", ", if the lost trial is like the others"},
     {{{Condition::LostAlike, 3}},
      ", if the 3 lost trials are like the others",
@@ -162,7 +162,8 @@ TEST_CASE("the interval that decides stands in tables, lines and JSON with its c
   CHECK(line.find("] (97.5 % interval), n=9") != std::string::npos);
   CHECK(whyText(plan, plan.criteria.back(), surest).text.find("] (97.5 % interval) is below 2x") != std::string::npos);
   std::string row;
-  for (const Cell& cell : criterionCells(judged).rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
+  const Table table = criterionCells(judged);
+  for (const Cell& cell : table.rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
   CHECK(row.find("] (97.5 % interval) | ") != std::string::npos);
   const std::string json = plan::canonicalJson(resultJson({plan, judgement, records.results}));
   CHECK(json.find("\"confidence\":0.975") != std::string::npos);

@@ -18,7 +18,7 @@ using analysis::Condition;
 /// By code. 0: "pair" or "trial". 1: the number with two decimals. 2: "the 3 lost trials are".
 constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::Independent, "{0}s are independent"},
-    {Condition::Correlated, "consecutive {0}s are correlated by no more than the estimated {1:.2f}"},
+    {Condition::Correlated, "consecutive {0}s are correlated by no more than the {1:.2f} that the intervals allow for"},
     {Condition::LostAlike, "{2} like the others"},
     {Condition::OneSession, "restarting the machine changes nothing"},
     {Condition::TwoSessions, "sessions differ by no more than these two do"},
@@ -42,7 +42,7 @@ std::string conditionsText(const Judged& of) {
     text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
     text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those);
     if (all[i].code == Condition::Independent && all[i].number > 0)
-      text += fmt::format(" (their estimated correlation is {:.2f})", all[i].number);
+      text += fmt::format(" (their correlation may be {:.2f})", all[i].number);
   }
   return text;
 }

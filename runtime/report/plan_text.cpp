@@ -159,10 +159,9 @@ struct PlanReport {
     std::vector<Block> now;  // of a run here and now, below the table
     const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
     if (stored)
-      part.rest += fmt::format(", about {} (from stored trials{})", durationText(*stored),
-                               extras.counted && extras.counted->trials.empty()
-                                   ? " that do not count here any more: a run measures them again"
-                                   : "");
+      part.rest += fmt::format(
+          ", about {} (from stored trials{})", durationText(*stored),
+          extras.counted && extras.counted->trials.empty() ? " that no longer count: a run measures them again" : "");
     else if (published)
       part.rest += fmt::format(", published times of {} add up to {} and {} of GPUs on the published machine",
                                published->known < published->of ? "some of them" : "all of them",

@@ -74,8 +74,9 @@ TEST_CASE("a plan says of what its forecast is, and which claims this device can
   diagnosis.design.criteria.resize(plan::examplePlan().criteria.size());
   extras.diagnosis = &diagnosis;
   extras.counted.emplace();
+  extras.width = 200;
   shows(planText(plan::examplePlan(), extras),
-        "about 7 min 11 s (from stored trials that do not count here any more: a run measures them again)");
+        "about 7 min 11 s (from stored trials that no longer count: a run measures them again)");
   store::Trial trial;
   trial.key = exampleKey(plan::Place(plan::examplePlan().points[0].id), plan::TrialKind::Quality);
   trial.status = store::TrialStatus::Valid;
