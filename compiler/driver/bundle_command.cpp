@@ -109,16 +109,17 @@ std::map<std::string, std::string> readBy(const store::Run& run, const plan::Pla
 
 std::string readMe(const plan::Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
   std::string text = fmt::format(
-      "# {}\n\nA study measured with expc {}: its sources, its plan, every trial that counts for it (results/journal), "
-      "and the report page.\n\n"
-      "    expc bundle THIS_FILE{}             # verify: digests, journal, and the verdicts once more\n"
-      "    expc bundle THIS_FILE{} --to DIR    # take it out, after the same\n"
-      "    expc report plan.json              # in DIR: the report of what was measured here\n"
-      "    {}    # the same study on your machine\n",
-      plan.study, kVersion, kSuffix, kSuffix, run);
+      "# {}\n\nA study measured with expc {}: its sources, its small inputs, its plan, every trial that counts for it "
+      "(results/journal), and the report page.\n\n",
+      plan.study, kVersion);
+  const std::string open = fmt::format("expc bundle THIS_FILE{}", kSuffix);
+  for (const auto& [what, command] : {std::pair("Verify digests, journal and verdicts", open),
+                                      {"Do the same and unpack it", open + " --to DIR"},
+                                      {"In DIR, report what was measured here", "expc report plan.json"},
+                                      {"In DIR, run the same study on your machine", run}})
+    text += fmt::format("{}:\n\n    {}\n\n", what, command);
   if (!left_out.empty())
-    text +=
-        "\n## Inputs that are not in this archive\n\nPut each into DIR under its name before you run the study:\n\n";
+    text += "## Inputs that are not in this archive\n\nPut each into DIR under its name before you run the study:\n\n";
   for (const LeftOut& one : left_out) text += fmt::format("- `{}` {} (digest {})\n", one.name, one.why, one.digest);
   return text;
 }
@@ -224,7 +225,7 @@ class Making {
   /// Copies a file or folder that trials read, or says why the archive does not hold it.
   llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
     const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
-    const std::string first = plain.begin()->string();
+    const std::string first = plain.empty() ? "." : plain.begin()->string();
     if (plain.is_absolute() || first == ".." || first == ".") return "lies outside of the study's folder";
     for (const std::string& own : {std::string("results"), std::string("plan.json"), std::string("CITATION.cff"),
                                    std::string("README.md"), std::string(kManifest), plan_.study + ".html"})
@@ -235,11 +236,14 @@ class Making {
     llvm::Error missing = files::eachFile(from.string(), [&](const std::string& file) {
       bytes += fs::file_size(file, failed);
       found.emplace_back(file);
-      return llvm::Error::success();
+      return bytes <= bundle::kMostOfInput ? llvm::Error::success() : llvm::createStringError("a folder of more");
     });
-    if (missing) return llvm::consumeError(std::move(missing)), "was not there any more";
-    if (bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_)
-      return fmt::format("has {}", analysis::formatQuantity(double(bytes), "B"));
+    const bool large = bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_;
+    if (missing) llvm::consumeError(std::move(missing));
+    if (large)
+      return fmt::format("has {}{}, more than a bundle has room for", found.front() == from ? "" : "at least ",
+                         analysis::formatQuantity(double(bytes), "B"));
+    if (found.empty()) return "was not there any more";
     for (const fs::path& file : found) {
       auto text = files::read(file.string());
       if (!text) return text.takeError();

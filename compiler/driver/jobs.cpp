@@ -103,6 +103,10 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
       missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
     if (missing) return console.error(std::move(missing));
   }
+  if (compilation.emitter.errors() > 0) {
+    showDiagnostics(compilation, console);
+    return compilation.code();
+  }
   for (const std::string& why : idle) console.error(why);
   return any || idle.empty() ? kSuccess : kNothingRan;
 }

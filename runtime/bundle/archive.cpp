@@ -36,7 +36,7 @@ using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 // A journal is packed to a fortieth or so, inputs (kMostOfInputs) may be of zeros alone. Every file has its digest of
 // 32 bytes in the manifest, which nothing packs, and may lie in a folder of its own.
 constexpr uint64_t kMostBytes = (8 << 20) + kMostOfInputs, kMostPacked = 300, kMostEntries = 1000, kLeastOfEntry = 16;
-constexpr size_t kLongestName = 1024;
+constexpr size_t kLongestName = 4096;
 
 /// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread. It ends with what this
 /// gives.

@@ -26,7 +26,7 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 llvm::Error pack(const std::string& folder, const std::string& path);
 
 /// Takes them out into `folder`, which is made. Refused are links and other special files, names that are absolute or
-/// hold ".." or more than 1,024 bytes, a name twice, and more bytes, files or folders than an archive of its size has;
+/// hold ".." or more than 4,096 bytes, a name twice, and more bytes, files or folders than an archive of its size has;
 /// what was written until then stays.
 llvm::Error unpack(const std::string& path, const std::string& folder);
 

@@ -189,16 +189,17 @@ class Loader {
     findOtherPrograms();
     if (results_.trials.empty() && objections_.empty())
       if (const uint64_t elsewhere = ofStudyElsewhere())
-        object("of this study, at points that it has no more; another name of a factor makes other points", elsewhere);
+        object("measured at points that the study no longer has; renaming a factor makes new points", elsewhere);
     for (const auto& [why, count] : objections_) results_.not_counted_reasons.push_back(notCounted(count, why));
     return std::move(results_);
   }
 
  private:
-  /// Trials that ended of a study of this name, at points that the plan does not have.
+  /// Ended trials of a study of this name, at points that the plan does not have.
   uint64_t ofStudyElsewhere() const {
     return static_cast<uint64_t>(std::ranges::count_if(contents_.trials | std::views::values, [&](const Trial& trial) {
-      return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study;
+      return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study &&
+             !plan_.findPoint(trial.place().point) && (!keep_ || keep_(trial));
     }));
   }
 

@@ -133,6 +133,7 @@ class Surroundings(Tiny):
         one = self.write("one", "gpus = h100:1\n")
         self.assertIn("no point can run on 1 node with 1 GPU:",
                       self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", one, "--dry-run", code=5).stderr)
+        self.assertIn("nope", self.expc("run", "tuned.exp", "-D", "nope=4", "--on", "slurm", "--dry-run", code=(1, 2)).stderr)
         # What the site does not say is known on the nodes alone.
         unknown = self.write("unknown", "option = --gres=gpu:1\n")
         self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", unknown, "--dry-run")
@@ -146,8 +147,8 @@ class Surroundings(Tiny):
         self.assertIn("trials: none counts", said)
         self.assertIn("measured for the study one; `expc run` counts those that fit", said)
         self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
-        self.assertRegex(report(), r"trials: none counts.*; [0-9]+ are stored, and do not count: [0-9]+ trials: of this study, at points that it has no more")
-        self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: of this study")
+        self.assertRegex(report(), r"trials: none counts.*; [0-9]+ are stored, and do not count: [0-9]+ trials: measured at points that the study no longer has")
+        self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: measured at points that the study no longer has")
 
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
         for name in ("in[1].txt", "a\\b", "open[.txt"):
