@@ -286,10 +286,11 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
   plan.block.number = env_.store.contents().nextBlockNumber(plan_.study, step.kind);
-  plan.block.seed = blockSeed(plan_, step.kind, plan.block.number);
+  const uint64_t seed = blockSeed(plan_.design.seed, plan_.study, step.kind, plan.block.number);
+  plan.block.seed = trialSeed(plan_, seed);
   plan.block.session = lanes_[lane].session;
   plan.settings = store::settingsText(plan_, step.kind);
-  plan.places = blockOrder(step.places, plan.block.seed);
+  plan.places = blockOrder(step.places, seed);
   auto id = env_.store.addBlock(plan);
   if (!id) return id.takeError();
   plan.block.id = *id;

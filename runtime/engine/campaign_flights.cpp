@@ -190,7 +190,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   }
   end.seconds += flight.seconds_before;
   if (command && end.status == TrialStatus::Failed)
-    end.reason += notGivenText(end.reason, setup_.command_environment, plan_.root, flight.request.spec.folder);
+    end.reason += notGivenText(end.reason, *setup_.workloadOf(*flight.point).command, setup_.command_environment,
+                               plan_.root, flight.request.spec.folder);
   if (!flight.counts && end.status != TrialStatus::Interrupted) {
     end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
     // What runs before says nothing of the program's memory and time.

@@ -71,18 +71,28 @@ std::vector<std::string> notGivenLines(const CommandEnvironment& environment,
   return lines;
 }
 
-std::string notGivenText(const std::string& reason, const CommandEnvironment& environment, const std::string& root,
-                         const std::string& folder) {
+std::string notGivenText(const std::string& reason, const plan::Command& command, const CommandEnvironment& environment,
+                         const std::string& root, const std::string& folder) {
   std::string text;
   std::set<std::string> names = namesIn(reason), beside;
   for (const std::string& name : environment.withheld)
     if (names.contains(name) && name.size() > 2)
       text += fmt::format("; {0} is set here and not passed to commands: --pass-env {0}", name);
   llvm::SmallVector<StringRef> parts;
-  if (llvm::Regex("No module named '?([[:alnum:]_]+)").match(reason, &parts))
-    for (const char* form : {".py", "/"}) names.insert(parts[1].str() + form);
+  if (llvm::Regex("No module named '?([[:alnum:]_]+)([[:alnum:]_.]*)").match(reason, &parts)) {
+    std::string module = parts[1].str();
+    std::error_code failed;
+    if (fs::exists(fs::path(folder) / module, failed)) module += parts[2].str();  // a part of the package
+    std::ranges::replace(module, '.', '/');
+    for (const char* form : {".py", "/"}) names.insert(module + form);
+  }
+  const auto isResult = [&](const std::string& path) {
+    return std::ranges::any_of(command.metrics, [&](const auto& metric) { return metric.file == path; }) ||
+           std::ranges::any_of(command.expectations, [&](const auto& one) { return one.read.file == path; });
+  };
   for (const std::string& name : names)
-    if (std::string path = besideStudy(name, root, folder); !path.empty()) beside.insert(std::move(path));
+    if (std::string path = besideStudy(name, root, folder); !path.empty() && !isResult(path))
+      beside.insert(std::move(path));
   for (const std::string& path : beside)
     text += fmt::format("; {0} lies beside the study and is not in the trial's folder: inputs \"{0}\"", path);
   return text;

@@ -16,8 +16,9 @@ std::vector<std::string> notGivenLines(const CommandEnvironment& environment,
 
 /// More words for the reason of a command's failure: what it names and was not given, and the way to give it, as
 /// "; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR". "" where it names nothing of that kind.
-/// `root` is the study's folder, `folder` the one that the command ran in.
-std::string notGivenText(const std::string& reason, const CommandEnvironment& environment, const std::string& root,
-                         const std::string& folder);
+/// `root` is the study's folder, `folder` the one that the command ran in. Files that results of `command` are read
+/// from are the program's to write.
+std::string notGivenText(const std::string& reason, const plan::Command& command, const CommandEnvironment& environment,
+                         const std::string& root, const std::string& folder);
 
 }  // namespace expc::engine

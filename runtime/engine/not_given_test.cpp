@@ -33,12 +33,14 @@ TEST_CASE("a failure that names what was not given says how to give it") {
   const test::TestFolder study, trial;
   std::filesystem::create_directories(study.path + "/data");
   std::filesystem::create_directories(study.path + "/pkg");
-  for (const char* name : {"/data/train.txt", "/net.py", "/pkg/__init__.py", "/run.cfg", "/given.txt"})
+  for (const char* name : {"/data/train.txt", "/net.py", "/pkg/__init__.py", "/run.cfg", "/given.txt", "/r.json"})
     std::ofstream(study.path + name) << "";
   std::ofstream(trial.path + "/given.txt") << "";
   const CommandEnvironment environment = environmentOf({"MODEL_DIR=/m", "PATH=/bin", "A=1"});
   const auto text = [&](const std::string& reason) {
-    return notGivenText(reason, environment, study.path, trial.path);
+    plan::Command command;
+    command.metrics.emplace_back().file = "r.json";
+    return notGivenText(reason, command, environment, study.path, trial.path);
   };
   CHECK(text("KeyError: 'MODEL_DIR'") == "; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR");
   CHECK(text("run.sh: line 3: MODEL_DIR: unbound variable").find("--pass-env MODEL_DIR") != std::string::npos);
@@ -49,6 +51,10 @@ TEST_CASE("a failure that names what was not given says how to give it") {
   CHECK(text("cat: " + trial.path + "/run.cfg: gone") == "; run.cfg" + beside + "\"run.cfg\"");
   CHECK(text("ModuleNotFoundError: No module named 'net'") == "; net.py" + beside + "\"net.py\"");
   CHECK(text("ModuleNotFoundError: No module named 'pkg.mod'").find("inputs \"pkg/") != std::string::npos);
+  std::ofstream(study.path + "/pkg/mod.py") << "";
+  std::filesystem::create_directories(trial.path + "/pkg");
+  CHECK(text("ModuleNotFoundError: No module named 'pkg.mod'") == "; pkg/mod.py" + beside + "\"pkg/mod.py\"");
   CHECK(text("given.txt is bad").empty());
+  CHECK(text("the metric loss, read from 'r.json': the program did not write it").empty());
   CHECK(text("no data, ../x, /etc/passwd, ./").empty());
 }

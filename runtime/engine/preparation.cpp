@@ -70,7 +70,8 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   if (end->status != store::TrialStatus::Valid)
     return base::failure(
         "the workload {} cannot be prepared for {}: {}{} (what it wrote is in {}); no trial was started", workload.name,
-        plan.label(point), end->reason, notGivenText(end->reason, setup.command_environment, plan.root, folder),
+        plan.label(point), end->reason,
+        notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
         plan::outputsOf(folder));
   if (const int full = inputs::noRoomBeside(folder)) return store::cannotWrite(env.options.results, full);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),

@@ -60,10 +60,9 @@ uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKi
   return std::stoull(hash, nullptr, 16) >> 11;
 }
 
-uint64_t blockSeed(const plan::Plan& plan, plan::TrialKind kind, uint64_t number) {
-  const uint64_t seed = blockSeed(plan.design.seed, plan.study, kind, number);
+uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed) {
   const auto is_command = [](const plan::Workload& workload) { return workload.command.has_value(); };
-  return std::ranges::any_of(plan.workloads, is_command) ? seed >> 22 : seed;
+  return std::ranges::any_of(plan.workloads, is_command) ? block_seed >> 22 : block_seed;
 }
 
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed) {

@@ -81,13 +81,13 @@ class Scheduler {
 /// Whether any kind still lacks trials.
 bool needsTrials(const analysis::Index& index);
 
-/// The seed that all trials of a block share (initial weights, data order, dropout): 53 bits, so that any JSON reader
-/// keeps it. A function of its arguments alone, as the order is.
+/// The seed of a block (order, initial weights, data order, dropout): 53 bits, so that any JSON reader keeps it. A
+/// function of its arguments alone, as the order is.
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
 /// Seeds of commands lie below it: numpy, transformers, Lightning and scikit-learn take 32 bits, a C program an int.
 inline constexpr uint64_t kCommandSeeds = uint64_t{1} << 31;
-/// The seed of a new block of the plan: that of blockSeed, or where the plan has a command its first 31 bits.
-uint64_t blockSeed(const plan::Plan& plan, plan::TrialKind kind, uint64_t number);
+/// What the trials of a new block get for a seed: blockSeed's, or where the plan has a command its first 31 bits.
+uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed);
 
 /// `places` in the order of a block (Fisher and Yates, from the block's seed).
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);

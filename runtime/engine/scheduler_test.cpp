@@ -20,13 +20,11 @@ TEST_CASE("order and seed of a block depend on seed, study, kind and number alon
   CHECK(seed != blockSeed(7, "study", plan::TrialKind::Timed, 1));
   CHECK(seed < (1ull << 53));
   plan::Plan plan;
-  plan.study = "study";
-  plan.design.seed = 7;
   plan.workloads.resize(2);
-  CHECK(blockSeed(plan, plan::TrialKind::Timed, 0) == seed);
-  plan.workloads[1].command.emplace();  // a seed that 31 bits hold
-  CHECK(blockSeed(plan, plan::TrialKind::Timed, 0) == seed >> 22);
-  CHECK(blockSeed(plan, plan::TrialKind::Timed, 0) < kCommandSeeds);
+  CHECK(trialSeed(plan, seed) == seed);
+  plan.workloads[1].command.emplace();
+  CHECK(trialSeed(plan, seed) == seed >> 22);
+  CHECK(trialSeed(plan, (1ull << 53) - 1) == kCommandSeeds - 1);
   auto order = blockOrder(places, seed);
   CHECK((order == blockOrder(places, seed)));
   CHECK((order != places));

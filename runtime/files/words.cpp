@@ -6,6 +6,7 @@
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace expc::files {
@@ -86,18 +87,28 @@ std::string withoutColours(StringRef text) {
 std::string errorLine(StringRef text) {
   static const llvm::Regex error((kBefore + "(" + kException + "|" + kError + ")").str());
   const std::string plain = withoutColours(text);
-  StringRef rest = plain, last, of_another;
+  StringRef rest = plain, last, found, of_another;
+  // Python's exception, whatever its name, is the first line behind its traceback that is not indented.
+  std::optional<StringRef> traceback;  // what stands before each of its lines, a rank say
+  bool ignored = false;                // what Python could not raise as it ended
   while (!rest.empty()) {
-    const size_t end = rest.find_last_of("\r\n");  // npos + 1 is the beginning
-    const StringRef line = unframed(rest.substr(end + 1));
-    rest = end == StringRef::npos ? "" : rest.take_front(end);
+    const StringRef whole = rest.take_until([](char c) { return c == '\n' || c == '\r'; });
+    rest = rest.drop_front(std::min(whole.size() + 1, rest.size()));
+    const StringRef line = unframed(whole);
     if (!hasWords(line)) continue;
-    if (last.empty()) last = line;
-    if (!error.match(line.take_front(kMostSearched))) continue;
-    if (!isOfAnother(line)) return excerpt(line, kMostLine);
-    if (of_another.empty()) of_another = line;
+    last = line;
+    if (const size_t at = whole.find("Traceback (most recent call last)"); at != StringRef::npos) {
+      traceback = whole.take_front(at);
+      continue;
+    }
+    StringRef behind = whole;
+    const bool raised = traceback && behind.consume_front(*traceback) && !behind.empty() && !behind.starts_with(" ");
+    if (raised || error.match(line.take_front(kMostSearched)))
+      (isOfAnother(line) || (raised && ignored) ? of_another : found) = line;
+    if (raised) traceback.reset();
+    if (!traceback) ignored = line.starts_with("Exception ignored in");
   }
-  return excerpt(of_another.empty() ? last : of_another, kMostLine);
+  return excerpt(!found.empty() ? found : !of_another.empty() ? of_another : last, kMostLine);
 }
 
 }  // namespace expc::files

@@ -61,6 +61,21 @@ TEST_CASE("the error of a program stands before what launchers and test runners 
   seen("KeyboardInterrupt\n", "KeyboardInterrupt");
 }
 
+TEST_CASE("an exception of Python is found behind its traceback, whatever its name") {
+  const std::string frame = "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n";
+  const std::string ranked =
+      "[rank1]: Traceback (most recent call last):\n[rank0]: x\n[rank1]:   File \"x.py\", line 1\n";
+  CHECK(errorLine(frame + "__main__.Diverged: loss is nan\n====\nx.py FAILED\n====\n") ==
+        "__main__.Diverged: loss is nan");
+  CHECK(errorLine(ranked + "[rank1]: Diverged: loss is nan\nbye\n") == "[rank1]: Diverged: loss is nan");
+  CHECK(errorLine(frame + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" +
+                  frame + "Stop: b\n") == "Stop: b");
+  CHECK(errorLine(frame + "Stop: b\nException ignored in: <function f>\n" + frame + "ImportError: late\n") ==
+        "Stop: b");
+  CHECK(errorLine("Traceback (most recent call last):\n") == "Traceback (most recent call last):");
+  CHECK(errorLine("  Traceback (most recent call last)\n  \n ").starts_with("Traceback"));
+}
+
 TEST_CASE("a process that only lost another, or started it, does not say why") {
   const std::string cause = "ValueError: bad label\n";
   for (const char* other : {"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n",
