@@ -685,6 +685,8 @@ TEST_CASE("what a store makes has the permissions that the umask leaves") {
   const mode_t before = umask(002);
   Store store = openWriter(folder.path + "/results");
   fill(store);
+  std::vector<std::string> messages;
+  llvm::cantFail(exportSql(folder.path + "/results", folder.path + "/results/all.sqlite", messages));
   umask(before);
   for (const auto& made : std::filesystem::recursive_directory_iterator(folder.path + "/results")) {
     CAPTURE(made.path().string());
