@@ -187,6 +187,7 @@ llvm::Error exportSql(const std::string& folder, const std::string& file, std::v
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
   return files::writeBy(file, [&](const std::string& temporary) -> llvm::Error {
+    close(files::openLog(temporary));  // SQLite would make it without the group's permissions
     Tables tables(temporary);
     write(store->contents(), tables);
     tables.execute("COMMIT");

@@ -192,11 +192,17 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
 llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
   if (entries.empty()) return llvm::Error::success();
+  unsigned late = 0;
   std::erase_if(entries, [&](const Entry& entry) {  // one that was killed may have taken it, and not come to drop it
     const auto* end = std::get_if<TrialEnded>(&entry);
     const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
-    return trial == contents_.trials.end() || trial->second.status != TrialStatus::Running;
+    if (trial == contents_.trials.end()) return true;
+    late += trial->second.status == TrialStatus::Interrupted;
+    return trial->second.status != TrialStatus::Running;
   });
+  if (late > 0)
+    messages.push_back(fmt::format("{} trial{} in {} came too late: another user or machine closed {} as interrupted",
+                                   late, late == 1 ? "" : "s", spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   unlink(spoolPath(name_).c_str());
@@ -339,7 +345,8 @@ llvm::Error Store::writeAgain() {
   auto again = journal_->again(before_.files, name_);
   if (!again)
     return keepRemoved(base::failure("journal/{} was removed or changed, and cannot be written again: {}", name,
-                                     llvm::toString(again.takeError())));
+                                     llvm::toString(again.takeError())),
+                       /*lost=*/true);
   journal_ = std::move(*again);
   std::string also;
   if (auto journals = listJournals(folder_); !journals)
@@ -353,13 +360,13 @@ llvm::Error Store::writeAgain() {
   return llvm::Error::success();
 }
 
-llvm::Error Store::keepRemoved(llvm::Error error) {
+llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
   // Whoever removes the folder may have removed the lease first, and comes to the journal.
   const std::string lease = folder_ + "/" + std::string(kLeaseName);
   for (int look = 0; look < kLooks && kept_.empty() && journal_ && !whole_; ++look) {
-    if (journal_->isRemoved()) {
+    if (lost || journal_->isRemoved()) {
       auto kept = journal_->keepElsewhere();
-      kept_ = fmt::format("journal/{} was removed, too: what this run measured is {}", journal_->file().name,
+      kept_ = fmt::format("What this run measured in journal/{} is {}", journal_->file().name,
                           kept ? "kept in the results folder " + *kept : "lost: " + llvm::toString(kept.takeError()));
     } else if (files::isThere(lease)) {
       break;

@@ -148,7 +148,7 @@ class Store {
   llvm::Error keepElsewhere(llvm::Error error, const TrialEnded& end);
   llvm::Expected<int64_t> numberOf(const Key& key);
   llvm::Error writeAgain();
-  llvm::Error keepRemoved(llvm::Error error);
+  llvm::Error keepRemoved(llvm::Error error, bool lost = false);
 
   std::string folder_;
   Contents contents_;

@@ -713,12 +713,39 @@ TEST_CASE("what a store makes has the permissions that the umask leaves") {
   const mode_t before = umask(002);
   Store store = openWriter(folder.path + "/results");
   fill(store);
+  std::vector<std::string> messages;
+  llvm::cantFail(exportSql(folder.path + "/results", folder.path + "/results/all.sqlite", messages));
   umask(before);
   for (const auto& made : std::filesystem::recursive_directory_iterator(folder.path + "/results")) {
     CAPTURE(made.path().string());
     CHECK((made.status().permissions() & std::filesystem::perms::group_all) >= std::filesystem::perms(060));
     CHECK((made.status().permissions() & std::filesystem::perms::others_write) == std::filesystem::perms::none);
   }
+}
+
+TEST_CASE("what was spooled comes too late once another user has gone on, and that is told") {
+  TestFolder folder, spool, others;
+  const plan::Plan plan = twoPoints();
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    disk_is_broken = true;
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    llvm::consumeError(store.settle());
+    disk_is_broken = false;
+    llvm::cantFail(store.close());
+  }
+  setenv("TMPDIR", others.path.c_str(), 1);
+  llvm::cantFail(openWriter(folder.path).close());
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  std::vector<std::string> messages;
+  llvm::cantFail(llvm::cantFail(Store::openForWriting(folder.path, messages)).close());
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "1 trial in " + spool.path));
+  CHECK(has(messages[0], "came too late"));
+  CHECK(std::filesystem::is_empty(spool.path));
+  unsetenv("TMPDIR");
 }
 
 TEST_CASE("a spool that cannot be written leaves nothing") {

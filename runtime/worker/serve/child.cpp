@@ -100,8 +100,9 @@ std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& pack
   _exit(127);
 }
 
-/// `changed`: what of the process somebody changed for good, so that no trial is like those before it.
-int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const std::string& changed,
+/// `changed`: what of the process somebody changed for good, so that no trial is like those before it. `clean` becomes
+/// false where the trial left something.
+int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const std::string& changed, bool& clean,
             const Child& child) {
   redirect(packet.log_fd);
   if (!changed.empty()) {
@@ -118,7 +119,7 @@ int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, c
   }
   if (makeScratch()) setenv("TMPDIR", scratchFolder(getpid()).c_str(), 1);
   const int code = runGuarded(request, packet.event_fd, child);
-  clearScratch();
+  clean = clearScratch();
   return code;
 }
 
@@ -209,16 +210,17 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
   const Standing own = Standing::ofThisProcess();
-  int code = runRank(request, packet, changed, child);
+  bool clean = true;
+  int code = runRank(request, packet, changed, clean, child);
   uint64_t launch = request.id;
   // Of one that was killed for memory the server tells, with the evidence, once this process is gone. One that its
-  // program changed for good ends too: a new one is as the server is.
-  while (code == 0 && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
+  // program changed for good, or whose folder cannot be cleared, ends too: a new one is as the server is.
+  while (code == 0 && clean && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
     if (!tellEnd(channel, launch, packet)) break;
     const auto next = nextLaunch(channel, packet);
     if (!next) break;
     launch = next->id;
-    code = runRank(*next, packet, own.restore(), child);
+    code = runRank(*next, packet, own.restore(), clean, child);
   }
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process

@@ -75,9 +75,9 @@ std::string scratchFolder(pid_t pid);
 
 /// Makes sure of an empty folder of this process; false, with a line on standard error, where that does not go.
 bool makeScratch();
-/// What the trial left is gone. A folder in which it left nothing stays for the next one, since making one costs more
-/// than a short program takes.
-void clearScratch();
+/// Removes what the trial left; false where something stays, which it has mounted. A folder in which it left nothing
+/// stays for the next one, since making one costs more than a short program takes.
+bool clearScratch();
 /// Removes that of a process, if there is one.
 void removeScratch(pid_t pid);
 /// Removes those of processes that are gone, which nobody could remove.

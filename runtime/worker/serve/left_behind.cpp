@@ -121,9 +121,11 @@ bool makeScratch() {
   return false;
 }
 
-void clearScratch() {
-  kept_of = isAsMade(scratchFolder(getpid())) ? getpid() : 0;
+bool clearScratch() {
+  const std::string folder = scratchFolder(getpid());
+  kept_of = isAsMade(folder) ? getpid() : 0;
   if (kept_of == 0) removeScratch(getpid());
+  return kept_of != 0 || folder.empty() || !files::isThere(folder);
 }
 
 void removeScratch(pid_t pid) {

@@ -6,8 +6,10 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -337,6 +339,28 @@ TEST_CASE("a process that its rank changed for good runs no other rank, and one 
     start(server, 1, "", process);
     checkEnded(for_good ? server.receive() : TestServer::receiveFrom(process.channel), 1, process, 0);
   }
+}
+
+TEST_CASE("a process whose folder for temporary files cannot be cleared runs no other rank") {
+  if (getuid() != 0) return;  // nobody else may mount
+  const auto child = [](const plan::LaunchRequest&, int) {
+    const std::string at = std::string(getenv("TMPDIR")) + "/m";
+    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mkdir(at.c_str(), 0700) == 0 && mount("none", at.c_str(), "tmpfs", 0, nullptr) == 0;
+    return mounted ? 0 : 7;
+  };
+  TestServer server(child, serve::Reuse::Often);
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const int log = server.launch(1, 0, 0, ends[1]).second;
+  close(ends[1]);
+  CHECK(server.receive().type == plan::LaunchReply::Type::Started);
+  const int status = server.receive().status;  // the server tells, and not the process
+  const std::string said = readAll(log);
+  close(ends[0]);
+  if (WEXITSTATUS(status) == 7) return;  // it may not
+  CHECK(status == 0);
+  CHECK(said.find("/m: another file system is mounted there") != std::string::npos);
 }
 
 TEST_CASE("a closed channel kills the children") {
