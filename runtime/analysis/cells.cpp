@@ -182,6 +182,10 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms = 
   return result;
 }
 
+stats::Pairing pairingOf(const plan::Cell& cell) {
+  return cell.points.size() == 1 ? stats::Pairing::Alone : stats::Pairing::Paired;
+}
+
 double onScale(const plan::Cell& cell, double value) {
   return cell.estimator == plan::Estimator::PairedRatio ? std::log(value) : value;
 }
@@ -248,25 +252,39 @@ ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vect
   return largest;
 }
 
+/// The values on the scale on which they are estimated.
+std::vector<double> scaledValues(const plan::Cell& cell, const BlockValues& values) {
+  std::vector<double> scaled = values.values;
+  for (double& value : scaled) value = onScale(cell, value);
+  return scaled;
+}
+
+/// The largest correlation of the metrics of one point, or that of block values.
+double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
+  if (cell.points.size() > 1) return evidence.correlation(cell);
+  double largest = 0;
+  for (const plan::MetricTerm& term : metricTerms(*cell.term))
+    largest = std::max(largest, evidence.correlation(term.metric));
+  return largest;
+}
+
 /// Of paired values the signed rank on the scale on which they are symmetric if both members' noise has one shape; of
-/// one point the median. What is estimated depends on the cell alone, and never on its values.
+/// one point the median. What is estimated depends on the cell alone, and never on its values. Both are widened for
+/// serial correlation, and contain Student's interval of the sessions' means where sessions lie apart.
 stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
                                    MeasuredCell& result) {
   CellEstimate& estimate = result.estimate;
-  std::vector<double> scaled = values.values;
-  for (double& value : scaled) value = onScale(cell, value);
-  estimate.spreads = stats::spreads(scaled, values.sessions);
-  stats::NestedIntervals intervals;
-  if (cell.points.size() == 1) {
-    for (const plan::MetricTerm& term : metricTerms(*cell.term))
-      estimate.correlation = std::max(estimate.correlation, evidence.correlation(term.metric));
-    estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
-    intervals = stats::orderStatistics(scaled, double(scaled.size()) / estimate.worth);
-  } else {
-    intervals = cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
-    if (estimate.spreads && estimate.spreads->apart)
-      intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
-  }
+  const std::vector<double> scaled = scaledValues(cell, values);
+  estimate.spreads = stats::spreads(scaled, values.sessions, pairingOf(cell));
+  estimate.correlation = correlationOf(evidence, cell);
+  estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
+  estimate.trend = estimate.correlation > 0 ? stats::trendOf(scaled, values.sessions) : 0;
+  stats::NestedIntervals intervals =
+      cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
+  if (estimate.trend != 0) intervals = intervals.estimateAlone();
+  intervals = stats::widened(intervals, estimate.correlation, values.sessions);
+  if (estimate.spreads && estimate.spreads->apart)
+    intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
   const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
   if (step.reach > 0 && intervals.estimate()) {
     const double centre = *intervals.estimate();
@@ -280,9 +298,26 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
-/// How many values that tell each of itself alone an interval takes.
-unsigned leastFor(double confidence, const MeasuredCell& measured) {
-  return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
+/// The reach of an interval that tells nothing: a ratio that may be twice as large or half, a value that may be none.
+double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
+  return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
+}
+
+/// Whether sessions lie so far apart that the interval tells nothing. A difference has no scale to say that by.
+bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
+  if (!estimate.spreads || !estimate.spreads->apart || !estimate.interval || !estimate.estimate ||
+      cell.estimator == plan::Estimator::PairedDifference)
+    return false;
+  const double centre = onScale(cell, *estimate.estimate);
+  const double low = onScale(cell, estimate.interval->low), high = onScale(cell, estimate.interval->high);
+  return std::max(high - centre, centre - low) > mostReach(cell, estimate);
+}
+
+/// From how many sessions on an interval would tell something, if they go on to scatter like that.
+double neededSessions(const plan::Cell& cell, const CellEstimate& estimate, double confidence) {
+  const stats::CentreOfMeans& mean = estimate.spreads->mean;
+  const double between = mean.error * std::sqrt(mean.freedoms + 1);
+  return stats::sessionsFor(between, mostReach(cell, estimate), 1 - confidence);
 }
 
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
@@ -376,7 +411,31 @@ double Evidence::correlation(const std::string& metric) const {
     }
     if (!values.empty()) all.add(values, sessions);
   }
-  return known->second = all.value();
+  return known->second = all.atMost(stats::Pairing::Alone);
+}
+
+double Evidence::correlation(const plan::Cell& cell) const {
+  const auto isOf = [&](const plan::Comparison& comparison) {
+    return std::ranges::any_of(comparison.cells, [&](const plan::Cell& one) {
+      return one.term && one.kind == cell.kind && one.points == cell.points && one.estimator == cell.estimator;
+    });
+  };
+  stats::SerialCorrelation all;
+  const auto add = [&](const plan::Cell& one) {
+    const BlockValues values = blockValues(index, one);
+    if (!values.values.empty()) all.add(scaledValues(one, values), values.sessions);
+  };
+  const auto& comparisons = index.plan().comparisons;
+  const auto comparison = std::ranges::find_if(comparisons, isOf);
+  if (comparison == comparisons.end()) {
+    add(cell);
+    return all.atMost(stats::Pairing::Paired);
+  }
+  const auto [known, fresh] = of_pairs.try_emplace(&*comparison, 0);
+  if (!fresh) return known->second;
+  for (const plan::Cell& one : comparison->cells)
+    if (one.term) add(one);
+  return known->second = all.atMost(stats::Pairing::Paired);
 }
 
 bool Evidence::wantsAny() const {
@@ -454,26 +513,34 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, M
   CellEstimate& estimate = measured.estimate;
   estimate.confidence = confidence;
   estimate.interval = measured.intervals.interval(confidence);
+  if (sessionsTellNothing(cell, estimate)) {
+    measured.intervals = measured.intervals.estimateAlone();
+    estimate.interval.reset();
+    estimate.why =
+        plan::because({.code = Reason::SessionsApart,
+                       .numbers = {double(estimate.spreads->sessions), neededSessions(cell, estimate, confidence)}});
+    return;
+  }
   if (estimate.state != CellState::Measured || estimate.interval) return;
   const double n = double(estimate.values.size());
+  if (estimate.trend != 0) {
+    estimate.why = plan::because({.code = Reason::Trend, .numbers = {estimate.trend, n}});
+    return;
+  }
   const bool single = n == 1 && isExact(plan, *cell.term);
-  const unsigned least = leastFor(confidence, measured);
-  measured.fewest = single ? 2 : fewestFor(confidence, measured);
+  const unsigned least = fewestFor(confidence, measured);
+  measured.fewest = single ? 2 : least;
   if (single)
     estimate.why = plan::because({Reason::OneExactValue});
-  else if (n < least)
+  else
     estimate.why = plan::because({.code = Reason::TooFew,
                                   .numbers = {double(least), 100 * confidence, n},
                                   .pairs = cell.points.size() > 1,
                                   .because = measured.loss});
-  else
-    estimate.why = plan::because({.code = Reason::TooAlike, .numbers = {estimate.correlation, n}});
 }
 
 unsigned fewestFor(double confidence, const MeasuredCell& measured) {
-  const double n = double(measured.estimate.values.size()), worth = measured.estimate.worth;
-  const unsigned least = leastFor(confidence, measured);
-  return worth > 0 && worth < n ? unsigned(std::ceil(least * n / worth)) : least;
+  return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
 }
 
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {

@@ -29,15 +29,18 @@ bool isExact(const plan::Plan& plan, const plan::Term& term);
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
-  mutable std::map<std::string, double> correlations = {};  // by metric, of those that were asked for
+  mutable std::map<std::string, double> correlations = {};          // by metric, of those that were asked for
+  mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
   /// Of a part of a store: all that counted up to its last run, whose looks are looks at the part's claims too.
   const Evidence* with_earlier = nullptr;
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;
-  /// How much values of a metric go on from one block to the next: over all points, which were measured side by side
-  /// (stats/serial.h).
+  /// How large the correlation of a metric's values with the ones before may be, over all points, which were measured
+  /// side by side (stats/serial.h); 0 where no allowance is made.
   double correlation(const std::string& metric) const;
+  /// The same of a cell's block values, over all cells of its comparison.
+  double correlation(const plan::Cell& cell) const;
 };
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
@@ -67,8 +70,7 @@ enum class Arms { AsNamed, ByTime };
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
-/// How many values an interval of that confidence takes; as many as there are in place of each that tells of itself
-/// alone, where they go on from one to the next.
+/// How many values an interval of that confidence takes.
 unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
 /// A reason that is of a place.

@@ -66,14 +66,17 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
   const double correlation = evidence.correlation(metric.name);
-  stats::NestedIntervals intervals = stats::orderStatistics(ranked, stats::inflationOf(correlation, sessions));
+  summary.trend = correlation > 0 ? stats::trendOf(ranked, sessions) : 0;
+  summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
+  stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
+  if (summary.trend != 0) intervals = intervals.estimateAlone();
+  if (summary.spreads && summary.spreads->apart)
+    intervals = intervals.reaching([mean = summary.spreads->mean](double alpha) { return mean.interval(alpha); });
   if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();
   if (isNeverNegative(index.plan(), metric))
     intervals = intervals.mapped([](double value) { return std::max(0.0, value); });
-  summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
-  if (!summary.interval && stats::orderStatistics(ranked).interval(kConfidence)) summary.correlation = correlation;
   const auto [low, high] = std::ranges::minmax_element(summary.values);
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;

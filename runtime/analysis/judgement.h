@@ -43,7 +43,7 @@ struct Summary {
   unsigned never = 0;                       // of n: a series that never got there (epochs_to): infinite, in no list
   unsigned diverged = 0;                    // trials whose value is not finite: of n, unless nothing is better
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
-  double correlation = 0;  // of a value with the next, where that is why there is no interval
+  double trend = 0;  // Kendall's tau of values that rise or fall all the time, where that is why it has no interval
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.
@@ -83,11 +83,11 @@ struct CellEstimate {
   Scope scope;
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value
-  /// Of values from several sessions; of ratios on logs. What is not of one point has an interval that allows for
-  /// sessions that are apart.
+  /// Of values from several sessions; of ratios on logs. The interval allows for sessions that are apart.
   std::optional<stats::Spreads> spreads = std::nullopt;
-  double correlation = 0;  // of one point: of a value with the next
-  double worth = 0;        // of one point: as many independent values its interval is made for
+  double correlation = 0;  // of a value with the one before: as large as the interval allows for
+  double worth = 0;        // as many independent values its interval is made for
+  double trend = 0;        // Kendall's tau of values that rise or fall all the time, which have no interval
   std::optional<ClockSteps> steps = std::nullopt;
   Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
   CellState state = CellState::NotRun;

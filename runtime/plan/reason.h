@@ -54,9 +54,10 @@ struct Reason {
     NeitherOutNorWell,
     // Of a cell.
     OneExactValue,  // which does not show that it is constant
-    TooFew,    // numbers: how many are needed, for how many per cent, how many there are; `because` of the lost ones
-    TooAlike,  // values that go on from one to the next; numbers: their correlation, how many
-    Unusable,  // numbers: values that are none, `because` of the newest
+    TooFew,  // numbers: how many are needed, for how many per cent, how many there are; `because` of the lost ones
+    Trend,   // values rise or fall all the time; numbers: Kendall's tau, how many
+    SessionsApart,  // so that their few means tell nothing; numbers: sessions, how many would (0: none)
+    Unusable,       // numbers: values that are none, `because` of the newest
     NoUsableValue,  // in any trial
     Diverged,       // no trial has a finite value, and neither end is the worse one
     // Of a verdict.

@@ -225,7 +225,7 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
             summary->constant, summary->values,   summary->outliers, ""};
   else
     cell.note = whyMissing(plan, judgement, point, metric);
-  if (summary) cell.never = summary->never, cell.diverged = summary->diverged, cell.correlation = summary->correlation;
+  if (summary) cell.never = summary->never, cell.diverged = summary->diverged, cell.trend = summary->trend;
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;

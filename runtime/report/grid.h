@@ -32,7 +32,7 @@ struct GridCell {
   double limit = 0;                                // seconds that the timeouts met at most
   unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
   std::optional<double> ideal = std::nullopt;      // what devices that lose nothing to each other would give
-  double correlation = 0;                          // of a value with the next, where it leaves no interval
+  double trend = 0;                                // Kendall's tau, where it leaves no interval
   double beside = 0;                               // the largest magnitude in its table, which decides the unit
 };
 

@@ -57,10 +57,11 @@ TEST_CASE("a table says why values that go on have no intervals") {
   for (const bool all : {false, true}) {
     for (analysis::Summary& summary : example.judgement.summaries)
       if (summary.metric == "step_time" && (all || std::exchange(one, false)))
-        summary.interval.reset(), summary.correlation = 0.9;
-    CHECK(rest().find(all ? "without an interval, since values go on from one trial to the next (correlation 0.90);"
-                          : "with 95 % intervals, but not where values go on from one trial to the next "
-                            "(correlation 0.90);") != std::string::npos);
+        summary.interval.reset(), summary.trend = 0.9;
+    CHECK(rest().find(
+              all ? "without an interval, since values rise or fall all the time (Kendall's tau 0.90);"
+                  : "with 95 % intervals, but not where values rise or fall all the time (Kendall's tau 0.90);") !=
+          std::string::npos);
   }
 }
 

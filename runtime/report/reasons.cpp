@@ -61,9 +61,9 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::NeitherOutNorWell, "{0} did not run out of memory, nor did it run well"},
     {Reason::OneExactValue, "is exact, and one value does not show that it is constant: two do"},
     {Reason::TooFew, "needs {6} for {3:.4g} % confidence, has {4:.0f}"},
-    {Reason::TooAlike,
-     "cannot be judged: its values go on from one trial to the next (correlation {2:.2f}), so that {3:.0f} are "
-     "worth fewer than three"},
+    {Reason::Trend,
+     "cannot be judged: its {3:.0f} values rise or fall all the time (Kendall's tau {2:.2f}), so they have no level"},
+    {Reason::SessionsApart, "cannot be judged: its {2:.0f} sessions lie apart; about {3:.0f} sessions would decide"},
     {Reason::Unusable, "{6} no value that can be used: {5}"},
     {Reason::NoUsableValue, "no trial has a value that can be used"},
     {Reason::Diverged, "it diverged in every trial"},

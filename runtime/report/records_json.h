@@ -43,7 +43,9 @@ inline llvm::json::Value json(double value) { return plan::jsonNumber(value); }
 
 inline llvm::json::Value json(const stats::Interval& one) { return EXPC_FIELDS(one.low, one.high, one.confidence); }
 
-inline llvm::json::Value json(const stats::Spreads& one) { return EXPC_FIELDS(one.within, one.between, one.sessions); }
+inline llvm::json::Value json(const stats::Spreads& one) {
+  return EXPC_FIELDS(one.within, one.between, one.sessions, one.apart);
+}
 
 inline llvm::json::Value json(const analysis::Scope& one) {
   return EXPC_FIELDS(one.planned, one.complete, one.lost, one.sessions, one.nodes);

@@ -119,16 +119,16 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
 /// "with 95 % intervals", or what is lacking and, where it is known, why.
 std::string intervalsText(const Grid& grid) {
   bool any = false;
-  double correlation = 0;
+  double trend = 0;
   for (const auto& row : grid.cells)
     for (const GridCell& cell : row) {
       any |= cell.interval.has_value();
-      correlation = std::max(correlation, cell.correlation);
+      if (std::abs(cell.trend) > std::abs(trend)) trend = cell.trend;
     }
   std::string text = any ? "with 95 % intervals" : "without an interval";
-  if (correlation > 0)
-    text += fmt::format("{} values go on from one trial to the next (correlation {:.2f})",
-                        any ? ", but not where" : ", since", correlation);
+  if (trend != 0)
+    text += fmt::format("{} values rise or fall all the time (Kendall's tau {:.2f})",
+                        any ? ", but not where" : ", since", trend);
   return text;
 }
 

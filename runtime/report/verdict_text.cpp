@@ -78,7 +78,7 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
   };
   first([](const auto& cell) { return cell.correlation > 0; },
         [](const auto& cell) {
-          return fmt::format("values go on from one trial to the next (correlation {:.2f}): {} count as {:.1f}",
+          return fmt::format("consecutive values may be correlated by up to {:.2f}: {} count as {:.1f}",
                              cell.correlation, cell.values.size(), cell.worth);
         });
   const auto steps = [&](const auto& cell) {

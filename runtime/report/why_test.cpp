@@ -300,9 +300,10 @@ TEST_CASE("steps of a clock, and a quotient by zero") {
   const plan::Why zero = plan::because({Reason::DivisionByZero});
   CHECK(inWords(plan, plan::because({.code = Reason::NotComputed, .name = "share", .because = zero})).text ==
         "share cannot be computed: a division by zero");
-  CHECK(inWords(plan, plan::because({.code = Reason::TooAlike, .numbers = {0.9, 30}})).text ==
-        "cannot be judged: its values go on from one trial to the next (correlation 0.90), so that 30 are worth fewer "
-        "than three");
+  CHECK(inWords(plan, plan::because({.code = Reason::Trend, .numbers = {0.9, 30}})).text ==
+        "cannot be judged: its 30 values rise or fall all the time (Kendall's tau 0.90), so they have no level");
+  CHECK(inWords(plan, plan::because({.code = Reason::SessionsApart, .numbers = {2, 5}})).text ==
+        "cannot be judged: its 2 sessions lie apart; about 5 sessions would decide");
   CHECK(inWords(plan, nullptr).text.empty());
 }
 

@@ -37,6 +37,7 @@ std::vector<Noise> noises() {
 double tolerance(double share, unsigned replicates) { return 4 * std::sqrt(share * (1 - share) / replicates); }
 
 constexpr unsigned kReplicates = 4000;
+constexpr double kInterpolated = 0.006;  // by which an interval between two order statistics may miss its level
 
 }  // namespace
 
@@ -58,9 +59,9 @@ TEST_CASE("order-statistic intervals cover the median as promised") {
       CAPTURE(noise.name);
       CAPTURE(n);
       CHECK(promised >= 0.95);
-      CHECK(coverage >= promised - tolerance(promised, kReplicates));
-      // For continuous values the method is exact, not merely safe.
-      if (noise.name != "steps") CHECK(coverage <= promised + tolerance(promised, kReplicates));
+      CHECK(coverage >= promised - tolerance(promised, kReplicates) - kInterpolated);
+      // For continuous values the method is exact but for what lies between two levels, not merely safe.
+      if (noise.name != "steps") CHECK(coverage <= promised + tolerance(promised, kReplicates) + kInterpolated);
     }
   }
 }
@@ -134,34 +135,45 @@ TEST_CASE("claims at their boundary are decided wrongly no more often than promi
 }
 
 TEST_CASE("sessions that lie apart are covered, also where most values are of one of them") {
-  for (const std::vector<unsigned>& lengths :
-       std::vector<std::vector<unsigned>>{{6, 6, 6}, {14, 2, 2}, {30, 2, 2}, {20, 2, 2, 2}}) {
-    for (const double apart : {0.3, 0.6, 1.0, 4.0}) {
-      NormalStream stream(lengths.front());
-      unsigned covered = 0;
-      for (unsigned r = 0; r < kReplicates; ++r) {
-        std::vector<double> values;
-        std::vector<int64_t> sessions;
-        for (size_t session = 0; session < lengths.size(); ++session) {
-          const double offset = apart * stream.next();
-          for (unsigned i = 0; i < lengths[session]; ++i) {
-            values.push_back(offset + stream.next());
-            sessions.push_back(int64_t(session));
+  for (const Pairing pairing : {Pairing::Paired, Pairing::Alone})
+    for (const std::vector<unsigned>& lengths : std::vector<std::vector<unsigned>>{
+             {6, 6}, {2, 10}, {6, 6, 6}, {8, 8, 8}, {14, 2, 2}, {30, 2, 2}, {20, 2, 2, 2}}) {
+      for (const double apart : {0.0, 0.5, 1.0, 2.0, 4.0}) {
+        NormalStream stream(lengths.front());
+        constexpr unsigned kStudies = 2000;
+        unsigned covered = 0;
+        for (unsigned r = 0; r < kStudies; ++r) {
+          std::vector<double> values;
+          std::vector<int64_t> sessions;
+          for (size_t session = 0; session < lengths.size(); ++session) {
+            const double offset = apart * stream.next();
+            for (unsigned i = 0; i < lengths[session]; ++i) {
+              values.push_back(offset + stream.next());
+              sessions.push_back(int64_t(session));
+            }
           }
+          NestedIntervals intervals = pairing == Pairing::Alone ? orderStatistics(values) : signedRank(values);
+          const auto found = spreads(values, sessions, pairing);
+          REQUIRE(found);
+          if (found->apart) intervals = intervals.reaching([&](double alpha) { return found->mean.interval(alpha); });
+          const auto interval = intervals.interval(0.95);
+          REQUIRE(interval);
+          covered += interval->low <= 0 && 0 <= interval->high;
         }
-        NestedIntervals intervals = signedRank(values);
-        const auto found = spreads(values, sessions);
-        REQUIRE(found);
-        if (found->apart) intervals = intervals.reaching([&](double alpha) { return found->mean.interval(alpha); });
-        const auto interval = intervals.interval(0.95);
-        REQUIRE(interval);
-        covered += interval->low <= 0 && 0 <= interval->high;
+        CAPTURE(lengths.size());
+        CAPTURE(lengths.front());
+        CAPTURE(apart);
+        const double least = lengths.size() > 2 || pairing == Pairing::Alone ? 0.925 : 0.905;
+        CHECK(double(covered) / kStudies >= least - tolerance(1 - least, kStudies));
       }
-      CAPTURE(lengths.front());
-      CAPTURE(apart);
-      CHECK(double(covered) / kReplicates >= 0.93 - tolerance(0.07, kReplicates));
     }
-  }
+}
+
+TEST_CASE("the number of sessions is that from which Student's interval is as narrow") {
+  const auto reach = [](unsigned n) { return studentQuantile(0.05, n - 1) * 0.1 / std::sqrt(double(n)); };
+  for (const unsigned n : {3u, 5u, 40u}) CHECK(sessionsFor(0.1, reach(n), 0.05) == n);
+  CHECK(sessionsFor(0.1, 1, 0.05) == 3);
+  CHECK(sessionsFor(1, 1e-6, 0.05) == kMostSessions);
 }
 
 }  // namespace expc::stats

@@ -23,15 +23,10 @@ bool hasBothInfinities(std::span<const double> values) {
 /// Of m ordered statistics as many intervals [lower(k), upper(m-1-k)] have two sides.
 size_t twoSided(size_t m) { return (m + 1) / 2; }
 
-constexpr size_t kLevelsBeyond = 1000;  // of intervals that reach beyond the range of values
-constexpr double kLeastLevel = 1e-12;
-
-/// Of the mean of values that are worth so many, by their own scatter, of which their mean takes its part away.
-double errorOfMean(const std::vector<double>& values, double worth) {
-  const double n = double(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / n / (worth - 1));
+/// From `outer` to `inner`; an infinite one leaves no value between them, so the interval stays as wide as it was.
+double between(double outer, double inner, double weight) {
+  const double value = outer + weight * (inner - outer);
+  return std::isfinite(value) ? value : outer;
 }
 
 /// The probability that the signed-rank statistic of n differences is at most k.
@@ -42,23 +37,27 @@ std::function<double(size_t)> signedRankProbability(unsigned n) {
 
 }  // namespace
 
-NestedIntervals orderStatistics(std::span<const double> values, double inflation) {
+NestedIntervals orderStatistics(std::span<const double> values) {
   if (values.empty() || hasNan(values)) return {};
   auto sorted = std::make_shared<std::vector<double>>(values.begin(), values.end());
   std::ranges::sort(*sorted);
   const size_t n = sorted->size();
-  const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]), worth = double(n) / inflation;
-  const double error = inflation > 1 && worth >= kLeastWorth ? errorOfMean(*sorted, worth) : kInfinity;
-  const double least = std::max(kLeastLevel, std::exp2(1 - double(n))), most = std::exp2(1 - worth);
-  const size_t beyond = std::isfinite(error) && least < most ? kLevelsBeyond : 0;
+  const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]);
+  const auto exact = [n](size_t depth) { return 2 * fairCoinCdf(double(depth), double(n)); };
   const auto alpha = [=](size_t k) {
-    return k < beyond ? least * std::pow(most / least, double(k) / double(beyond))
-                      : 2 * fairCoinCdf(double(k - beyond) / inflation, worth);
+    const size_t depth = k / kStepsBetween;
+    const double outer = exact(depth), part = double(k % kStepsBetween) / kStepsBetween;
+    return part == 0 ? outer : outer + part * (std::min(1.0, exact(depth + 1)) - outer);
   };
-  return {std::isnan(median) ? std::nullopt : std::optional(median), twoSided(n) + beyond, alpha, [=](size_t k) {
-            if (k >= beyond) return std::pair((*sorted)[k - beyond], (*sorted)[n - 1 - (k - beyond)]);
-            const double reach = studentQuantile(alpha(k), (worth - 1) / 2) * error;
-            return std::pair(std::min(sorted->front(), median - reach), std::max(sorted->back(), median + reach));
+  return {std::isnan(median) ? std::nullopt : std::optional(median), (twoSided(n) - 1) * kStepsBetween + 1, alpha,
+          [=](size_t k) {
+            const size_t depth = k / kStepsBetween;
+            const double part = double(k % kStepsBetween) / kStepsBetween, at = double(depth + 1);
+            const double low = (*sorted)[depth], high = (*sorted)[n - 1 - depth];
+            if (part == 0) return std::pair(low, high);
+            const double weight = (double(n) - at) * part / (at + (double(n) - 2 * at) * part);
+            return std::pair(between(low, (*sorted)[depth + 1], weight),
+                             between(high, (*sorted)[n - 2 - depth], weight));
           }};
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/stats/nested_intervals.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <ranges>
 #include <utility>
@@ -54,6 +55,23 @@ NestedIntervals NestedIntervals::reaching(std::function<std::pair<double, double
       const auto [low, high] = ends(k);
       const auto [lower, higher] = other(alpha(k));
       return std::pair(std::min(low, lower), std::max(high, higher));
+    };
+  return result;
+}
+
+NestedIntervals NestedIntervals::estimateAlone() const {
+  NestedIntervals result;
+  result.estimate_ = estimate_;
+  return result;
+}
+
+NestedIntervals NestedIntervals::stretched(std::function<double(double)> factor) const {
+  NestedIntervals result = *this;
+  if (count_ > 0 && estimate_ && std::isfinite(*estimate_))
+    result.ends_ = [alpha = alpha_, ends = ends_, centre = *estimate_, factor = std::move(factor)](size_t k) {
+      const auto [low, high] = ends(k);
+      const double times = factor(alpha(k));
+      return std::pair(centre - times * (centre - low), centre + times * (high - centre));
     };
   return result;
 }

@@ -46,6 +46,13 @@ class NestedIntervals {
   /// method, or what cannot be told apart at any.
   NestedIntervals reaching(std::function<std::pair<double, double>(double alpha)> other) const;
 
+  /// The estimate without any interval.
+  NestedIntervals estimateAlone() const;
+
+  /// The same intervals, each `factor(alpha)` times as far from the estimate, which is at least 1 and does not grow
+  /// with alpha. Without an estimate, or where it is infinite, they stay what they are.
+  NestedIntervals stretched(std::function<double(double alpha)> factor) const;
+
   /// The same intervals after an increasing function, e.g. exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
 

@@ -24,6 +24,12 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   return levels;
 }
 
+std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions) {
+  std::map<int64_t, std::vector<double>> groups;
+  for (size_t i = 0; i < values.size(); ++i) groups[sessions[i]].push_back(values[i]);
+  return groups;
+}
+
 bool hasNan(std::span<const double> values) {
   return std::ranges::any_of(values, [](double value) { return std::isnan(value); });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <utility>
@@ -26,6 +27,9 @@ auto takeMeans(std::vector<double>& values, GroupOf group_of) {
   for (size_t i = 0; i < values.size(); ++i) values[i] -= groups[group_of(i)].first;
   return groups;
 }
+
+/// The values of each session, in their order; `sessions[i]` is that of `values[i]`.
+std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions);
 
 bool hasNan(std::span<const double> values);
 

@@ -1,31 +1,48 @@
 #pragma once
 
-// Values that go on from one to the next: how much they do, and how many independent ones they are worth.
+// Serial correlation of values with the ones before them: how large it may be, and how much wider it makes intervals.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "runtime/stats/nested_intervals.h"
+
 namespace expc::stats {
 
+/// What is known of values before they are seen. A few values cannot show whether they are correlated. Values of one
+/// point stand alone, so that everything that drifts makes them correlated: an allowance is made unless they look
+/// independent, and always for fewer than 8. Members of a pair share what drifts, so an allowance is made only where a
+/// correlation is seen.
+enum class Pairing { Alone, Paired };
+
 /// The correlation of a value with the one before it in its session, pooled over samples that were measured side by
-/// side. It is that of normal scores, so that neither an outlier nor a scale matters. A short run shows too little of
-/// it: what a mean that is estimated takes away is put back (Marriott & Pope 1954), and so is five eighths of a
-/// standard error; what lies within a quarter of one of none is none. docs/layers/statistics.md says what that gives.
+/// side. It is that of normal scores, so that neither an outlier nor a scale matters. What the estimated mean of a
+/// session takes away is put back (Marriott & Pope 1954).
 class SerialCorrelation {
  public:
-  /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured.
+  /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured. Sessions of fewer than
+  /// three values say nothing of it.
   void add(std::span<const double> values, std::span<const int64_t> sessions);
-  /// From 0 to below 1.
-  double value() const;
+  /// How large the correlation may be, from 0 to below 1; 0 where no allowance is made. An upper bound rather than an
+  /// estimate: intervals that are made for the estimate miss too often whenever it is small by chance.
+  double atMost(Pairing pairing) const;
 
  private:
-  double products_ = 0, squares_ = 0;
-  size_t values_ = 0, samples_ = 0, neighbours_ = 0;
+  double products_ = 0, squares_ = 0, taken_ = 0;
+  size_t values_ = 0, sessions_ = 0;
 };
 
-/// By how much the variance of the number of values below the median is larger than that of as many independent ones,
-/// if values are normal, and each is its predecessor times `correlation` and something new. At least 1.
+/// By how much the variance of the mean is larger than that of as many independent values, if each value is its
+/// predecessor times `correlation` and something new. At least 1.
 double inflationOf(double correlation, std::span<const int64_t> sessions);
+
+/// Intervals of correlated values: wider by the inflation, by what the scatter of correlated values is too small, and
+/// by Student's t for how few independent values they are worth.
+NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions);
+
+/// Kendall's tau of values with time inside their sessions, where it says that they rise or fall all the time (tau of
+/// at least 0.5 and p <= 0.01): they have no level then. 0 otherwise.
+double trendOf(std::span<const double> values, std::span<const int64_t> sessions);
 
 }  // namespace expc::stats

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::stats {
 namespace {
@@ -21,12 +23,6 @@ double squares(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += (value - centre) * (value - centre);
   return sum;
-}
-
-std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions) {
-  std::map<int64_t, std::vector<double>> groups;
-  for (size_t i = 0; i < values.size(); ++i) groups[sessions[i]].push_back(values[i]);
-  return groups;
 }
 
 std::vector<double> meansOf(const std::map<int64_t, std::vector<double>>& groups) {
@@ -46,7 +42,7 @@ std::pair<double, double> CentreOfMeans::interval(double alpha) const {
   return {centre - reach, centre + reach};
 }
 
-std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions) {
+std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions, Pairing pairing) {
   const auto groups = bySession(values, sessions);
   if (groups.size() < 2 || groups.size() == values.size() || !allFinite(values)) return std::nullopt;
   const std::vector<double> means = meansOf(groups);
@@ -60,10 +56,22 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
   }
   const double between = squares(means) / freedoms;
   Spreads found{std::sqrt(within), std::sqrt(between), unsigned(means.size()), {}};
-  found.mean = {mean(means), std::sqrt(between / n), freedoms};
+  std::vector<double> centres = means;
+  if (pairing == Pairing::Alone) {
+    centres.clear();
+    for (const auto& [session, members] : groups) centres.push_back(*orderStatistics(members).estimate());
+  }
+  found.mean = {mean(centres), std::sqrt(squares(centres) / freedoms / n), freedoms};
+  const double kept = pairing == Pairing::Alone && n == 2 ? 0.3 : 0.55;
   found.apart = between > 0 && (within <= 0 || fisherTail(between / (within * shares), freedoms, freedoms_within) <=
-                                                   1 - 1 / (2 * n * weights));
+                                                   1 - kept / (n * weights));
   return found;
+}
+
+unsigned sessionsFor(double between, double reach, double alpha) {
+  unsigned n = 3;
+  while (n < kMostSessions && studentQuantile(alpha, n - 1) * between / std::sqrt(double(n)) > reach) ++n;
+  return n;
 }
 
 std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::span<const int64_t> treated_sessions,

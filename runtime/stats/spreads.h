@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "runtime/stats/serial.h"
+
 namespace expc::stats {
 
 /// A centre that few means of sessions tell: Student's t says how well.
@@ -20,18 +22,23 @@ struct CentreOfMeans {
 struct Spreads {
   double within = 0, between = 0;
   unsigned sessions = 0;
-  CentreOfMeans mean;  // with a session's mean as one value
-  /// Whether they count as apart: that they lie so far apart by the scatter inside them alone has (by the F test) a
-  /// chance of at most 0.5 where all sessions have equally many values, and of up to 1 the more of the values are those
-  /// of few sessions. A test with so few sessions sees little, so it is no strict one: what holds both the interval
-  /// that knows no sessions and that of the sessions' means then covers 93 %
-  /// and more from three sessions on, however far these lie apart, and 91 % with two.
+  CentreOfMeans mean = {};  // with a session's mean as one value
+  /// Whether they count as apart: their distance has, by the F test with the scatter inside them, a chance of at most
+  /// 0.45 where all sessions have equally many values, and of up to 1 the more of the values are those of few sessions.
+  /// Few sessions show little, so the test is not strict. Two sessions of one point count as apart up to 0.7: they
+  /// share no partner that moves with them. docs/layers/statistics.md has the coverage.
   bool apart = false;
 };
 
 /// `sessions[i]` is that of `values[i]`. Absent for fewer than two sessions, where no session has two values, and where
-/// a value is not finite.
-std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions);
+/// a value is not finite. For values of one point (Alone) `mean` is that of the sessions' medians.
+std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions,
+                               Pairing pairing = Pairing::Paired);
+
+/// How many sessions Student's interval takes to reach no farther than `reach`, from 3 to kMostSessions, if their means
+/// scatter by `between`.
+unsigned sessionsFor(double between, double reach, double alpha);
+inline constexpr unsigned kMostSessions = 1000;
 
 /// From one set of sessions to another, whose means scatter alike. Absent for fewer than three sessions in all, where a
 /// set has none, and where a value is not finite.

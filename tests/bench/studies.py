@@ -3,8 +3,9 @@
 
 Each study runs a program that draws its time (studies/draw.c), has a results folder of its own and is reported on as any other. Designs:
 one look, two more looks that are planned, repetitions that adapt, noise of unequal shapes, a control, trials that time out, looks that
-nobody planned (more pairs, --fresh, a smaller design), sessions that treat the sides differently, and levels over time,
-whose noise goes on from trial to trial; and histories, rankings and parts of a folder (histories.py).
+nobody planned (more pairs, --fresh, a smaller design), sessions that treat the sides differently or are alike, and levels and sides
+whose noise is correlated over trials; and histories, rankings and parts of a folder (histories.py). A design may have a goal: what
+its row is to reach.
 At the bound a claim that is false must not pass ("faster", > 1x) and one that is true must not fail ("keeps", >= 1x), each in 2.5 % at
 most; beyond it the share that passes is compared with the one that `diagnose` foretells. Prints a table, then one JSON line.
 
@@ -16,6 +17,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import tempfile
 import uuid
@@ -38,6 +40,7 @@ PAIRS = """factor side in 0..1 baseline 0
   compare gain = speedup(t) over side
   criterion faster: forall *: gain > 1x with confidence 95%
   criterion keeps:  forall *: gain >= 1x with confidence 95%"""
+COVERED = "covers 92 % of what is judged"
 LEVEL = """criterion faster: t > 1s with confidence 95%
   criterion keeps:  t >= 1s with confidence 95%"""
 
@@ -46,8 +49,14 @@ class Design:
     """What a study claims and how often it runs: `runs` gives the words of each run, the last of which is judged. Only what `diagnose` can be
     told, one run of noise that is the same on both sides, has `foretold`. How often trials time out is told by stored ones: of `seen` pairs."""
 
-    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0):
+    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0, goal="", effects=None):
         self.repeat, self.shape, self.claims, self.runs, self.foretold, self.seen = repeat, shape, claims, runs, foretold, seen
+        self.goal, self.effects = goal, effects or ([1.0] if claims == LEVEL else None)
+
+
+def sessions(*repeats):
+    """A run for each session; each goes on until there are so many repetitions."""
+    return [["-D", f"design.timed.repeat={n}"] for n in repeats]
 
 
 DESIGNS = {
@@ -60,11 +69,19 @@ DESIGNS = {
     "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
     "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
     "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
-    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=[["-D", f"design.timed.repeat={n}"] for n in (6, 12, 18)]),
-    "a level, 20 trials": Design("20", claims=LEVEL),
-    "a level, what is kept 0.5": Design("20", "drift:0.5", claims=LEVEL),
-    "a level, what is kept 0.8": Design("20", "drift:0.8", claims=LEVEL),
-    "a level, what is kept 0.95": Design("20", "drift:0.95", claims=LEVEL),
+    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=sessions(6, 12, 18), goal=COVERED),
+    "6 sessions, offsets of 2 % by side": Design("24", "arms:0.02", runs=sessions(4, 8, 12, 16, 20, 24), goal=COVERED),
+    **{f"sides correlated with themselves {rho}, {n} pairs": Design(str(n), f"own:{rho}", effects=[1.0], goal="covers 90 % of what is judged")
+       for n in (10, 20, 40) for rho in (0.5, 0.8, 0.95)},
+    "2 sessions that are alike, 10 pairs each": Design("20", "arms:0", runs=sessions(10, 20), effects=[1.0, 1.025], goal="passes as one session"),
+    "3 sessions that are alike, 7 pairs each": Design("21", "arms:0", runs=sessions(7, 14, 21), effects=[1.0, 1.025], goal="passes as one session"),
+    **{f"a level, {n} trials": Design(str(n), claims=LEVEL, goal="at most 1.2 times as wide as Student's") for n in (10, 20, 40)},
+    **{f"a level, correlated {rho}, {n} trials": Design(str(n), f"drift:{rho}", claims=LEVEL, goal=COVERED)
+       for rho, n in ((0.5, 20), (0.8, 6), (0.8, 10), (0.8, 20), (0.95, 20), (0.95, 50))},
+    "a level, a random walk of 20 trials": Design("20", "walk", claims=LEVEL, goal=COVERED),
+    "a level, 2 sessions of 6, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(6, 12), goal=COVERED),
+    "a level, sessions of 2 and 10, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(2, 12), goal=COVERED),
+    "a level, 3 sessions of 8, 2 % apart": Design("24", "arms:0.02", claims=LEVEL, runs=sessions(8, 16, 24), goal=COVERED),
 }
 EFFECTS = (1.0, 1.025, 1.1)
 
@@ -150,7 +167,8 @@ class Bench:
         row = {"design": name, "effect": effect, "studies": n, "judged": len(ends) / n,
                "covered": sum(end["low"] <= effect <= end["high"] for end in ends) / max(len(ends), 1),
                "passes": share("faster", "pass"), "fails": share("keeps", "fail"),
-               "blocks": sum(one["keeps"][2] for one in studies) / n}
+               "half_width": statistics.median([(end["high"] - end["low"]) / 2 for end in ends]) if ends else None,
+               "blocks": sum(one["keeps"][2] for one in studies) / n, "goal": design.goal}
         if design.foretold:
             told = self.foretold(self.write(self.folder, design, effect, n + 1), effect, design.seen)
             criteria = {one["name"]: one for one in told["criteria"]}
@@ -210,15 +228,15 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory(prefix="expc-studies-") as folder:
         bench = Bench(options, pathlib.Path(folder))
-        print(f"{'design':<35}{'true':>7}{'studies':>9}{'judged':>9}{'covered':>9}{'passes':>9}{'fails':>8}{'blocks':>8}   foretold passes, fails, blocks")
+        print(f"{'design':<46}{'true':>7}{'studies':>9}{'judged':>9}{'covered':>9}{'passes':>9}{'fails':>8}{'blocks':>8}{'half-width':>12}   foretold passes, fails, blocks")
         for design in [] if options.histories else [one for one in DESIGNS if one in (options.only or DESIGNS)]:
-            for effect in options.effects if DESIGNS[design].claims != LEVEL else [1.0]:
+            for effect in DESIGNS[design].effects or options.effects:
                 row = bench.row(design, effect)
                 rows.append(row)
                 told = row.get("foretold")
                 said = f"{told['passes']:8.1%}{told['fails']:8.1%}{told['blocks']:8.1f}{'' if agrees(row) else '  DISAGREES'}" if told else ""
-                print(f"{design:<35}{effect:>6}x{row['studies']:>9}{row['judged']:>9.1%}{row['covered']:>9.1%}{row['passes']:>9.1%}"
-                      f"{row['fails']:>8.1%}{row['blocks']:>8.1f}   {said}", flush=True)
+                print(f"{design:<46}{effect:>6}x{row['studies']:>9}{row['judged']:>9.1%}{row['covered']:>9.1%}{row['passes']:>9.1%}"
+                      f"{row['fails']:>8.1%}{row['blocks']:>8.1f}{row['half_width'] or 0:>12.2%}   {said or row['goal']}", flush=True)
         controls = []
         for one in CONTROLS if not options.histories and (not options.only or "controls" in options.only) else []:
             controls.append(row := bench.controlled(*one))

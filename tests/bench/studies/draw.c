@@ -2,10 +2,11 @@
  *
  * usage: draw SEED SIDE SHAPE EFFECT: side 0 takes one second, side 1 a second over EFFECT; 2 % of noise on logs. Shapes:
  * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; late:SHARE: so many trials of side
- * 1 never end; drift:RHO: from one trial of the study to the next the noise keeps RHO of itself; arms:SIZE: in each session
+ * 1 never end; drift:RHO: from one trial of the study to the next the noise keeps RHO of itself; own:RHO: so does the noise
+ * of each side from one of its own trials to the next; walk: a random walk from one trial to the next; arms:SIZE: in each session
  * each side has an offset of its own; left:SIZE:NOISE: each trial has noise of its own, and takes SIZE longer if an earlier
- * one of its side and seed has left a file beside the study. The last three read from the file `session` beside the study
- * its seed and the number of the session. */
+ * one of its side and seed has left a file beside the study. The last five read from the file `session` beside the study its
+ * seed and the number of the session. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
@@ -40,12 +41,14 @@ static uint64_t study(int* session) {
   return seed * 0xda942042e4dd58b5;
 }
 
-/* The noise of this trial as the last of a series that begins with the study. */
-static double drift(double keeps) {
+/* The noise of this trial as the last of a series that begins with the study: of one of its own for each side where there
+ * are `sides` of them. keeps 1: a random walk. */
+static double drift(double keeps, int side, int sides) {
   int session;
-  state = study(&session);
+  state = study(&session) + (uint64_t)side * 0x9e3779b9;
   double noise = normal();
-  for (int trial = atoi(getenv("EXPC_TRIAL")); trial > 1; --trial) noise = keeps * noise + sqrt(1 - keeps * keeps) * normal();
+  const double fresh = keeps < 1 ? sqrt(1 - keeps * keeps) : 1;
+  for (int trial = (atoi(getenv("EXPC_TRIAL")) + sides - 1) / sides; trial > 1; --trial) noise = keeps * noise + fresh * normal();
   return noise;
 }
 
@@ -76,7 +79,11 @@ int main(int argc, char** argv) {
   double noise = strncmp(shape, "arms:", 5) == 0 ? arm(side, given) : 0;
   state = strtoull(argv[1], NULL, 10) * 2 + (uint64_t)side;
   if (strncmp(shape, "drift:", 6) == 0)
-    noise = drift(given);
+    noise = drift(given, 0, 1);
+  else if (strncmp(shape, "own:", 4) == 0)
+    noise = drift(given, side, 2);
+  else if (strcmp(shape, "walk") == 0)
+    noise = drift(1, 0, 1);
   else if (strncmp(shape, "left:", 5) == 0)
     noise = left(argv[1], side, shape);
   else if (side == 1 && strcmp(shape, "unequal") == 0)
