@@ -108,9 +108,8 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
 
 /// Marks a decided criterion as untrusted where a control says so; of an undecided one there is nothing to trust. What
 /// that is held against is the criterion's own gap, so that one tight claim does not spoil the others; the smallest
-/// that is claimed of the metric where it claims none. What more blocks would do for it is said of both.
-void distrust(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<ControlResult>& controls,
-              CriterionResult& result) {
+/// that is claimed of the metric where it claims none.
+void distrust(const plan::Criterion& criterion, const std::vector<ControlResult>& controls, CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
   const std::optional<double> gap = gapOf(criterion);
   for (const ControlResult& control : controls) {
@@ -118,18 +117,8 @@ void distrust(const Evidence& evidence, const plan::Criterion& criterion, const 
     if (!gap && !control.margin) continue;
     const double held_to = gap ? *gap : 2 * *control.margin;
     if (!leaves(control, held_to)) continue;
-    const plan::TrialKind kind = evidence.index.plan().findMetric(control.metric)->kind;
-    const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, kind);
-    const auto next = nextStepForTrust(evidence, cell, bandOf(control, held_to), control.estimate);
-    if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) {
+    if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail)
       result.untrusted = Distrust{control, held_to, gap.has_value()};
-      result.next = next;
-    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && next &&
-               next->blocks > result.next->blocks) {
-      const NextStep::Reach reach = result.next->reach;
-      result.next = next;
-      result.next->reach = reach;
-    }
     return;
   }
 }
@@ -151,7 +140,7 @@ void judgeControls(const Evidence& evidence, Judgement& judgement) {
     }
   }
   for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i)
-    if (compares(plan.criteria[i])) distrust(evidence, plan.criteria[i], judgement.controls, judgement.criteria[i]);
+    if (compares(plan.criteria[i])) distrust(plan.criteria[i], judgement.controls, judgement.criteria[i]);
 }
 
 }  // namespace expc::analysis
