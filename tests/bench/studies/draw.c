@@ -4,8 +4,10 @@
  * normal; unequal: the noise of side 1 has an exponential tail, about a median of zero; late:SHARE: so many trials of side
  * 1 never end; drift:RHO: from one trial of the study to the next the noise keeps RHO of itself; arms:SIZE: in each session
  * each side has an offset of its own. The last two read from the file `session` beside the study its seed and the
- * number of the session. */
+ * number of the session. stops:N: the run is interrupted at each N-th trial, by the number in the file `pid` there;
+ * items:N: the share of N items that are right, 9 of 10 on average, over 0.9. */
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,23 @@ static double arm(int side, double size) {
   return size / 0.02 * normal();
 }
 
+/* Interrupts the run that started this trial. */
+static void interrupt(void) {
+  char path[4096];
+  int pid = 0;
+  snprintf(path, sizeof path, "%s/pid", getenv("EXPC_STUDY_FOLDER"));
+  FILE* file = fopen(path, "r");
+  if (!file || fscanf(file, "%d", &pid) != 1) exit(3);
+  fclose(file);
+  kill(pid, SIGINT);
+}
+
+static double items(int count) {
+  int right = 0;
+  for (int i = 0; i < count; ++i) right += uniform() < 0.9;
+  return right / (0.9 * count);
+}
+
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int side = atoi(argv[2]);
@@ -68,6 +87,8 @@ int main(int argc, char** argv) {
   else
     noise += normal();
   if (side == 1 && strncmp(shape, "late:", 5) == 0 && uniform() < given) pause();
+  if (strncmp(shape, "stops:", 6) == 0 && atoi(getenv("EXPC_TRIAL")) % (int)given == 0) interrupt();
+  if (strncmp(shape, "items:", 6) == 0) return printf("%.17g\n", items((int)given)) < 0;
   printf("%.17g\n", (side == 1 ? 1 / atof(argv[4]) : 1) * exp(0.02 * noise));
   return 0;
 }
