@@ -23,6 +23,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/html.h"
+#include "runtime/simulate/forecast.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/match.h"
 
@@ -264,7 +265,7 @@ class Making {
     auto store = openStore(folder);
     if (!store) return store.takeError();
     const store::Results results = store->load(plan_);
-    const analysis::Judgement judgement = analysis::judge(plan_, results);
+    const analysis::Judgement judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
       auto environment = llvm::expectedToOptional(plan::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));

@@ -407,6 +407,10 @@ void addDiagnose(CLI::App& app, Asked& asked) {
             "What is true of each cell of a criterion; default: as measured, else as published");
   addOption(command, "--lost", "SHARE", options.lost,
             "Share of starts that fail, each tried again as the design says; default: as stored trials did");
+  addOption(command, "--sessions", "N", options.sessions,
+            "Sessions that a study is measured in, as after a restart of the machine; default: as many as are stored, "
+            "else 1")
+      ->check(CLI::Range(1, 1000));
   addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

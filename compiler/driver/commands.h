@@ -119,6 +119,7 @@ struct RehearseOptions : MeasuredOptions {  // of the machine only null_gpus, wh
 struct DiagnoseOptions : MeasuredOptions {
   std::vector<std::string> noise, effects;  // "2%" or "METRIC=2%"; "CRITERION=1.3x"
   std::string lost;                         // "2%"; "": as stored
+  std::optional<unsigned> sessions;         // absent: as many as are stored
   unsigned studies = 1000;
   uint64_t seed = 1;
 };

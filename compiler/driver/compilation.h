@@ -155,8 +155,7 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 /// Prints what the plan's design can be expected to find, from what is stored in `results`; kSuccess, or kError after
 /// saying why not.
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
-                  const simulate::Assumptions& assumptions, const simulate::DiagnosisOptions& how,
-                  const Console& console);
+                  const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
 
 /// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
 int worse(int first, int second);

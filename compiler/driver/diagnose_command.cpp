@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/language/words.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/printable.h"
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -84,6 +88,35 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
   return "";
 }
 
+/// Counts the studies on a terminal.
+class Progress {
+ public:
+  base::Tick tick() {
+    return [this](int64_t done, int64_t total) {
+      const auto now = std::chrono::steady_clock::now();
+      if (draws_ && now - drawn_ > std::chrono::milliseconds(200)) {
+        plan::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
+        shown_ = true;
+        drawn_ = now;
+      }
+      return llvm::Error::success();
+    };
+  }
+  void clear() {
+    if (std::exchange(shown_, false)) plan::tell(stderr, "\r\x1b[K");
+  }
+
+ private:
+  bool draws_ = isatty(STDERR_FILENO) == 1, shown_ = false;
+  std::chrono::steady_clock::time_point drawn_ = std::chrono::steady_clock::now();
+};
+
+size_t cellsOf(const plan::Plan& plan) {
+  size_t cells = 0;
+  for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
+  return cells;
+}
+
 }  // namespace
 
 llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
@@ -94,13 +127,27 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 }
 
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
-                  const simulate::Assumptions& assumptions, const simulate::DiagnosisOptions& how,
-                  const Console& console) {
+                  const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
+  constexpr uint64_t kMostWork = 60'000'000;  // half a minute of two cores
+  constexpr unsigned kFewest = 20;
+  const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
+  if (each * std::min(how.studies, kFewest) > kMostWork)
+    return console.error(fmt::format(
+        "study {} is too large to simulate: {} points with {} cells of criteria; select fewer with a preset "
+        "or -D",
+        plan.study, plan.points.size(), cellsOf(plan)));
+  if (each * how.studies > kMostWork) {
+    how.studies = static_cast<unsigned>(kMostWork / each);
+    console.message(fmt::format("{} studies are simulated, as each of them is large", how.studies));
+  }
+  Progress progress;
+  how.tick = progress.tick();
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
   if (stored->trials.empty())  // so that nothing of what is assumed comes from them
     for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  progress.clear();
   return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
                                                                       console.width(), console.colourOut()));
@@ -128,6 +175,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     how.studies = options.studies;
     how.seed = options.seed;
     if (lost) assumptions.lost = lost->value;
+    assumptions.sessions = options.sessions;
     for (const std::string& wrong :
          {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
       if (!wrong.empty()) return console.usage(wrong);

@@ -7,6 +7,7 @@
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
 #include "runtime/files/files.h"
+#include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 
 namespace expc::driver {
@@ -15,7 +16,7 @@ namespace {
 exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
   exports::Source source{std::move(plan), {}, {}, {}};
   source.results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
-  source.judgement = analysis::judge(source.plan, source.results);
+  source.judgement = simulate::judge(source.plan, source.results);
   source.history = store::history(store, source.plan);
   return source;
 }

@@ -17,6 +17,7 @@
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
+#include "runtime/simulate/forecast.h"
 
 namespace expc::driver {
 
@@ -96,7 +97,7 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
 
 int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
                  const Console& console) {
-  const analysis::Judgement judgement = analysis::judge(plan, results);
+  const analysis::Judgement judgement = simulate::judge(plan, results);
   const analysis::Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
   if (options.format != Format::Text && options.format != Format::Json)

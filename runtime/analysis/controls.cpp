@@ -129,10 +129,9 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
 
 /// Marks a decided criterion as untrusted where a control differs from its point by what may be half of a gap; of an
 /// undecided one there is nothing to trust. The gap is the criterion's own, so that one tight claim does not spoil the
-/// others; where it claims none, the smallest that is claimed of the metric. What more blocks would do for a criterion
-/// is said of both. A control that shows no difference and excludes none is only noted.
-void distrust(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<ControlResult>& controls,
-              CriterionResult& result) {
+/// others; where it claims none, the smallest that is claimed of the metric. A control that shows no difference and
+/// excludes none is only noted.
+void distrust(const plan::Criterion& criterion, const std::vector<ControlResult>& controls, CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
   const std::optional<double> gap = gapOf(criterion);
   for (const ControlResult& control : controls) {
@@ -145,18 +144,7 @@ void distrust(const Evidence& evidence, const plan::Criterion& criterion, const 
       if (!result.unshown) result.unshown = found;
       continue;
     }
-    const plan::TrialKind kind = evidence.index.plan().findMetric(control.metric)->kind;
-    const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, kind);
-    const auto next = nextStepForTrust(evidence, cell, bandOf(control, held_to), control.estimate);
-    if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) {
-      result.untrusted = found;
-      result.next = next;
-    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && next &&
-               next->blocks > result.next->blocks) {
-      const NextStep::Reach reach = result.next->reach;
-      result.next = next;
-      result.next->reach = reach;
-    }
+    if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) result.untrusted = found;
     return;
   }
 }
@@ -178,7 +166,7 @@ void judgeControls(const Evidence& evidence, Judgement& judgement) {
     }
   }
   for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i)
-    if (compares(plan.criteria[i])) distrust(evidence, plan.criteria[i], judgement.controls, judgement.criteria[i]);
+    if (compares(plan.criteria[i])) distrust(plan.criteria[i], judgement.controls, judgement.criteria[i]);
 }
 
 }  // namespace expc::analysis

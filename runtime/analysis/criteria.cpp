@@ -291,9 +291,6 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.scope = scopeOf(cells);
   result.provisional = criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
                        std::ranges::any_of(cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
-  const bool usable = std::ranges::all_of(cells, [](const MeasuredCell& cell) { return !cell.estimate.unusable; });
-  if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
-    result.next = nextStep(evidence, criterion, measured);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   result.conditions = conditionsOf(evidence.index, criterion, result);
   return result;

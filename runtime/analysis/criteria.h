@@ -1,7 +1,7 @@
 #pragma once
 
 // Criteria: what is measured for one is decided by the tree of quantifiers over its cells (docs/layers/statistics.md),
-// held to controls, and where it is open told what further blocks would do.
+// and held to controls.
 
 #include <optional>
 #include <set>
@@ -130,19 +130,5 @@ double controlConfidence(const plan::Plan& plan);
 /// Judges each control by each metric that a criterion with a confidence compares (all metrics of its kind if none
 /// does), and marks the criteria that it leaves untrusted. Their verdicts stay what the intervals make them.
 void judgeControls(const Evidence& evidence, Judgement& judgement);
-
-/// For an undecided criterion with a confidence. The half-width of an interval shrinks with the root of the pairs, so a
-/// cell whose estimate is `gap` from its bound takes about pairs * (half-width / gap)^2, and somewhat more where blocks
-/// beyond those that are planned make a further look, whose intervals are wider (LookHistory). A cell without an
-/// interval takes as many pairs as one needs. Of a forall the cell that takes the most counts, of an exists the one
-/// that takes the least. Nothing where a cell lacks something else than pairs: its trials fail, or were not run, or a
-/// clock's step keeps it open.
-std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion& criterion,
-                                 const MeasuredCriterion& measured);
-
-/// For a criterion that is untrusted because a control differs and its interval leaves the `band`, by the same rule.
-/// Nothing where the estimate lies outside too: then no number of pairs would bring the interval in.
-std::optional<NextStep> nextStepForTrust(const Evidence& evidence, const plan::Cell& control, const plan::Bound& band,
-                                         const CellEstimate& estimate);
 
 }  // namespace expc::analysis

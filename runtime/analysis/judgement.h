@@ -116,19 +116,21 @@ struct Look {
   unsigned other_versions = 0;   // earlier verdicts on it with other versions of the program: they do not count
 };
 
-/// What further blocks would do for a criterion that is undecided or untrusted, at the noise that was seen and if
-/// estimates stay where they are.
+/// What further blocks would do for a criterion that is undecided (simulate/forecast.h).
 struct NextStep {
-  /// Decides: probably its verdict. Trusts: a control gets narrow enough for it to be trusted. Intervals: cells that
-  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it,
-  /// so that another design is the answer.
-  enum class Reach { Decides, Trusts, Intervals, OutOfReach };
+  /// Decides: its verdict. Intervals: cells that have too few values
+  /// get one. OutOfReach: it would take more than a hundred times as many blocks. Trend: values drift, so that blocks
+  /// decide nothing. NotSimulated: the study is too large to be simulated in passing.
+  enum class Reach { Decides, Intervals, OutOfReach, Trend, NotSimulated };
   Reach reach = Reach::Decides;
-  unsigned blocks = 0;                      // further ones; 0 out of reach
+  unsigned blocks = 0;                      // further ones, of Decides and OutOfReach in 80 % of studies; 0: not known
   unsigned repetitions = 0;                 // that the design then has in all
   std::optional<double> seconds = {};       // that the blocks take; absent: unknown
-  Verdict towards = Verdict::Inconclusive;  // of Decides: what the estimates as they are would make it
+  Verdict towards = Verdict::Inconclusive;  // of Decides: what most of these studies end with, where they clearly do
   bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
+
+  /// Whether running that many blocks is a way on.
+  bool helps() const { return reach <= Reach::Intervals; }
 };
 
 /// What the same twice differs by in a block, in one metric: the later of the two runs against the earlier; of one that
@@ -176,9 +178,10 @@ struct CriterionResult {
   unsigned other_looks = 0;                 // Look::other_versions, also of an only look
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
   bool provisional = false;
-  bool every_trial = false;                     // it claims that each single trial satisfies the bound: no confidence
-  std::vector<Condition> conditions = {};       // in the order of their codes
-  std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
+  bool every_trial = false;                // it claims that each single trial satisfies the bound: no confidence
+  std::vector<Condition> conditions = {};  // in the order of their codes
+  /// Absent: decided, something else than blocks is lacking, or nobody asked (simulate::advise sets it).
+  std::optional<NextStep> next = std::nullopt;
 
   /// Whether the verdict stands as it is printed.
   bool isFinal() const { return !untrusted && !provisional; }

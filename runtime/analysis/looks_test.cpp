@@ -217,26 +217,6 @@ TEST_CASE("a run of which it is not known what it judged counts as a look at eve
   CHECK(result.look->unread == 1);
 }
 
-TEST_CASE("the blocks that would give an interval are those that the look at them asks for") {
-  Records records;
-  measureBy(records, 1, 6, 1.2);
-  measureBy(records, 2, 1, 1.2, 7);
-  records.results.looks = {ran(claiming(6), 1, 6)};
-  const CriterionResult seven = judge(claiming(7), records.results).criteria[0];
-  REQUIRE(seven.next);
-  REQUIRE(seven.next->reach == NextStep::Reach::Intervals);
-  CHECK(seven.next->further_look);
-  CHECK(seven.cells[0].why->numbers[0] < seven.next->repetitions);  // at the level of this look fewer would do
-  records.results.looks.push_back(ran(claiming(7), 2, 7));
-  const auto after = [&](unsigned repetitions) {
-    Records more = records;
-    measureBy(more, 3, repetitions - 7, 1.2, 8);
-    return judge(claiming(repetitions), more.results).criteria[0].cells[0].interval.has_value();
-  };
-  CHECK(after(seven.next->repetitions));
-  CHECK_FALSE(after(seven.next->repetitions - 1));
-}
-
 TEST_CASE("claims at their bound pass no more often than asked, by growing, by shrinking, and by both") {
   // Growing: ten more blocks after each verdict. Shrinking: 40 are planned, and at each stop the design is made as
   // small as what is there if that passes.

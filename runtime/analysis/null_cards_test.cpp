@@ -58,14 +58,6 @@ TEST_CASE("claims about accuracy, about single trials and about memory are open 
   CHECK(exitCode(null) == 4);
 }
 
-TEST_CASE("nothing is said there of what more trials would decide") {
-  Records records;
-  records.pairs(7, 1.2, 0.01);
-  const CriterionResult real = judgedGain(records, 1.196, "1.196x");
-  REQUIRE(real.next);
-  CHECK_FALSE(judgedGain(onNullCards(records), 1.196, "1.196x").next);
-}
-
 TEST_CASE("one trial on null cards is enough to withhold all verdicts") {
   Records records = clearGain();
   records.results.trials.back() = onNullCards(records).results.trials.back();

@@ -31,6 +31,7 @@
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
+#include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 
 namespace expc::live {
@@ -171,7 +172,9 @@ class Pages {
         report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
         (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
     options.again = !ended;
-    page.text = report::htmlPage({page.plan, analysis::judge(index), results}, options);
+    // What comes next is simulated on all cores, so not beside a measurement.
+    page.text = report::htmlPage(
+        {page.plan, ended ? simulate::judge(page.plan, results) : analysis::judge(index), results}, options);
     page.ended = ended;
     page.recorded = bytes;
     page.not_before = now + kShare * (Clock::now() - now);

@@ -96,15 +96,14 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
     if (!isOpen(result)) continue;
     if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
-    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach) {
-      static constexpr const char* kGains[] = {"would probably decide {}", "would probably make {} trusted",
-                                               "give intervals to {}"};
+    } else if (result.next && result.next->helps()) {
+      static constexpr const char* kGains[] = {"with an 80 % chance to decide {}", "which give intervals to {}"};
       const NextStep& next = *result.next;
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,
           repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
                         largerBudget(plan, judgement, seconds)),
-          fmt::format("to add {}{}, which ", moreBlocksText(next),
+          fmt::format("to add {}{}, ", moreBlocksText(next),
                       next.further_look ? " as a further look that keeps the confidence" : ""),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
     }
@@ -130,7 +129,7 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
     const plan::KindDesign* design = plan::designOf(plan, kind);
     const bool adapts = design && !design->until.empty();
     set(fmt::format("design.{}.repeat", toString(kind)),
-        adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat));
+        adapts ? fmt::format("{}..{}", repeat, std::max(repeat, design->most())) : std::to_string(repeat));
   }
   // In whole minutes only where these are little beside it.
   if (budget_seconds > 0)

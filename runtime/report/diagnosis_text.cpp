@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/analysis/format.h"
@@ -27,14 +28,24 @@ std::string chances(const Chances& of) {
                      shareOfStudies(of.open));
 }
 
-std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, double value) {
-  return analysis::formatAgainst(value, plan::ends(criterion.bound), criterion.unit,
-                                 analysis::dimensionOf(plan, criterion.cells.front()));
+/// With as many digits as tell it from the bound, and from the other values that are named of the criterion.
+std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
+                      double value) {
+  std::vector<double> others = plan::ends(criterion.bound);
+  const auto beside = [&](double other) {
+    constexpr double kAlike = 1e-4;  // limits are not known better
+    if (std::abs(other - value) > kAlike * std::abs(value)) others.push_back(other);
+  };
+  if (!one.known.empty()) beside(one.least), beside(one.most);
+  for (const auto& limit : {one.passes_from, one.fails_from})
+    if (limit) beside(*limit);
+  return analysis::formatAgainst(value, others, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
 }
 
 std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
   if (!one.valued) return "without a value";
-  const std::string least = valueText(plan, criterion, one.least), most = valueText(plan, criterion, one.most);
+  const std::string least = valueText(plan, criterion, one, one.least),
+                    most = valueText(plan, criterion, one, one.most);
   return fmt::format(
       "as {} ({}{})", one.known, least == most ? least : least + " to " + most,
       one.timeouts > 0 ? fmt::format(" where none times out; up to {} do", shareOfStudies(one.timeouts)) : "");
@@ -52,6 +63,19 @@ std::string endsText(const plan::Plan& plan, const simulate::Model& model, doubl
   const size_t all = texts.size();
   texts.resize(std::min(all, kShown));
   return joined(texts) + (all > kShown ? fmt::format(" and more at {}", counted(all - kShown, "other point")) : "");
+}
+
+/// In how many sessions a study is measured, and what these do to values.
+std::string sessionsText(const simulate::Model& model) {
+  if (model.sessions < 2)
+    return "All trials come from one session. A study that restarts of the machine interrupt decides less: --sessions "
+           "N "
+           "simulates it.";
+  const bool apart = std::ranges::any_of(model.metrics, [](const auto& one) { return one.apart + one.shared > 0; });
+  return fmt::format("The trials come from {} sessions, {}.", model.sessions,
+                     apart                       ? "which differ as the stored ones do"
+                     : model.stored_sessions > 1 ? "which do not differ, as the stored ones show no difference"
+                                                 : "which do not differ; how much they would is not measured");
 }
 
 /// "10 timed, 3 quality".
@@ -80,8 +104,7 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
   const bool own = criterion.cells.front().bound.has_value();
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                        bool passes) {
-    if (!distance)
-      return fmt::format("{} nowhere within {:.0f} half-widths of its interval", word, one.sweeps.back().distance);
+    if (!distance) return fmt::format("{} for no effect in the simulated range", word);
     if (!value && !own)
       return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
                          passes ? "pass" : "fail");
@@ -90,7 +113,7 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
                          std::abs(*distance), passes ? "inside" : "outside");
     const bool below =
         criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
-    return fmt::format("{} from {} {}", word, valueText(plan, criterion, *value), below == passes ? "down" : "on");
+    return fmt::format("{} from {} {}", word, valueText(plan, criterion, one, *value), below == passes ? "down" : "on");
   };
   return fmt::format("in {:.0f} % of studies it {}, and {}", simulate::kPower * 100,
                      end("passes", one.passes_from, one.passes_at, true),
@@ -147,6 +170,7 @@ std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diag
                                     counted(plan.points.size(), "point"), diagnosis.seed),
                 .of = fmt::format("{} simulated studies of {}", diagnosis.studies, plan.study)},
       Paragraph{"noise of one trial: " + noiseText(diagnosis.model)}};
+  blocks.emplace_back(Paragraph{sessionsText(diagnosis.model)});
   if (diagnosis.model.lost > 0)
     blocks.emplace_back(Paragraph{"trials that are lost: " + shareOfStudies(diagnosis.model.lost)});
   if (diagnosis.model.disturbed > 0)

@@ -36,8 +36,8 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
   CHECK(next[0].what_for ==
-        "to add 9 more blocks (4 min) as a further look that keeps the confidence, which would probably decide "
-        "fp32_pays");
+        "to add 9 more blocks (4 min) as a further look that keeps the confidence, with an 80 % chance to "
+        "decide fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {}),
                     page = htmlPage({example.plan, example.judgement, example.results}, {.charts = false});
@@ -45,11 +45,6 @@ TEST_CASE("the next command is the one that brings open criteria further") {
     CHECK(text.find(one.command) != std::string::npos);
     CHECK(page.find(htmlCommand(one.command)) != std::string::npos);
   }
-
-  example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
-  CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for ==
-        "to add 9 more blocks (4 min) as a further look that keeps the confidence, which would probably make fp32_pays "
-        "trusted");
 
   example.judgement.unfinished = true;
   const auto same = nextCommands(example.plan, example.judgement, "results");
@@ -123,7 +118,7 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
   open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
   next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 1);
-  CHECK(next[0].what_for.ends_with("which would probably decide fp32_pays, and give intervals to " + second));
+  CHECK(next[0].what_for.ends_with("with an 80 % chance to decide fp32_pays, and which give intervals to " + second));
 }
 
 TEST_CASE("no command is named that is not known to help") {
@@ -132,6 +127,13 @@ TEST_CASE("no command is named that is not known to help") {
   example.plan.overrides.clear();
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::OutOfReach, 0, 0, {}};
   CHECK(nextCommands(example.plan, example.judgement, "results").empty());
+  for (const auto& [reach, said] :
+       {std::pair(NextStep::Reach::OutOfReach, "next:    fp32_pays: Out of reach with this"),
+        std::pair(NextStep::Reach::Trend, "next:    fp32_pays: More blocks do not help"),
+        std::pair(NextStep::Reach::NotSimulated, "next:    fp32_pays: The study is too")}) {
+    example.judgement.criteria[0].next->reach = reach;
+    CHECK(resultText({example.plan, example.judgement, example.results}, {}).find(said) != std::string::npos);
+  }
   example.judgement.points[0].lacking = true;
   example.judgement.points[0].failed = 2;
   const auto again = nextCommands(example.plan, example.judgement, "results");

@@ -63,7 +63,7 @@ inline llvm::json::Value json(const analysis::Condition& one) {
 }
 
 inline llvm::json::Value json(const analysis::NextStep& one) {
-  static constexpr std::string_view kReach[] = {"decides", "trusts", "intervals", "out of reach"};
+  static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
   std::optional towards = one.towards;
   if (one.towards == analysis::Verdict::Inconclusive) towards.reset();

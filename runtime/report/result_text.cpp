@@ -120,6 +120,9 @@ struct ResultReport : analysis::Findings {
       blocks.emplace_back(Paragraph{.text = one.what_for, .depth = kRoom / 4});
       word = "or:";
     }
+    for (const Judged& of : judgedOf(plan, judgement))
+      if (of.result.next && !of.result.next->helps())
+        line(std::exchange(word, "or:"), of.result.name + ": " + nextStepText(of.criterion, of.result));
     if (!options.all) line("rest:", reportCommand(plan, options.folder) + " --all");
     if (!options.html_path.empty()) line("report:", options.html_path);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -33,9 +34,15 @@ bool restsOnConstants(const analysis::CriterionResult& result) {
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !decides(cell); });
 }
 
-/// "about 9 more blocks (4 min) would decide it, and probably as PASS, if the estimates stay where they are", or why
-/// none would.
-std::string nextStepText(const analysis::CriterionResult& result) {
+/// A number with two digits that count: 23000 for 23456.
+std::string roughly(double number) {
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(std::max(1.0, number))) - 1));
+  return fmt::format("{:.0f}", std::round(number / unit) * unit);
+}
+
+}  // namespace
+
+std::string nextStepText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   using Reach = analysis::NextStep::Reach;
   const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
   if (!result.next && analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
@@ -47,19 +54,29 @@ std::string nextStepText(const analysis::CriterionResult& result) {
   const std::string blocks = moreBlocksText(next);
   switch (next.reach) {
     case Reach::OutOfReach:
-      return "not even a hundred times as many blocks would decide it at this noise: an estimate lies too near its "
-             "bound";
+      return fmt::format(
+          "Out of reach with this noise: about {} blocks for an 80 % chance. Reduce the noise, {}claim a larger "
+          "effect{}.",
+          roughly(next.blocks), criterion.cells.size() > 1 ? "" : "or ",
+          criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
+    case Reach::Trend:
+      return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
+             "clocks, a quiet machine), then measure anew.";
+    case Reach::NotSimulated:
+      return "The study is too large to simulate here how many blocks would decide it. `expc diagnose` with "
+             "-D design.KIND.repeat=N says how often N repetitions would.";
     case Reach::Intervals:
       return blocks + " would give it intervals";
-    case Reach::Trusts:
-      return fmt::format("about {} would make the verdict trusted, if the control's estimate stays where it is",
-                         blocks);
     case Reach::Decides:
-      return fmt::format("about {} would decide it, probably as {}, if the estimates stay where they are", blocks,
-                         analysis::meaningOf(next.towards).word);
+      return fmt::format("about {} have an 80 % chance to decide it{}", blocks,
+                         next.towards == analysis::Verdict::Inconclusive
+                             ? ""
+                             : fmt::format(", probably as {}", analysis::meaningOf(next.towards).word));
   }
   return "";
 }
+
+namespace {
 
 /// " (at level=1)", or nothing where there is one cell.
 std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
@@ -433,7 +450,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
   facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, findings.results));
-  facts.push_back({"next", nextStepText(result)});
+  facts.push_back({"next", nextStepText(criterion, result)});
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return facts;
 }

@@ -113,6 +113,10 @@ std::vector<std::string> saidOnce(const std::string& above, const std::vector<Wo
 /// "9 more blocks (4 min)".
 std::string moreBlocksText(const analysis::NextStep& next);
 
+/// "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as PASS", or why blocks do not help and what
+/// would; of a final verdict that nothing is left to do.
+std::string nextStepText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials); and that word.
 bool comparesPoints(const plan::Criterion& criterion);
 const char* nounOf(const plan::Criterion& criterion);

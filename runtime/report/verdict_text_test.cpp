@@ -217,14 +217,17 @@ TEST_CASE("what comes next, and what is to be noted") {
   result.cells[1].steps = {"t", 1, 1};
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
-        "about 9 more blocks (4 min) would decide it, probably as FAIL, if the estimates stay where they are");
+        "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as FAIL");
   CHECK(said(claim, result, "note") ==
         "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
         "gpus=2)");
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
-  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};
-  CHECK(said(claim, result, "next").starts_with("not even a hundred times as many blocks"));
+  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 23456, 0, {}};
+  CHECK(said(claim, result, "next") ==
+        "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a larger effect, "
+        "or "
+        "ask about fewer configurations.");
 }
 
 TEST_CASE("losses are counted by point, and timeouts are values and no losses") {

@@ -124,24 +124,26 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
 }
 
 /// The studies that are drawn of one design, on all cores.
-std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scenarios, unsigned studies,
-                           uint64_t seed) {
+std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scenarios, unsigned studies, uint64_t seed,
+                           const base::Tick& tick = nullptr) {
   std::vector<Drawn> drawn(studies);
-  llvm::cantFail(base::forEach(studies, base::allCores(), [&](int64_t i) {
+  const auto one = [&](int64_t i) {
     drawn[static_cast<size_t>(i)] = draw(study, scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
     return llvm::Error::success();
-  }));
+  };
+  llvm::cantFail(base::forEach(studies, base::allCores(), one, tick));
   return drawn;
 }
 
 /// One design on its way to a diagnosis.
 struct Designer {
   const plan::Plan& plan;
-  const Model& model;
+  Model model;
   const DiagnosisOptions& options;
   const std::vector<std::vector<double>> truths = truthsOf(plan, model);
   const Study study = studyOf(plan, model, truths);
   std::vector<Known> facts = {};
+  double blocks_in_one = 0;  // that a study takes on average, in one session
   DesignDiagnosis diagnosis = {};
 
   DesignDiagnosis diagnose() {
@@ -162,9 +164,10 @@ struct Designer {
       diagnosis.criteria.push_back(std::move(one));
     }
     findReaches();
+    if (divideIntoSessions()) findReaches();
     std::vector<Scenario> scenarios{scenario(nullptr)};
     for (const double& distance : kDistances) scenarios.push_back(scenario(&distance));
-    const std::vector<Drawn> drawn = drawAll(study, scenarios, options.studies, options.seed);
+    const std::vector<Drawn> drawn = drawAll(study, scenarios, options.studies, options.seed, options.tick);
     for (size_t c = 0; c < plan.criteria.size(); ++c)
       if (!diagnosis.criteria[c].skipped) gather(c, drawn);
     count(drawn);
@@ -182,19 +185,30 @@ struct Designer {
 
   /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
   Scenario scenario(const double* distance) const {
-    Scenario scenario = plan.criteria;
-    for (size_t c = 0; c < scenario.size(); ++c) {
-      if (diagnosis.criteria[c].skipped) continue;
-      for (size_t i = 0; i < scenario[c].cells.size(); ++i) {
-        plan::Cell& cell = scenario[c].cells[i];
+    Scenario scenario;
+    for (size_t c = 0; c < plan.criteria.size(); ++c) {
+      scenario.emplace_back();
+      for (size_t i = 0; i < plan.criteria[c].cells.size(); ++i) {
         const plan::Bound& bound = plan::boundOf(plan.criteria[c], plan.criteria[c].cells[i]);
+        scenario.back().push_back(bound);
+        if (diagnosis.criteria[c].skipped) continue;
         const double wanted = distance ? valueAt(bound, study.by_factor[c], *distance, diagnosis.criteria[c].reach)
                               : facts[c].values.empty() ? truths[c][i]
                                                         : facts[c].values[i];
-        cell.bound = moved(bound, study.by_factor[c], truths[c][i], wanted);
+        const double step = study.steps[c][i], off = wanted - truths[c][i];
+        const double to = step > 0 ? truths[c][i] + step * std::nearbyint(off / step) : wanted;
+        scenario.back().back() = moved(bound, study.by_factor[c], truths[c][i], to);
       }
     }
     return scenario;
+  }
+
+  /// Where a study is measured in several sessions: each has as many blocks as it takes on average in one, divided by
+  /// their number, and the last goes on until the study ends. False where there is one.
+  bool divideIntoSessions() {
+    if (model.sessions < 2 || model.blocks_of_session > 0) return false;
+    model.blocks_of_session = std::max(1u, unsigned(std::lround(blocks_in_one / model.sessions)));
+    return true;
   }
 
   void findReaches() {
@@ -202,6 +216,10 @@ struct Designer {
     in_time.timeouts = false;
     const std::vector<Drawn> drawn =
         drawAll(in_time, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
+    std::map<plan::TrialKind, double> blocks;
+    for (const Drawn& one : drawn)
+      for (const auto& [kind, own] : one.endings[0].blocks) blocks[kind] += double(own) / double(drawn.size());
+    for (const auto& [kind, mean] : blocks) blocks_in_one = std::max(blocks_in_one, mean);
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       double sum = 0;
       unsigned count = 0;
@@ -332,6 +350,14 @@ plan::Plan largerOf(plan::Plan plan) {
 }
 
 }  // namespace
+
+uint64_t workOf(const plan::Plan& plan) {
+  uint64_t cells = 0, most = 0;
+  for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
+  for (const plan::KindDesign& design : plan.design.kinds)
+    if (design.kind != plan::TrialKind::Profile) most += design.most();
+  return most * (plan.points.size() + cells * std::size(kDistances));
+}
 
 Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& options) {
   Diagnosis diagnosis;

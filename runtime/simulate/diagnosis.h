@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/parallel.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 #include "runtime/simulate/model.h"
@@ -68,7 +69,12 @@ struct DiagnosisOptions {
   uint64_t seed = 1;
   std::map<std::string, double> effects;  // criterion -> what is true of each of its cells
   bool larger = true;                     // look at the next larger design, too
+  base::Tick tick = nullptr;              // called as studies are drawn; what it returns is not an end
 };
+
+/// What one simulated study takes: its trials, and its cells at every distance, each at every repetition. A core does
+/// about a million of these a second.
+uint64_t workOf(const plan::Plan& plan);
 
 /// Simulates the plan's design. The numbers are the same for the same plan, model and options, on any machine. A share
 /// p of n studies has a standard error of sqrt(p (1 - p) / n): 0.7 % at 5 % of 1,000.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/simulate/study.h"
@@ -276,6 +277,82 @@ TEST_CASE("claims about every trial, upper bounds and bands are moved to their o
   REQUIRE(single.passes_from);
   CHECK(*single.passes_from < 2);
   CHECK(*single.passes_from > 1.8);
+}
+
+TEST_CASE("a study in several sessions ends as it is foretold") {
+  constexpr unsigned kStudies = 400;
+  const plan::Plan plan = gains(1.2, 12);
+  for (const unsigned sessions : {1u, 3u}) {
+    stats::NormalStream stream(11);
+    Chances seen;
+    for (unsigned i = 0; i < kStudies; ++i) {
+      Records records = measured(stream, 12, 1.225, [](unsigned) { return false; });
+      for (store::Trial& trial : records.results.trials) trial.session = 1 + (trial.block - 1) * sessions / 12;
+      const analysis::Verdict verdict = analysis::judge(plan, records.results).criteria[0].verdict;
+      seen.pass += double(verdict == analysis::Verdict::Pass) / kStudies;
+    }
+    const Model model = modelOf(plan, {}, {{{"", 0.02}}, std::nullopt, sessions});
+    const Chances told = *diagnose(plan, model, quickly(kStudies, {{"pays", 1.225}})).design.criteria[0].chances;
+    CAPTURE(sessions);
+    CHECK(std::abs(told.pass - seen.pass) <= 1.5 * tolerance(seen.pass, kStudies));
+  }
+}
+
+TEST_CASE("how far sessions lie apart is measured where stored trials are of several") {
+  const plan::Plan plan = study(60, 0);
+  Records records;
+  stats::NormalStream normal(5);
+  std::map<std::pair<int64_t, std::string>, double> places;
+  std::map<int64_t, double> all;
+  for (int64_t block = 1; block <= 60; ++block) {
+    const int64_t session = 1 + (block - 1) / 5;
+    if (all.emplace(session, 0).second) all[session] = 0.1 * normal.next();
+    for (const plan::Point& point : plan.points) {
+      if (places.emplace(std::pair(session, point.id), 0).second) places[{session, point.id}] = 0.04 * normal.next();
+      const double noise = 0.02 * normal.next();
+      records.timed(point.id, block, std::exp(all[session] + places[{session, point.id}] + noise), session);
+    }
+  }
+  const Model model = modelOf(plan, records.results, {});
+  CHECK(model.sessions == 12);
+  CHECK(model.metrics[0].noise == doctest::Approx(0.02).epsilon(0.15));
+  CHECK(model.metrics[0].apart == doctest::Approx(0.04).epsilon(0.25));
+  CHECK(model.metrics[0].shared == doctest::Approx(0.1).epsilon(0.6));
+  CHECK(model.metrics[0].drift < 0.01);
+  for (store::Trial& trial : records.results.trials) trial.session = 1;
+  CHECK(modelOf(plan, records.results, {}).metrics[0].apart == 0);
+  CHECK(modelOf(plan, {}, {}).sessions == 1);
+}
+
+TEST_CASE("values that tie with the bound are foretold to, also those of one point") {
+  constexpr unsigned kStudies = 600, kTrials = 20, kItems = 50;
+  plan::Plan plan = study(0, kTrials);
+  plan.design.kinds.erase(plan.design.kinds.begin());
+  plan.points.resize(1);
+  plan.criteria = {criterion({metricCells(plan, "accuracy").front()}, {Relation::Greater, 0.9, 0, "> 90 %"}, "", 0.95)};
+  plan.criteria[0].name = "good";
+  stats::NormalStream stream(4);
+  const auto accuracies = [&](unsigned trials) {
+    Records records;
+    for (unsigned block = 1; block <= trials; ++block) {
+      unsigned right = 0;
+      for (unsigned item = 0; item < kItems; ++item) right += stream.uniform() < 0.9;
+      records.accuracy(plan.points[0].id, block, double(right) / kItems);
+    }
+    return records;
+  };
+  double fails = 0;
+  for (unsigned i = 0; i < kStudies; ++i) {
+    const auto verdict = analysis::judge(plan, accuracies(kTrials).results).criteria[0].verdict;
+    fails += double(verdict == analysis::Verdict::Fail) / kStudies;
+  }
+  const Model model = modelOf(plan, accuracies(400).results, {});
+  const auto accuracy = std::ranges::find(model.metrics, "accuracy", &MetricModel::name);
+  CHECK(accuracy->origin == Origin::Measured);
+  CHECK(accuracy->resolution.step() == doctest::Approx(0.02));
+  const CriterionDiagnosis told = diagnose(plan, model, quickly(kStudies, {{"good", 0.9}})).design.criteria[0];
+  CHECK(fails > 0.03);  // more than the 2.5 % of values that never tie
+  CHECK(std::abs(told.chances->fail - fails) <= 1.5 * tolerance(fails, kStudies));
 }
 
 }  // namespace expc::simulate

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
@@ -19,7 +21,7 @@ constexpr unsigned kFewestFreedoms = 4;
 
 struct Value {
   size_t point = 0;
-  int64_t block = 0, trial = 0;
+  int64_t block = 0, trial = 0, session = 0;
   double value = 0;  // its logarithm where noise multiplies
   double residual = 0;
 };
@@ -32,7 +34,8 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
     for (size_t i = 0; i < place.outcomes.size(); ++i) {
       const analysis::Outcome& outcome = place.outcomes[i];
       const double value = place.values[*column][i];
-      if (outcome.valid() && std::isfinite(value)) values.push_back({point, outcome.block, outcome.trial, value});
+      if (outcome.valid() && std::isfinite(value))
+        values.push_back({point, outcome.block, outcome.trial, outcome.session, value});
     }
   }
   return values;
@@ -40,29 +43,64 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
 
 double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
-/// The additive fit of points and blocks, by turns; sets noise and drift. False where too little is there.
+/// What groups of values differ by beyond what the scatter inside them makes: the part of the mean square between them
+/// that is theirs. `freedoms`: how many differences of groups are free.
+double betweenGroups(const auto& groups, double freedoms, double inside) {
+  double squares = 0, values = 0;
+  for (const auto& [_, group] : groups) {
+    squares += double(group.second) * group.first * group.first;
+    values += double(group.second);
+  }
+  if (freedoms <= 0) return 0;
+  return std::sqrt(std::max(0.0, squares / freedoms - inside * inside) * double(groups.size()) / values);
+}
+
+double squaresOf(const std::vector<double>& residuals) {
+  return std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
+}
+
+/// How far sessions move all points alike, and blocks inside them, by the means of blocks.
+void findDrifts(const std::map<int64_t, double>& drifts, const std::vector<Value>& values, MetricModel& metric) {
+  std::map<int64_t, int64_t> session_of;
+  for (const Value& value : values) session_of[value.block] = value.session;
+  std::vector<double> means;
+  std::vector<int64_t> sessions;
+  double mean = 0;
+  for (const auto& [block, drift] : drifts) mean += drift / double(drifts.size());
+  for (const auto& [block, drift] : drifts) means.push_back(drift - mean), sessions.push_back(session_of[block]);
+  const auto groups = stats::takeMeans(means, [&](size_t i) { return sessions[i]; });
+  const double blocks = double(means.size()), freedoms = blocks - double(groups.size());
+  const double spread = freedoms > 0 ? squaresOf(means) / freedoms : 0;
+  metric.shared = betweenGroups(groups, double(groups.size()) - 1, std::sqrt(spread));
+  metric.drift = std::sqrt(std::max(0.0, spread - metric.noise * metric.noise * blocks / double(values.size())));
+}
+
+/// The additive fit of points, blocks and sessions of points, by turns; of one point there is no telling a block from
+/// its trial. Sets noise, drift and sessions. False where too little is there.
 bool fit(std::vector<Value>& values, MetricModel& metric) {
   constexpr int kTurns = 20;
-  size_t points = 0, blocks = 0;
+  size_t points = 0, blocks = 1;
   std::map<int64_t, double> drifts;
   std::vector<double> residuals;
-  for (const Value& value : values) residuals.push_back(value.value);
+  std::set<int64_t> sessions;
+  for (const Value& value : values) residuals.push_back(value.value), sessions.insert(value.session);
   for (int turn = 0; turn < kTurns; ++turn) {
     points = stats::takeMeans(residuals, [&](size_t i) { return values[i].point; }).size();
+    if (points < 2) break;
     const auto means = stats::takeMeans(residuals, [&](size_t i) { return values[i].block; });
     blocks = means.size();
     for (const auto& [block, mean] : means) drifts[block] += mean.first;
   }
-  if (values.size() + 1 < points + blocks + kFewestFreedoms) return false;
-  const auto freedoms = static_cast<double>(values.size() + 1 - points - blocks);
-  double squares = 0;
-  for (const double residual : residuals) squares += residual * residual;
+  const double of_sessions =
+      double(sessions.size() - std::min<size_t>(1, sessions.size())) * double(points < 2 ? points : points - 1);
+  const double freedoms = double(values.size() + 1) - double(points + blocks) - of_sessions;
+  if (freedoms < kFewestFreedoms) return false;
+  const auto groups =
+      stats::takeMeans(residuals, [&](size_t i) { return std::pair(values[i].point, values[i].session); });
+  const double squares = squaresOf(residuals);
   metric.noise = std::sqrt(squares / freedoms);
-  double mean = 0, spread = 0;
-  for (const auto& [block, drift] : drifts) mean += drift / static_cast<double>(blocks);
-  for (const auto& [block, drift] : drifts) spread += (drift - mean) * (drift - mean);
-  const double within = metric.noise * metric.noise * static_cast<double>(blocks) / static_cast<double>(values.size());
-  metric.drift = std::sqrt(std::max(0.0, spread / static_cast<double>(blocks - 1) - within));
+  metric.apart = betweenGroups(groups, of_sessions, metric.noise);
+  if (points > 1) findDrifts(drifts, values, metric);
   metric.trials = static_cast<unsigned>(values.size());
   metric.origin = Origin::Measured;
   // Centres are medians, so that noise has to have its own at zero.
@@ -92,7 +130,11 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   model.centres.assign(index.plan().points.size(), 1);
   model.known.assign(index.plan().points.size(), false);
   std::vector<Value> values = valuesOf(index, metric);
+  std::vector<double> seen;
+  for (const Value& value : values) seen.push_back(value.value);
+  model.resolution = Resolution(std::move(seen), metric.dimension == "share" && !metric.derived);
   findCentres(values, model);
+  for (double& centre : model.centres) centre = model.resolution.rounded(centre);
   model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
@@ -163,6 +205,11 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
       model.ends[design.kind].push_back(endsOf(index.of(design.kind, point.id)));
     if (const auto seconds = index.typicalSeconds(design.kind)) model.seconds[design.kind] = *seconds;
   }
+  std::set<int64_t> sessions;
+  for (const store::Trial& trial : stored.trials)
+    if (trial.status == store::TrialStatus::Valid) sessions.insert(trial.session);
+  model.stored_sessions = static_cast<unsigned>(sessions.size());
+  model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const analysis::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
   // What failed or ran out of memory keeps that status when it was disturbed.
@@ -174,7 +221,7 @@ plan::Plan pilotOf(plan::Plan plan) {
   const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.points, &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
-  const unsigned blocks = others == 0 ? 2 : 1 + (kFewestFreedoms + others - 1) / others;
+  const unsigned blocks = others == 0 ? 1 + kFewestFreedoms : 1 + (kFewestFreedoms + others - 1) / others;
   for (plan::KindDesign& design : plan.design.kinds) {
     design.repeat = design.repeat_most = std::min(design.repeat, blocks);
     design.until.clear();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/simulate/resolution.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/store/records.h"
 
@@ -30,8 +31,11 @@ struct MetricModel {
   std::vector<double> centres;  // by point of the plan; 1 where nothing is known
   std::vector<bool> known;      // by point: whether trials of it were seen
   bool multiplies = true;
-  double noise = 0;  // standard deviation between trials of one block: of the logarithm, or in the metric's unit
-  double drift = 0;  // the same between blocks, which pairs do not see
+  double noise = 0;   // standard deviation between trials of one block: of the logarithm, or in the metric's unit
+  double drift = 0;   // the same between blocks, which pairs do not see
+  double apart = 0;   // the same between sessions, of each point on its own
+  double shared = 0;  // the same between sessions, of all points alike, which pairs do not see
+  Resolution resolution = {};  // of its values
   Origin origin = Origin::Assumed;
   unsigned trials = 0;  // that a measured noise comes from
 };
@@ -52,10 +56,11 @@ struct Model {
   /// In place of both: noise of one trial of a point, with a standard deviation near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
   /// What no stored trials say, and the self-test asks about: the share of a trial's noise that is the trial's before
-  /// it, and sessions of so many blocks that move each point on its own, by that many standard deviations.
+  /// it.
   double carried = 0;
-  unsigned blocks_of_session = 0;  // 0: one session
-  double apart = 0;
+  unsigned sessions = 1;           // of a study
+  unsigned stored_sessions = 0;    // that stored trials are of
+  unsigned blocks_of_session = 0;  // the last session goes on; 0: one session
   /// By criterion and cell: what stored trials that did not time out give for it, as a report would say it; nothing
   /// where they give none.
   std::vector<std::vector<std::optional<double>>> estimates;
@@ -68,13 +73,14 @@ struct Model {
 struct Assumptions {
   std::map<std::string, double> noise;  // by metric; "" for all that are not exact
   std::optional<double> lost;
+  std::optional<unsigned> sessions;  // that a study is measured in; absent: as many as stored trials are of
 };
 
 /// The coefficient of variation of a metric of which nothing is known.
 inline constexpr double kAssumedNoise = 0.01;
 
-/// The model of a plan's trials. Noise is measured where trials of several points and blocks leave at least 4 degrees
-/// of freedom after an additive fit of points and blocks.
+/// The model of a plan's trials. Noise is measured where trials leave at least 4 degrees of freedom after an additive
+/// fit of points and blocks, or of the point where there is one; how far sessions lie apart where they are of several.
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions);
 
 /// The plan with as few blocks as its noise can be measured with, and without criteria: what it measures is looked at

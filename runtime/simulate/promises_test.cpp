@@ -135,8 +135,9 @@ TEST_CASE("intervals and verdicts keep what the docs promise, whatever the noise
       const plan::Plan plan = claimOf(design, level);
       Model model = modelOf(plan, {}, {{{"time", kNoise}}, 0});
       model.metrics[0].drift = shape.drift * kNoise;
-      model.apart = shape.apart;
+      model.metrics[0].apart = shape.apart * kNoise;
       model.blocks_of_session = shape.apart > 0 ? 4 : 0;
+      model.sessions = shape.apart > 0 ? 1000 : 1;
       model.carried = shape.carried;
       model.shape = [&](stats::NormalStream& stream, size_t point) {
         return point == 0 ? shape.baseline(stream) - centre : shape.treated(stream);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 
 namespace expc::simulate {
 namespace {
@@ -45,13 +47,20 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
   });
 }
 
+/// The step in which values of the cell can be read, where it is a metric of one point; else 0.
+double stepOf(const Model& model, const plan::Cell& cell) {
+  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const MetricModel* metric = term ? plan::named(model.metrics, term->metric) : nullptr;
+  return metric ? metric->resolution.step() : 0;
+}
+
 /// Study::by_factor of one.
 bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
     const plan::Cell& cell = criterion.cells[i];
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
-    if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) ||
+    if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
         std::ranges::any_of(ends, [](double end) { return end <= 0; }) || !multiplies(plan, model, *cell.term))
       return false;
   }
@@ -77,7 +86,12 @@ plan::Why whyNotSimulated(const plan::Criterion& criterion) {
 class Run {
  public:
   Run(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed)
-      : study_(study), scenarios_(scenarios), index_(study.plan), stream_(seed), open_(scenarios.size(), true) {
+      : study_(study),
+        scenarios_(scenarios),
+        criteria_(study.plan.criteria),
+        index_(study.plan),
+        stream_(seed),
+        open_(scenarios.size(), true) {
     index_.startRun({});
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
@@ -175,36 +189,36 @@ class Run {
       row = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
     for (size_t i = 0; i < kind.metrics.size(); ++i) {
       const MetricModel& metric = model.metrics[kind.metrics[i]];
-      double deviation = driftOf(kind.metrics[i], block);
+      const int64_t session = sessionOf(block);
+      double deviation = metric.drift * shared(kind.metrics[i], kNoPoint, block) +
+                         metric.shared * shared(kind.metrics[i], kNoPoint, -session) +
+                         metric.apart * shared(kind.metrics[i], point, -session);
       if (metric.noise > 0) {
         const bool stored = row && !std::isnan((*row)[i]);
         const double own = model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next();
         carried_ = model.carried * carried_ + std::sqrt(1 - model.carried * model.carried) * own;
-        deviation += metric.noise * ((model.carried > 0 ? carried_ : own) + placeOf(point, sessionOf(block)));
+        deviation += metric.noise * (model.carried > 0 ? carried_ : own);
       }
       const double centre = metric.centres[point];
-      trial.metrics[metric.name] = metric.multiplies ? centre * std::exp(deviation) : centre + deviation;
+      trial.metrics[metric.name] =
+          metric.resolution.rounded(metric.multiplies ? centre * std::exp(deviation) : centre + deviation);
     }
   }
 
   int64_t sessionOf(int64_t block) const {
     const unsigned blocks = study_.model.blocks_of_session;
-    return blocks == 0 ? 1 : 1 + (block - 1) / blocks;
+    return blocks == 0 ? 1 : 1 + std::min<int64_t>((block - 1) / blocks, study_.model.sessions - 1);
   }
 
-  /// How far a session moves a point.
-  double placeOf(size_t point, int64_t session) {
-    if (study_.model.apart == 0) return 0;
-    const auto [at, fresh] = places_.try_emplace({point, session}, 0);
-    if (fresh) at->second = study_.model.apart * stream_.next();
-    return at->second;
-  }
+  static constexpr size_t kNoPoint = SIZE_MAX;
 
-  /// What all trials of a block share.
-  double driftOf(size_t metric, int64_t block) {
-    if (study_.model.metrics[metric].drift == 0) return 0;
-    const auto [at, fresh] = drifts_.try_emplace({metric, block}, 0);
-    if (fresh) at->second = study_.model.metrics[metric].drift * stream_.next();
+  /// A standard normal number that all trials of a block share, or of a session (the negative of its number), of one
+  /// point or of all.
+  double shared(size_t metric, size_t point, int64_t by) {
+    const MetricModel& model = study_.model.metrics[metric];
+    if ((by > 0 ? model.drift : point == kNoPoint ? model.shared : model.apart) == 0) return 0;
+    const auto [at, fresh] = shared_.try_emplace({metric, point, by}, 0);
+    if (fresh) at->second = stream_.next();
     return at->second;
   }
 
@@ -223,8 +237,9 @@ class Run {
       for (size_t c = 0; c < plan.criteria.size(); ++c) {
         results[c].verdict = Verdict::Inconclusive;
         results[c].untrusted = untrusted[c];
+        for (size_t i = 0; i < measured[c].cells.size(); ++i) criteria_[c].cells[i].bound = scenarios_[s][c][i];
         if (!measured[c].cells.empty())
-          results[c].verdict = analysis::decideCriterion(scenarios_[s][c], measured[c]).verdict;
+          results[c].verdict = analysis::decideCriterion(criteria_[c], measured[c]).verdict;
         if (isUnfinished(measured[c])) results[c].verdict = Verdict::Inconclusive;
       }
       if (look) open_[s] = !analysis::lookDecides(plan, *look, results);
@@ -290,11 +305,12 @@ class Run {
 
   const Study& study_;
   const std::vector<Scenario>& scenarios_;
+  std::vector<plan::Criterion> criteria_;  // with the bounds of the scenario that is judged
   analysis::Index index_;
   stats::NormalStream stream_;
   std::vector<bool> open_;                // by scenario: no look of the kind under way has ended it
   std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
-  std::map<std::pair<size_t, int64_t>, double> drifts_, places_;
+  std::map<std::tuple<size_t, size_t, int64_t>, double> shared_;
   double carried_ = 0;
   int64_t trials_ = 0;
   Drawn drawn_;
@@ -307,8 +323,12 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     const plan::Point* point = index.point(index.place(number).point);
     study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
   }
-  for (size_t c = 0; c < plan.criteria.size(); ++c)
+  for (size_t c = 0; c < plan.criteria.size(); ++c) {
     study.by_factor.push_back(isMovedByFactor(plan, model, plan.criteria[c], truths[c]));
+    study.steps.emplace_back();
+    for (const plan::Cell& cell : plan.criteria[c].cells)
+      study.steps.back().push_back(cell.term ? stepOf(model, cell) : 0);
+  }
   for (const plan::KindDesign& design : plan.design.kinds) {
     if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on these
     Study::Kind kind{&design};

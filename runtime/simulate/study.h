@@ -12,9 +12,9 @@
 
 namespace expc::simulate {
 
-/// The criteria of a plan, each cell with a bound of its own. Moving a bound is as good as moving the truth: an
+/// By criterion of a plan and cell: the bound that it is held to. Moving a bound is as good as moving the truth: an
 /// interval moves with what it estimates. So one draw serves every truth that is asked about.
-using Scenario = std::vector<plan::Criterion>;
+using Scenario = std::vector<std::vector<plan::Bound>>;
 
 /// What became of one scenario.
 struct Ending {
@@ -54,8 +54,11 @@ struct Study {
   const std::vector<std::vector<double>>& truths;
   std::vector<Kind> kinds = {};
   /// By criterion: whether its truth is moved by a factor, and reaches are shares: ratios, and values above zero whose
-  /// noise multiplies them. Else by a distance in its unit.
+  /// noise multiplies them and that have no step. Else by a distance in its unit.
   std::vector<bool> by_factor = {};
+  /// By criterion and cell: the step in which its values can be read, by multiples of which its truth is moved, so that
+  /// values tie with the bound as often as they would; 0: any.
+  std::vector<std::vector<double>> steps = {};
   std::vector<size_t> point_of = {};  // by the index's number of the place
   bool timeouts = true;               // whether trials time out
 };

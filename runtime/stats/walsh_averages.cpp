@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace expc::stats {
 namespace {
@@ -15,6 +16,15 @@ uint64_t rankOf(double value) {
   return bits & kSign ? ~bits : bits | kSign;
 }
 double valueOf(uint64_t rank) { return std::bit_cast<double>(rank & kSign ? rank & ~kSign : ~rank); }
+
+/// A number between two: first by value, and where that does not get on (outliers, infinities) by rank among doubles.
+double halfway(double low, double high, int halvings) {
+  constexpr int kByValue = 24;
+  const double mean = low / 2 + high / 2;
+  if (halvings < kByValue && low < mean && mean < high) return mean;
+  const uint64_t rank = rankOf(low);
+  return valueOf(rank + (rankOf(high) - rank) / 2);
+}
 
 }  // namespace
 
@@ -42,17 +52,34 @@ size_t WalshAverages::countAtMost(double bound) const {
   return count;
 }
 
+/// The k-th smallest, from 0, of the averages above one number and up to another.
+double WalshAverages::among(double above, double to, size_t k) const {
+  std::vector<double> inside;
+  size_t begin = values_.size(), end = values_.size();
+  for (size_t i = 0; i < values_.size(); ++i) {
+    while (begin > i && average(i, begin - 1) > above) --begin;
+    while (end > i && average(i, end - 1) > to) --end;
+    for (size_t j = std::max(i, begin); j < end; ++j) inside.push_back(average(i, j));
+  }
+  std::ranges::nth_element(inside, inside.begin() + static_cast<ptrdiff_t>(k));
+  return inside[k];
+}
+
 double WalshAverages::at(size_t k) const {
   if (!sorted_.empty()) return sorted_[k] + 0.0;  // one zero, without a sign
-  uint64_t low = rankOf(values_.front()), high = rankOf(values_.back());
-  while (low < high) {
-    const uint64_t halfway = low + (high - low) / 2;
-    if (countAtMost(valueOf(halfway)) > k)
-      high = halfway;
-    else
-      low = halfway + 1;
+  if (known_.empty()) known_ = {{countAtMost(values_.front()), values_.front()}, {size(), values_.back()}};
+  auto above = std::ranges::upper_bound(known_, k, {}, &Known::count);
+  if (above == known_.begin()) return values_.front() + 0.0;
+  for (int halvings = 0; above->count - std::prev(above)->count > 2 * values_.size(); ++halvings) {
+    const Known below = *std::prev(above);
+    const double middle = halfway(below.value, above->value, halvings);
+    if (middle == below.value || middle == above->value) return above->value + 0.0;  // as many are equal
+    const size_t count = countAtMost(middle);
+    above = known_.insert(above, {count, middle});
+    if (count <= k) ++above;
   }
-  return valueOf(low) + 0.0;
+  const Known below = *std::prev(above);
+  return among(below.value, above->value, k - below.count) + 0.0;
 }
 
 }  // namespace expc::stats

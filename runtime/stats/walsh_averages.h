@@ -10,9 +10,10 @@ namespace expc::stats {
 /// Mean of two values that may be infinite; NaN for infinities of different sign.
 inline double middle(double a, double b) { return a == b ? a : a / 2 + b / 2; }
 
-/// The n(n+1)/2 averages (d_i + d_j)/2, i <= j, in ascending order. Few are sorted once; of many none is stored: the
-/// k-th is found by counting how many are at most a number, which sorted values answer in one pass, and halving the
-/// numbers that it can be.
+/// The n(n+1)/2 averages (d_i + d_j)/2, i <= j, in ascending order. Few are sorted once. Many are not stored: the k-th
+/// is found by counting how many are at most a number, which takes one pass over sorted values, and by halving the
+/// range that it can be in until few are left. Counts are kept, so that later questions start from a narrow range; so
+/// one object belongs to one thread.
 class WalshAverages {
  public:
   /// The average of opposite infinities has no value and is taken for `undefined`, one of the two. At most `stored`
@@ -28,10 +29,16 @@ class WalshAverages {
  private:
   double average(size_t i, size_t j) const;
   size_t countAtMost(double bound) const;
+  double among(double above, double to, size_t k) const;
 
   std::vector<double> values_;  // ascending
   double undefined_ = 0;
   std::vector<double> sorted_;  // all averages, where they are few
+  struct Known {
+    size_t count = 0;  // averages that are at most `value`
+    double value = 0;
+  };
+  mutable std::vector<Known> known_;  // rising; where averages are not stored
 };
 
 }  // namespace expc::stats

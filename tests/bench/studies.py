@@ -45,13 +45,20 @@ LEVEL = """criterion faster: t > 1s with confidence 95%
   criterion keeps:  t >= 1s with confidence 95%"""
 
 
+# One claim twice: it is false at the bound, where values tie.
+ITEMS = """criterion faster: t > 1s with confidence 95%
+  criterion keeps:  t > 1s with confidence 95%"""
+
+
 class Design:
     """What a study claims and how often it runs: `runs` gives the words of each run, the last of which is judged. Only what `diagnose` can be
-    told, one run of noise that is the same on both sides, has `foretold`. How often trials time out is told by stored ones: of `seen` pairs."""
+    told, one run of noise that is the same on both sides, has `foretold`. How often trials time out, and in which steps values come, is told by stored ones: of `seen` pairs.
+    `sessions` is how many a study is told to be measured in."""
 
-    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0, goal="", effects=None):
+    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0, goal="", effects=None, sessions=1):
         self.repeat, self.shape, self.claims, self.runs, self.foretold, self.seen = repeat, shape, claims, runs, foretold, seen
-        self.goal, self.effects = goal, effects or ([1.0] if claims == LEVEL else None)
+        self.goal, self.effects = goal, effects or ([1.0] if claims in (LEVEL, ITEMS) else None)
+        self.sessions = sessions
 
 
 def sessions(*repeats):
@@ -82,6 +89,12 @@ DESIGNS = {
     "a level, 2 sessions of 6, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(6, 12), goal=COVERED),
     "a level, sessions of 2 and 10, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(2, 12), goal=COVERED),
     "a level, 3 sessions of 8, 2 % apart": Design("24", "arms:0.02", claims=LEVEL, runs=sessions(8, 16, 24), goal=COVERED),
+}
+# What `diagnose` foretells has to be what the binary does: over restarts of the machine, and where values tie.
+DESIGNS |= {
+    "18 pairs in 3 sessions alike": Design("18", "stops:12", foretold=True, sessions=3),
+    "2 sessions until narrow": Design("8..30 until half_width(gain) <= 1.5%", "stops:20", foretold=True, sessions=2),
+    "a share of 50 items, 20 trials": Design("20", "items:50", claims=ITEMS, foretold=True, seen=400),
 }
 EFFECTS = (1.0, 1.025, 1.1)
 
@@ -124,11 +137,14 @@ class Bench:
     def expc(self, *words, boot=None, codes=(0, 3, 4)):
         """`boot`: a file with the name of another boot of the machine, so that what it runs is a session of its own; root may do that."""
         elsewhere = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"', boot] if boot else []
-        result = subprocess.run([*elsewhere, self.options.expc, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=600,
-                                env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-        if result.returncode not in codes:
-            raise SystemExit(f"{words}: {result.returncode}\n{result.stderr}")
-        return result
+        process = subprocess.Popen([*elsewhere, self.options.expc, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
+        if boot:
+            (boot.parent / "pid").write_text(f"{process.pid}\n", encoding="utf-8")
+        stdout, stderr = process.communicate(timeout=600)
+        if process.returncode not in (*codes, *([130] if boot else [])):
+            raise SystemExit(f"{words}: {process.returncode}\n{stderr}")
+        return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
     def study(self, design, effect, seed):
         """What one study says: of each criterion its verdict, and the interval and trials of its cell."""
@@ -136,11 +152,14 @@ class Bench:
             file = self.write(pathlib.Path(folder), design, effect, seed)
             for session, words in enumerate(design.runs):
                 (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
-                boot = file.parent / "boot" if design.shape.startswith("arms:") else None
-                if boot:
-                    boot.write_text(f"{uuid.uuid4()}\n", encoding="utf-8")
-                said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
-                                 "--format", "json", boot=boot)
+                boot = file.parent / "boot" if design.shape.startswith(("arms:", "stops:")) else None
+                interrupted = True
+                while interrupted:
+                    if boot:
+                        boot.write_text(f"{uuid.uuid4()}\n", encoding="utf-8")
+                    said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
+                                     "--format", "json", boot=boot)
+                    interrupted = said.returncode == 130
         found = {}
         for criterion in json.loads(said.stdout)["criteria"]:
             cell, = criterion["cells"]
@@ -149,12 +168,15 @@ class Bench:
             found[criterion["name"]] = (verdict, cell["interval"], cell["scope"]["complete"])
         return found
 
-    def foretold(self, file, effect, seen):
+    def foretold(self, file, effect, design):
+        seen = design.seen
         stored = self.folder / (f"seen-{effect}" if seen else "none")
-        if seen:
+        if seen:  # of a study of its own, so that what is known is not of one that is judged
             self.expc("run", file, "-D", f"design.timed.repeat={seen}", "--results", stored, "--heat-up", 0, "--devices", "cpu:1")
-        said = self.expc("diagnose", file, "--noise", "2%", "--effect", f"faster={effect}x", "--effect",
-                         f"keeps={effect}x", "--format", "json", "--results", stored)
+        unit = "s" if design.claims == ITEMS else "x"
+        noise = [] if design.claims == ITEMS else ["--noise", "2%"]
+        said = self.expc("diagnose", file, *noise, "--sessions", design.sessions, "--effect", f"faster={effect}{unit}", "--effect",
+                         f"keeps={effect}{unit}", "--format", "json", "--results", stored)
         return json.loads(said.stdout)["design"]
 
     def row(self, name, effect):
@@ -170,7 +192,7 @@ class Bench:
                "half_width": statistics.median([(end["high"] - end["low"]) / 2 for end in ends]) if ends else None,
                "blocks": sum(one["keeps"][2] for one in studies) / n, "goal": design.goal}
         if design.foretold:
-            told = self.foretold(self.write(self.folder, design, effect, n + 1), effect, design.seen)
+            told = self.foretold(self.write(self.folder, design, effect, n + 1), effect, design)
             criteria = {one["name"]: one for one in told["criteria"]}
             row["foretold"] = {"passes": criteria["faster"]["chances"]["pass"], "fails": criteria["keeps"]["chances"]["fail"],
                                "blocks": told["blocks"]["timed"]}

@@ -3,6 +3,8 @@
 
 usage: diagnose_test.py --expc PATH
 """
+import re
+
 from command import Command, main
 
 STUDY = """workload job command ["python3", "-c",
@@ -80,6 +82,28 @@ study s {
         text = self.expc("plan", "s.exp").stdout
         self.assertIn("at the noise of stored trials", text)
         self.assertRegex(text, r"as measured \(1\.\d+x\): passes 100 %, fails 0 %, open 0 % of 200 simulated studies")
+
+    def test_sessions_cost_power_and_are_named(self):
+        words = ("--noise", "2%", "--effect", "pays=1.24x", "--studies", "300")
+        shares = [self.criterion(*words, "--sessions", number)[1]["chances"]["pass"] for number in ("1", "2")]
+        self.assertLess(shares[1] + 0.1, shares[0])
+        said = lambda *more: " ".join(self.expc("diagnose", "s.exp", *words, *more).stdout.split())
+        self.assertIn("All trials come from one session.", said())
+        self.assertIn("The trials come from 2 sessions, which do not differ; how much they would is not measured.", said("--sessions", "2"))
+        self.expc("diagnose", "s.exp", "--sessions", "0", code=2)
+
+    def test_limits_have_the_digits_that_tell_them_from_the_effect(self):
+        text = " ".join(self.expc("diagnose", "s.exp", "--studies", "200", "--noise", "0.2%", "--effect", "pays=1.2x").stdout.split())
+        limits = [float(limit) for limit in re.findall(r"from (\S+)x (?:on|down)", text)]
+        self.assertTrue(limits)
+        self.assertNotIn(1.2, limits)
+
+    def test_what_is_too_large_is_refused_and_what_is_large_takes_fewer_studies(self):
+        large = STUDY.replace("in 0..1 = 0", "in 0..100000 = 0").replace("factor fast in 0..1", "factor fast in 0..{}")
+        (self.folder / "s.exp").write_text(large.format(30_000), encoding="utf-8")
+        self.assertRegex(self.expc("diagnose", "s.exp", code=1).stderr, "too large to simulate: 30001 points with 30000 cells of criteria")
+        (self.folder / "s.exp").write_text(large.format(1000), encoding="utf-8")
+        self.assertRegex(self.expc("diagnose", "s.exp").stderr, r"\d+ studies are simulated, as each of them is large")
 
     def test_trials_that_time_out_do_so_again(self):
         (self.folder / "s.exp").write_text(LATE, encoding="utf-8")

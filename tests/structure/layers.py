@@ -54,7 +54,7 @@ ARROWS = {
     "runtime/engine": {"runtime/plan", "runtime/channel", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
                        "runtime/stats", "runtime/validity", "runtime/engine/inputs", "runtime/engine/launch", "runtime/engine/nodes"},
     "runtime/report": {"runtime/plan", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
-    "runtime/live": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/report"},
+    "runtime/live": {"runtime/plan", "runtime/simulate", "runtime/store", "runtime/analysis", "runtime/report"},
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
     # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
     "runtime/worker/data": set(),

@@ -6,9 +6,11 @@
  * of each side from one of its own trials to the next; walk: a random walk from one trial to the next; arms:SIZE: in each session
  * each side has an offset of its own; left:SIZE:NOISE: each trial has noise of its own, and takes SIZE longer if an earlier
  * one of its side and seed has left a file beside the study. The last five read from the file `session` beside the study its
- * seed and the number of the session. */
+ * seed and the number of the session. stops:N: the run is interrupted at each N-th trial, by the number in the file `pid`
+ * there; items:N: the share of N items that are right, 9 of 10 on average, over 0.9. */
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,23 @@ static double left(const char* seed, int side, const char* shape) {
   return (noise * normal() + (first ? 0 : log1p(size))) / 0.02;
 }
 
+/* Interrupts the run that started this trial. */
+static void interrupt(void) {
+  char path[4096];
+  int pid = 0;
+  snprintf(path, sizeof path, "%s/pid", getenv("EXPC_STUDY_FOLDER"));
+  FILE* file = fopen(path, "r");
+  if (!file || fscanf(file, "%d", &pid) != 1) exit(3);
+  fclose(file);
+  kill(pid, SIGINT);
+}
+
+static double items(int count) {
+  int right = 0;
+  for (int i = 0; i < count; ++i) right += uniform() < 0.9;
+  return right / (0.9 * count);
+}
+
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int side = atoi(argv[2]);
@@ -91,6 +110,8 @@ int main(int argc, char** argv) {
   else
     noise += normal();
   if (side == 1 && strncmp(shape, "late:", 5) == 0 && uniform() < given) pause();
+  if (strncmp(shape, "stops:", 6) == 0 && atoi(getenv("EXPC_TRIAL")) % (int)given == 0) interrupt();
+  if (strncmp(shape, "items:", 6) == 0) return printf("%.17g\n", items((int)given)) < 0;
   printf("%.17g\n", (side == 1 ? 1 / atof(argv[4]) : 1) * exp(0.02 * noise));
   return 0;
 }

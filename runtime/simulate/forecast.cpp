@@ -1,0 +1,349 @@
+#include "runtime/simulate/forecast.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/analysis/criteria.h"
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/needs.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
+#include "runtime/simulate/diagnosis.h"
+#include "runtime/stats/design.h"
+#include "runtime/stats/distributions.h"
+#include "runtime/stats/estimators.h"
+
+namespace expc::simulate {
+namespace {
+
+using analysis::CellEstimate;
+using analysis::CellState;
+using analysis::CriterionResult;
+using analysis::LookHistory;
+using analysis::MeasuredCell;
+using analysis::MeasuredCriterion;
+using analysis::NextStep;
+using analysis::Verdict;
+using Reach = NextStep::Reach;
+
+constexpr size_t kStudies = 200;          // a share of 80 % has a standard error of 3 %
+constexpr unsigned kMostTimes = 100;      // as many blocks as there are
+constexpr double kClear = 2.0 / 3;        // share of decided studies from which on they say which way
+constexpr size_t kMostWork = 20'000'000;  // of one judgement, as Forecast::work has it: about a second
+constexpr uint64_t kSeed = 1;
+
+bool isOpen(const CellEstimate& cell) {
+  return cell.verdict == Verdict::Inconclusive || cell.verdict == Verdict::NotRun;
+}
+
+/// Whether it is about one point, whose values move with what drifts.
+bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
+  return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
+    if (cell.points.size() != 1) return false;
+    const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, *cell.term);
+    return std::ranges::any_of(seen.drifts, [&](const analysis::Drift& drift) {
+      const auto reads = [&](const plan::MetricTerm& term) { return term.metric == drift.metric; };
+      return drift.p <= analysis::kTrend && std::ranges::any_of(read, reads);
+    });
+  });
+}
+
+/// Intervals of a normal estimate, of all that are at most so many standard errors wide to each side.
+stats::NestedIntervals normalIntervals(double estimate, double error) {
+  constexpr size_t kLevels = 256;
+  constexpr double kWidest = 8;
+  static const std::array<double, kLevels> alphas = [] {
+    std::array<double, kLevels> all{};
+    for (size_t k = 0; k < kLevels; ++k) all[k] = 2 * stats::normalCdf(-kWidest * (1 - double(k) / kLevels));
+    return all;
+  }();
+  return {estimate, kLevels, [](size_t k) { return alphas[k]; },
+          [=](size_t k) {
+            const double reach = kWidest * (1 - double(k) / kLevels) * error;
+            return std::pair(estimate - reach, estimate + reach);
+          }};
+}
+
+/// A cell in all studies, on logarithms where it is a ratio.
+struct Resampled {
+  double estimate = 0;
+  double error = 0;                // of the estimate that so many blocks give
+  std::vector<double> deviations;  // by study: of an estimate from as many resampled blocks
+};
+
+/// The further blocks of one criterion.
+class Forecast {
+ public:
+  Forecast(const plan::Plan& plan, const plan::Criterion& criterion, MeasuredCriterion measured)
+      : plan_(plan), criterion_(criterion), measured_(std::move(measured)) {
+    for (const MeasuredCell& cell : measured_.cells)
+      if (cell.estimate.state == CellState::Measured)
+        there_ = there_ ? std::min(there_, cell.estimate.scope.complete) : cell.estimate.scope.complete;
+  }
+
+  /// About how many values resampling draws and puts in order.
+  size_t work() const {
+    size_t work = 0;
+    for (const MeasuredCell& cell : measured_.cells) {
+      const size_t values = cell.estimate.values.size();
+      work += kStudies * values * std::min<size_t>(values, 50);
+    }
+    return work;
+  }
+
+  std::optional<NextStep> next() {
+    if (const auto intervals = forIntervals()) return intervals;
+    if (there_ == 0) return std::nullopt;
+    for (const MeasuredCell& cell : measured_.cells) cells_.push_back(resampled(cell));
+    if (unfinished() && most() > there_) {
+      const Share end = shareAt(most());
+      if (end.decided() >= kPower) return stepTo(most(), end, false);
+    }
+    if (!measured_.standing.history.ended && unfinished()) measured_.standing.history.ended = most();
+    return search();
+  }
+
+ private:
+  /// How studies end.
+  struct Share {
+    double pass = 0, fail = 0;
+    double decided() const { return pass + fail; }
+  };
+
+  bool unfinished() const {
+    return std::ranges::any_of(measured_.cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
+  }
+  unsigned most() const {
+    const plan::KindDesign* design = plan::designOf(plan_, criterion_.cells.front().kind);
+    return design ? design->most() : 0;
+  }
+  LookHistory afterThis() const { return analysis::afterwards(criterion_, measured_.cells, measured_.standing); }
+
+  NextStep step(Reach reach, unsigned blocks, bool further) const {
+    unsigned lost = 0, planned = 0;
+    for (const MeasuredCell& cell : measured_.cells) {
+      lost = std::max(lost, cell.estimate.scope.lost);
+      planned = std::max(planned, cell.estimate.scope.planned);
+    }
+    return {.reach = reach,
+            .blocks = blocks,
+            .repetitions = std::max(there_ + blocks + lost, planned),
+            .further_look = further};
+  }
+
+  /// Where no open cell has an interval yet: of a forall all get one, of an exists the first does.
+  std::optional<NextStep> forIntervals() const {
+    const bool exists = criterion_.claim.kind == plan::Claim::Kind::Exists;
+    std::optional<unsigned> blocks;
+    bool further = false;
+    for (const MeasuredCell& cell : measured_.cells) {
+      if (cell.estimate.state != CellState::Measured) continue;
+      if (cell.estimate.interval || cell.fewest <= cell.estimate.scope.complete) {
+        if (isOpen(cell.estimate)) return std::nullopt;
+        continue;
+      }
+      const auto [fewest, is_further] = fewestFor(cell);
+      const unsigned own = fewest - cell.estimate.scope.complete;
+      if (!blocks || (own < *blocks) == exists) blocks = own, further = is_further;
+    }
+    if (!blocks) return std::nullopt;
+    return step(Reach::Intervals, *blocks, further);
+  }
+
+  /// Values that an interval of the cell takes. Once there was something to see, the look at more is a further one, of
+  /// a level that depends on how many there are then.
+  std::pair<unsigned, bool> fewestFor(const MeasuredCell& cell) const {
+    const analysis::Standing& standing = measured_.standing;
+    const bool on_the_way = cell.estimate.unfinished && cell.fewest <= most();
+    const bool seen = standing.look.now >= stats::minimumPairs(*criterion_.confidence);
+    if (!standing.history.ended && (!seen || on_the_way)) return {cell.fewest, false};
+    // The more there are then, the fewer the level of the look asks for: what it asks for at the fewest is enough.
+    const LookHistory history = afterThis();
+    const unsigned values = standing.look.now + cell.fewest - cell.estimate.scope.complete;
+    const auto looks = history.spending(values, *history.ended, LookHistory::Place::Further);
+    const double level = stats::nominalLevels(1 - *criterion_.confidence, looks).back();
+    return {std::max(cell.fewest, analysis::fewestFor(1 - level, cell)), true};
+  }
+
+  bool isRatio(const MeasuredCell& cell) const {
+    return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
+  }
+
+  /// Nothing where its values cannot be resampled: of these the cell stays what it is.
+  std::optional<Resampled> resampled(const MeasuredCell& cell) const {
+    std::vector<double> values = cell.estimate.values;
+    if (isRatio(cell))
+      for (double& value : values) value = std::log(value);
+    const auto finite = [](double value) { return std::isfinite(value); };
+    if (cell.estimate.state != CellState::Measured || cell.estimate.constant || values.size() < 2 ||
+        !std::ranges::all_of(values, finite) || !cell.estimate.estimate)
+      return std::nullopt;
+    const bool median = criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::Median;
+    // Each is moved by the difference of two others, so that the variance of so few is that of what they are a sample
+    // of, and medians are not only those that were seen.
+    const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
+    Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
+    stats::NormalStream stream(kSeed);  // the same for all cells, so that they stay beside each other
+    const auto any = [&] {
+      return values[std::min(values.size() - 1, size_t(stream.uniform() * double(values.size())))];
+    };
+    std::vector<double> drawn(values.size());
+    double mean = 0, squares = 0;
+    for (size_t study = 0; study < kStudies; ++study) {
+      for (double& value : drawn) {
+        value = any();
+        const double one = any(), other = any();
+        value += moved * (one - other);
+      }
+      found.deviations.push_back(*(median ? stats::orderStatistics(drawn) : stats::signedRank(drawn)).estimate());
+      mean += found.deviations.back() / double(kStudies);
+    }
+    // Values that are worth fewer independent ones scatter more.
+    const double worth = cell.estimate.worth, wider = worth > 0 ? std::sqrt(double(values.size()) / worth) : 1;
+    for (double& deviation : found.deviations) {
+      deviation = wider * (deviation - mean);
+      squares += deviation * deviation;
+    }
+    found.error = std::sqrt(squares / double(kStudies - 1));
+    // What the cell's own interval says of few values is wider, and allows for more than resampling sees.
+    const auto& interval = cell.estimate.interval;
+    if (!interval || cell.step > 0 || !(found.error > 0)) return found;
+    const double width = isRatio(cell) ? std::log(interval->high / interval->low) : interval->high - interval->low;
+    const double error = width / 2 / stats::normalQuantile((1 + interval->confidence) / 2);
+    if (!std::isfinite(error) || error <= found.error) return found;
+    for (double& deviation : found.deviations) deviation *= error / found.error;
+    found.error = error;
+    return found;
+  }
+
+  /// The cell's intervals in a study that has `values` of it in all; those that it has where it is not resampled.
+  stats::NestedIntervals intervalsAt(size_t i, size_t study, double values) const {
+    const MeasuredCell& cell = measured_.cells[i];
+    if (!cells_[i]) return cell.intervals;
+    const auto& [estimate, error, deviations] = *cells_[i];
+    const double there = cell.estimate.scope.complete, more = std::max(1.0, values - there);
+    const double truth = estimate + deviations[study];
+    const double seen = truth + deviations[(study + 1) % kStudies] * std::sqrt(there / more);
+    const double all = (there * estimate + more * seen) / (there + more);
+    stats::NestedIntervals intervals = normalIntervals(all, error * std::sqrt(there / (there + more)));
+    if (cell.stopped_by_width) intervals = intervals.afterWidthStop();
+    if (const double step = cell.step; step > 0)
+      intervals = intervals.reaching([=](double) { return std::pair(all - step, all + step); });
+    return isRatio(cell) ? intervals.mapped([](double log) { return std::exp(log); }) : intervals;
+  }
+
+  Share shareAt(unsigned values) const {
+    MeasuredCriterion future = measured_;
+    if (measured_.standing.history.planned > 0) {
+      const bool further = measured_.standing.history.ended || !unfinished();
+      const LookHistory history = further ? afterThis() : measured_.standing.history;
+      using Place = LookHistory::Place;
+      future.standing.levels = stats::LookLevels(further ? history.spending(values, *history.ended, Place::Further)
+                                                         : history.spending(values, values, Place::Planned));
+    }
+    for (MeasuredCell& cell : future.cells) cell.estimate.unfinished = false;
+    Share share;
+    for (size_t study = 0; study < kStudies; ++study) {
+      for (size_t i = 0; i < cells_.size(); ++i) future.cells[i].intervals = intervalsAt(i, study, values);
+      const Verdict verdict = analysis::decideCriterion(criterion_, future).verdict;
+      share.pass += double(verdict == Verdict::Pass) / double(kStudies);
+      share.fail += double(verdict == Verdict::Fail || verdict == Verdict::Infeasible) / double(kStudies);
+    }
+    return share;
+  }
+
+  /// By halving a ladder, since more blocks decide more.
+  std::optional<NextStep> search() const {
+    constexpr double kStep = 1.1;
+    std::vector<unsigned> ladder;
+    const unsigned from =
+        measured_.standing.history.ended ? std::max(there_, *measured_.standing.history.ended) : there_;
+    for (double at = from + 1; at <= double(kMostTimes) * there_; at = std::max(at + 1, at * kStep))
+      ladder.push_back(unsigned(at));
+    if (ladder.empty()) return std::nullopt;
+    const Share most = shareAt(ladder.back());
+    if (most.decided() < kPower) return outOfReach(most, ladder.back());
+    const auto first = std::ranges::partition_point(
+        ladder, [&](unsigned values) { return values < ladder.back() && shareAt(values).decided() < kPower; });
+    return stepTo(*first, shareAt(*first), true);
+  }
+
+  NextStep stepTo(unsigned values, const Share& share, bool further) const {
+    NextStep next = step(Reach::Decides, values - there_, further);
+    if (share.pass >= kClear * share.decided()) next.towards = Verdict::Pass;
+    if (share.fail >= kClear * share.decided()) next.towards = Verdict::Fail;
+    return next;
+  }
+
+  /// The share that stays open falls with the root of the blocks, since what is true is ever seldomer that near to the
+  /// bound. Where a clock's step or a missing value keeps cells open, blocks are not the way.
+  std::optional<NextStep> outOfReach(const Share& share, unsigned values) const {
+    const auto kept = [](const MeasuredCell& cell) {
+      return cell.step > 0 || cell.estimate.state != CellState::Measured || cell.estimate.timed_out;
+    };
+    if (std::ranges::any_of(measured_.cells, kept)) return std::nullopt;
+    const double blocks = values * std::pow((1 - share.decided()) / (1 - kPower), 2);
+    return NextStep{.reach = Reach::OutOfReach, .blocks = unsigned(std::min(1e9, blocks)) - there_};
+  }
+
+  const plan::Plan& plan_;
+  const plan::Criterion& criterion_;
+  MeasuredCriterion measured_;
+  std::vector<std::optional<Resampled>> cells_;
+  unsigned there_ = 0;  // values of the cell that has the fewest
+};
+
+/// How long a block takes, by the trials that there were.
+std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind kind) {
+  unsigned places = 0;
+  for (unsigned number = 0; number < index.places(); ++number)
+    places += index.asked(kind, number) && index.runs(kind, number);
+  const auto seconds = index.typicalSeconds(kind);
+  return seconds ? std::optional(*seconds * places) : std::nullopt;
+}
+
+/// Whether further blocks are looked at: of the sessions that there are, blocks do not tell how far sessions lie apart.
+bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
+  return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
+         std::ranges::none_of(result.cells, [](const CellEstimate& cell) {
+           return cell.unusable || (isOpen(cell) && cell.spreads && cell.spreads->apart);
+         });
+}
+
+}  // namespace
+
+void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement) {
+  std::optional<analysis::Index> index;
+  std::optional<analysis::Evidence> evidence;
+  size_t work = 0;
+  for (size_t c = 0; c < judgement.criteria.size() && c < plan.criteria.size(); ++c) {
+    const plan::Criterion& criterion = plan.criteria[c];
+    CriterionResult& result = judgement.criteria[c];
+    if (judgement.null_cards || !isAsked(criterion, result)) continue;
+    if (drifts(plan, criterion, *judgement.description)) {
+      result.next = NextStep{.reach = Reach::Trend};
+      continue;
+    }
+    if (!index) evidence.emplace(analysis::gather(index.emplace(plan, results)));
+    MeasuredCriterion measured = analysis::measureCriterion(*evidence, criterion);
+    for (size_t i = 0; i < measured.cells.size(); ++i) measured.cells[i].estimate.verdict = result.cells[i].verdict;
+    Forecast forecast(plan, criterion, std::move(measured));
+    work += forecast.work();
+    result.next = work > kMostWork ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
+    if (!result.next || !result.next->helps()) continue;
+    if (const auto seconds = secondsOf(*index, criterion.cells.front().kind))
+      result.next->seconds = *seconds * result.next->blocks;
+  }
+}
+
+analysis::Judgement judge(const plan::Plan& plan, const store::Results& results) {
+  analysis::Judgement judgement = analysis::judge(plan, results);
+  advise(plan, results, judgement);
+  return judgement;
+}
+
+}  // namespace expc::simulate

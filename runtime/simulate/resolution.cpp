@@ -1,0 +1,53 @@
+#include "runtime/simulate/resolution.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace expc::simulate {
+namespace {
+
+constexpr double kFinest = 1e-3;     // of the range of the values
+constexpr double kTolerance = 1e-6;  // of the range: what rounding leaves
+
+/// The greatest common divisor, up to `tolerance`; 0 where it is below `least`.
+double commonStep(double a, double b, double least, double tolerance) {
+  while (b > tolerance) {
+    double rest = std::fmod(a, b);
+    if (b - rest <= tolerance) rest = 0;
+    a = b;
+    b = rest;
+  }
+  return a < least ? 0 : a;
+}
+
+}  // namespace
+
+Resolution::Resolution(std::vector<double> values, bool share) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return;
+  std::ranges::sort(values);
+  if (values.front() >= 0) least_ = 0;
+  if (share && values.back() <= 1) most_ = 1;
+  seen_ = values;
+  seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+  if (values.size() < 3 || seen_.size() < 2 || (seen_.size() < 4 && seen_.size() == values.size())) return;
+  const double range = seen_.back() - seen_.front();
+  double step = 0;
+  for (const double value : seen_) {
+    step = commonStep(std::abs(value), step, kFinest * range, kTolerance * range);
+    if (value != 0 && step == 0) return;
+  }
+  step_ = step;
+  const double per_unit = std::round(1 / step);
+  if (per_unit >= 1 && std::abs(per_unit * step - 1) < kTolerance) per_unit_ = per_unit;
+}
+
+double Resolution::rounded(double value) const {
+  value = std::clamp(value, least_, most_);
+  if (step_ == 0 || !std::isfinite(value)) return value;
+  const double rounded = per_unit_ > 0 ? std::round(value * per_unit_) / per_unit_ : std::round(value / step_) * step_;
+  const auto seen = std::ranges::lower_bound(seen_, rounded - step_ / 2);
+  return seen != seen_.end() && *seen < rounded + step_ / 2 ? *seen : rounded;
+}
+
+}  // namespace expc::simulate
