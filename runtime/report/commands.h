@@ -15,7 +15,8 @@
 namespace expc::report {
 
 /// A shell command that repeats the plan, with its results in `folder`; `repetitions` in place of the planned ones of
-/// the kinds that it names (where they adapt in place of the fewest), and a budget of so many seconds in place of the plan's where `budget_seconds` is above 0.
+/// the kinds that it names (where they adapt in place of the fewest), and a budget of so many seconds in place of the
+/// plan's where `budget_seconds` is above 0.
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
                           const std::map<plan::TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
 

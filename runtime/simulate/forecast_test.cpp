@@ -124,11 +124,14 @@ TEST_CASE("what lies on its bound takes many times as many blocks, and says no d
 TEST_CASE("one cell that fails decides a claim about all, however near the others lie to their bound") {
   stats::NormalStream stream(1);
   Records both;
-  for (int64_t block = 1; block <= 8; ++block) {
-    pairOf(both, stream, 1, block, 1.2);
-    pairOf(both, stream, 2, block, 1.19);
-  }
-  const double near = *judged(gains(8, atLeast(1.2, "1.2x"), plan::Claim::Kind::ForAll, 1), both).cells[0].estimate;
+  for (int64_t block = 1; block <= 8; ++block)
+    for (const int gpus : {1, 2}) pairOf(both, stream, gpus, block, 1.2);
+  const CriterionResult any = judged(gains(8, atLeast(1.2, "1.2x")), both);
+  const double near = *any.cells[0].estimate, other = *any.cells[1].estimate;
+  // The second cell lies below its bound, by less than its interval reaches.
+  const double reach = std::log(any.cells[1].interval->high / other);
+  for (store::Trial& trial : both.results.trials)
+    if (trial.place().point == id("fp64", 2)) trial.metrics["step_time"] *= near / other * std::exp(-0.7 * reach);
   const auto all = judged(gains(8, atLeast(near, "near")), both);
   const auto alone = judged(gains(8, atLeast(near, "near"), plan::Claim::Kind::ForAll, 1), both);
   REQUIRE(word(all.verdict) == "inconclusive");
@@ -206,8 +209,8 @@ TEST_CASE("who follows the advice gets a verdict in 70 of 100 studies at least")
   check("one of 0.99 and 1.01, 8 pairs", follow(gains(8, bound, Kind::Exists), 8, 700, two(0.99, 1.01)));
   plan::Plan level = study(12, 0);
   level.criteria = {criterion({metricCells(level, "step_time").front()}, atMost(1, "1s"), "s", 0.95)};
-  check("a median of 0.992, 12 trials", follow(level, 12, 700, [](Records& records, auto& stream, int64_t block) {
-          records.timed(id("fp64", 1), block, 0.992 * std::exp(0.02 * stream.next()));
+  check("a median of 0.99, 12 trials", follow(level, 12, 700, [](Records& records, auto& stream, int64_t block) {
+          records.timed(id("fp64", 1), block, 0.99 * std::exp(0.02 * stream.next()));
         }));
 }
 

@@ -88,7 +88,7 @@ class Histories:
         body = f"factor level in 0..{points - 1}\n  measure " + ", ".join(METRICS) + "".join(f"\n  table ranking of {one}" for one in METRICS)
         self.run(self.study(folder, body, blocks, trials), folder / "r")
         whole = json.loads(self.bench.expc("report", folder / "s.exp", "--results", folder / "r", "--format", "json").stdout)
-        return [(one["points"][-1]["rank"] or 1) > 1 for one in whole["rankings"]]
+        return [(one["points"][-1]["rank"] or 1) > 1 for one in whole["description"]["rankings"]]
 
     def parts(self, folder, draw):
         trials = [[draw.gauss(0, 1) for _ in METRICS] for _ in range(80)]
