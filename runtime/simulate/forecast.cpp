@@ -283,7 +283,7 @@ class Forecast {
   /// bound. Where a clock's step or a missing value keeps cells open, blocks are not the way.
   std::optional<NextStep> outOfReach(const Share& share, unsigned values) const {
     const auto kept = [](const MeasuredCell& cell) {
-      return cell.step > 0 || cell.estimate.state != CellState::Measured || cell.estimate.timed_out;
+      return cell.step > 0 || cell.estimate.state != CellState::Measured || cell.estimate.worst.timed_out;
     };
     if (std::ranges::any_of(measured_.cells, kept)) return std::nullopt;
     const double blocks = values * std::pow((1 - share.decided()) / (1 - kPower), 2);
