@@ -122,10 +122,9 @@ void addReport(CLI::App& app, Asked& asked) {
 }
 
 void addBundle(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "bundle",
-      "Pack a study and its evidence into one archive; verify or unpack one", bundle,
-      "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
+  auto [command, options] =
+      addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
+                 "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
   addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
             "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
