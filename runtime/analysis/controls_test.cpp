@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "tests/support/analysis/study.h"

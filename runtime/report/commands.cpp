@@ -89,8 +89,11 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
   InOrder<std::string, Line> lines;  // by their commands
   const auto add = [&](double seconds, unsigned blocks, const std::string& command, std::string what,
                        const std::string& gain) {
+    constexpr llvm::StringRef kWith = "with ";
     const auto [line, fresh] = lines.try_emplace(command, Line{seconds, blocks, what + gain});
-    if (!fresh && !gain.empty()) line->second.what_for += ", and " + gain;
+    llvm::StringRef also = gain;
+    also.consume_front(kWith);
+    if (!fresh && !also.empty()) line->second.what_for += ", and " + also.str();
   };
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement)) {
     if (!isOpen(result)) continue;
