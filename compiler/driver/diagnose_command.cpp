@@ -128,8 +128,8 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
-  constexpr uint64_t kMostWork = 60'000'000;  // half a minute of two cores
-  constexpr unsigned kFewest = 20;
+  constexpr uint64_t kMostWork = 30'000'000;  // about half a minute of two cores
+  constexpr unsigned kFewest = 50;
   const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
   if (each * std::min(how.studies, kFewest) > kMostWork)
     return console.error(fmt::format(

@@ -73,7 +73,7 @@ struct DiagnosisOptions {
 };
 
 /// What one simulated study takes: its trials, and its cells at every distance, each at every repetition. A core does
-/// about a million of these a second.
+/// about half a million of these a second.
 uint64_t workOf(const plan::Plan& plan);
 
 /// Simulates the plan's design. The numbers are the same for the same plan, model and options, on any machine. A share
