@@ -96,7 +96,7 @@ double leftOver(const plan::Criterion& criterion, const std::vector<MeasuredCell
   const bool exact =
       history.looks.empty() && of <= stats::kExactPairs && std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
         return !cell.stopped_by_width && criterion.cells[cell.estimate.cell].points.size() > 1 &&
-               cell.estimate.scope.sessions <= 1;
+               !(cell.estimate.spreads && cell.estimate.spreads->apart);
       });
   return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;
 }

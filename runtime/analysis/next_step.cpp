@@ -103,7 +103,7 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   if (!cell.estimate.interval && cell.fewest > complete) return neededForInterval(evidence, criterion, measured, cell);
   if (!cell.estimate.interval || !cell.estimate.estimate) return std::nullopt;
   // Blocks of the sessions that there are tell no more of how far sessions lie apart.
-  if (planned.points.size() > 1 && cell.estimate.spreads && cell.estimate.spreads->apart) return std::nullopt;
+  if (cell.estimate.spreads && cell.estimate.spreads->apart) return std::nullopt;
   const auto times = timesAsManyPairs(planned, boundOf(criterion, planned), cell.estimate, cell.step);
   if (!times) return std::nullopt;
   if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
