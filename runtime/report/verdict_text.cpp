@@ -119,9 +119,7 @@ std::string sessionsText(const Judged& of) {
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
-         (cell.points.size() > 1 && widest->spreads->apart
-              ? "; the interval allows for it, and further sessions narrow it"
-              : "");
+         (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
 }
 
 /// The metrics and points that a criterion reads.

@@ -303,7 +303,7 @@ TEST_CASE("steps of a clock, and a quotient by zero") {
   CHECK(inWords(plan, plan::because({.code = Reason::Trend, .numbers = {0.9, 30}})).text ==
         "cannot be judged: its 30 values rise or fall all the time (Kendall's tau 0.90), so they have no level");
   CHECK(inWords(plan, plan::because({.code = Reason::SessionsApart, .numbers = {2, 5}})).text ==
-        "cannot be judged: its 2 sessions lie apart; about 5 sessions would decide");
+        "cannot be judged: its 2 sessions lie apart; about 5 sessions would give it an interval");
   CHECK(inWords(plan, nullptr).text.empty());
 }
 
