@@ -2,8 +2,6 @@
 
 #include <llvm/ADT/StringExtras.h>
 
-#include <cmath>
-
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/worker/command/readers.h"
