@@ -84,7 +84,7 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
   return text;
 }
 
-/// What trials read and the archive does not hold.
+/// A file that trials read and that the archive does not hold.
 struct LeftOut {
   std::string name, digest, why;
   Object json() const {
@@ -92,8 +92,8 @@ struct LeftOut {
   }
 };
 
-/// What the trials of a run read, by the names that they had: files of commands and data, with their digests. Programs
-/// that lie outside of the study's folder are a part of the machine.
+/// Maps each file of commands and data that the run's trials read, by the name it had, to its digest. Programs outside
+/// of the study's folder belong to the machine and are not listed.
 std::map<std::string, std::string> readBy(const store::Run& run, const plan::Plan& plan) {
   std::map<std::string, std::string> read;
   const auto& digests = run.match.data_digests;
@@ -125,8 +125,8 @@ std::string readMe(const plan::Plan& plan, const std::string& run, const std::ve
   return text;
 }
 
-/// What a bundle holds: of results the journals and what commands wrote, and no lease of another's, which would be
-/// believed.
+/// Rejects names that no bundle has. A bundle holds only the journals and outputs of results: a lease of another engine
+/// would be believed.
 llvm::Error verifyNames(const std::string& folder) {
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();

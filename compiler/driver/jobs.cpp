@@ -58,7 +58,7 @@ std::string systemText(const check::System& system) {
                   : text;
 }
 
-/// What each node of a job has, as far as the site says it in settings of its own.
+/// Describes each node of a job, as far as the site file states it in settings of its own.
 check::System systemOf(const cluster::Site& site, const MachineOptions& machine) {
   check::System system = check::System::unknown("local");
   const auto set = [&](const char* property, llvm::StringRef text) {

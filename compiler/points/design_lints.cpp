@@ -1,4 +1,5 @@
-// What a design can never show or keep, and points that mean the same.
+// Lints of a selected study: claims that its design can never show or keep, and points that mean the same. Survey and
+// space come in; only diagnostics go out.
 
 #include <algorithm>
 

@@ -30,7 +30,7 @@ constexpr size_t kShownLevels = 5;
 
 /// Whether a rule breaks at some combination of the factors that it reads. True where that cannot be told.
 bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
-  // What only asks about arguments guards presets and overrides.
+  // A condition that asks only about arguments guards presets and overrides.
   const check::Rule& declared = whole.study().rules[rule.index];
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
   return rule.condition->ever(rule.wanted ? expand::Condition::Answer::No : expand::Condition::Answer::Yes)
@@ -102,7 +102,7 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   builder.emit();
 }
 
-/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
+/// A claim may lack these combinations: quantifiers range over the combinations that exist (docs/language.md).
 void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
                 diag::Emitter& emitter) {
   const check::Study& study = whole.study();
@@ -167,7 +167,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
 }
 
 void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter) {
-  // What multiplies every change of a weight in the workloads that this build has.
+  // These parameters multiply every change of a weight in the workloads of this build.
   static const std::set<std::string_view> kScales{"learning_rate", "beta", "alpha"};
   const check::Study& study = space.study();
   const select::Selected& selected = space.selected();
@@ -218,7 +218,7 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
       if (comparison.inner && survey.comparisons[*comparison.inner].several > 0) continue;
       reportSeveral(whole, comparison, of, emitter);
     } else if (of.pairs == 0) {
-      // What a comparison inside it lacks is said there.
+      // The inner comparison reports what it lacks itself.
       if (comparison.inner && survey.comparisons[*comparison.inner].pairs == 0) continue;
       auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
       noteReasons(builder, of, study, sources);
@@ -260,7 +260,7 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
         criterion.infeasible || !criterion.comparison ||
         (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
     if (!paired) continue;
-    // What a machine has no memory for is not asked there; that is what `where feasible` says.
+    // Points that do not fit the machine's memory are not asked about; `where feasible` says so.
     const Survey::OfCriterion& of = survey.criteria[i];
     if (of.shape.cells() + of.unpublished + of.unfit > 0) {
       lintAbsent(whole, criterion, of, emitter);

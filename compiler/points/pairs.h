@@ -1,6 +1,6 @@
 #pragma once
 
-// What a point is compared with, and the terms of a plan that say so.
+// Finds the partner that a point is compared with, and builds the terms of a plan that express it.
 
 #include <optional>
 #include <string>
@@ -23,8 +23,8 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 /// "the rule of slow removes it (a day for one point)"
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
 
-/// What a point is compared with: a point at another level of the compared factor that agrees on every other factor
-/// which is active in both. No list of points is needed, since the space can be asked.
+/// The partner of a point: a point at another level of the compared factor that agrees on every other factor which is
+/// active in both. The search asks the space, so it needs no list of points.
 struct Partner {
   enum class Found {
     NotTreated,  // the point is a baseline itself, or the factor does not vary there
@@ -55,10 +55,9 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
 /// gives the ids of the points that it reads; the comparison must have a value at `point`.
 plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                              llvm::function_ref<std::string(expand::Levels)> name);
-/// What the comparison's value would be if devices lost nothing to each other: 1 for efficiency; for a speed-up k /
-/// base, with k and base the numeric levels, of a rate over what counts devices and, where `shared` says that all
-/// levels share the same work, of a time. Nothing where that is not known. The levels are of the factor that is
-/// compared over.
+/// The comparison's value if devices lost nothing to each other. It is 1 for efficiency. For a speed-up it is k / base,
+/// where k and base are the numeric levels of the compared factor: for a rate over a factor that counts devices, and
+/// for a time if `shared` says that all levels share the same work. Empty if the value is not known.
 std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
                               unsigned baseline, bool shared);
 plan::Estimator estimatorOf(const check::Comparison& comparison);

@@ -14,7 +14,7 @@ llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) 
   return array;
 }
 
-/// What a point says of its workload, apart from parameters.
+/// The part of a point that names its workload, without parameters.
 llvm::json::Object identity(const check::Workload& workload) {
   if (workload.command)
     return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
@@ -36,7 +36,7 @@ void append(std::string& to, const std::string& text) {
   to += text;
 }
 
-/// What stands for a level, or for none, which is the last.
+/// The text of a level; the last entry stands for a factor without a level.
 const std::string& textAt(const std::vector<std::string>& texts, unsigned level) {
   return level < expand::kOpen ? texts[level] : texts.back();
 }

@@ -89,7 +89,7 @@ struct Preparer {
     return prepared->survey ? std::move(prepared) : nullptr;
   }
 
-  /// What depends on the design and the machine, for the study and for each selection of it.
+  /// Runs the lints that depend on the design and the machine, for the study and for each selection of it.
   void lintEffective(const Prepared& prepared) {
     lintDesign(*prepared.space, *prepared.survey, prepared.selection.describe(), reported, emitter);
     if (system) lintInfeasible(*prepared.space, *prepared.survey, *system, reported, emitter);
@@ -103,7 +103,7 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
                                        diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
-  // What the system says of the whole study does not concern a selection of it.
+  // The system's remarks on the whole study do not concern a selection of it.
   Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());
   auto selected = select::select(program, study, selection, emitter);

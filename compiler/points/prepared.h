@@ -19,7 +19,7 @@ struct Prepared {
   static std::unique_ptr<Prepared> of(const check::Program& program, const check::Study& study,
                                       const select::Selection& selection, const check::System* system,
                                       diag::Emitter& emitter, uint64_t most_points = expand::kMaxPoints);
-  /// The same of every study that a selection means; those with errors are left out.
+  /// Prepares every study that a selection means; studies with errors are left out.
   static std::vector<std::unique_ptr<Prepared>> all(const check::Program& program, const select::Selection& selection,
                                                     const check::System* system, diag::Emitter& emitter,
                                                     uint64_t most_points = expand::kMaxPoints);

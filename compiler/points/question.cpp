@@ -23,7 +23,7 @@ std::string bytesText(double bytes) {
   return fmt::format("{:.4g} B", bytes);
 }
 
-/// What is too large for a number is not published.
+/// A published value that is too large for a double counts as not published.
 std::optional<double> finite(const plan::Reading& reading) {
   return reading.value && std::isfinite(*reading.value) ? reading.value : std::nullopt;
 }
@@ -247,7 +247,7 @@ Question::Question(const expand::Space& space, const check::Criterion& criterion
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
-/// By its levels and conditions alone: No, Failed, Dropped or Cell.
+/// Answers from the point's levels and conditions alone: No, Failed, Dropped or Cell.
 Question::Answer Question::selects(expand::Levels point) const {
   for (const check::Pin& pin : criterion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a system says of points, what a criterion asks about, and what is published for that.
+// Answers questions about single points: what a system says of them, whether a criterion asks about them, and which
+// values are published for them. Points come in as levels; walks over many points are left to survey.h.
 
 #include <map>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace expc::points {
 
-/// What a system says about the points of a study. It only marks them: no id, rule or digest depends on it.
+/// A system's remarks on the points of a study. They only mark points: no id, rule or digest depends on them.
 class Machine {
  public:
   /// Without a system only estimates are known; `lookup` says what they ask of files, and must live longer.
@@ -62,9 +63,9 @@ class Machine {
   expand::Assignment at_;
 };
 
-/// What a reference publishes for the points of a study. A row belongs to a point if every parameter that it gives has
-/// that value there; of several rows the first that has the metric counts. Of parameters that the reference does not
-/// name it means the study's own values: where a preset or -D gives a workload others, nothing is published.
+/// Looks up published values for the points of a study. A row belongs to a point if every parameter that the row gives
+/// has that value there; the first such row with the metric counts. Parameters that the reference does not name must
+/// have the study's own values: nothing is published for a workload to which a preset or -D gives others.
 class PublishedValues {
  public:
   PublishedValues(const expand::Space& space, const check::Published& published);
@@ -80,7 +81,7 @@ class PublishedValues {
     std::vector<unsigned> parameters;
     std::unordered_map<std::string, std::vector<size_t>> rows;
   };
-  /// As a row has it.
+  /// The value as the row has it.
   std::optional<double> read(unsigned metric, expand::Levels point);
 
   const expand::Space& space_;

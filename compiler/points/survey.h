@@ -1,6 +1,7 @@
 #pragma once
 
-// What one walk over the points of a selected study finds out: counts for lints, outlines and digests.
+// Walks once over the points of a selected study and collects counts for lints, outlines and digests. Points are not
+// kept; question.h answers for each one.
 
 #include <optional>
 #include <string>
@@ -34,7 +35,7 @@ struct IdSums {
   void add(uint64_t id) { ++count, sum += id, mix += id * (id >> 32 | 1); }
 };
 
-/// What one walk over the points of a selected study finds out; no point is kept, however many there are.
+/// The findings of one walk over the points of a selected study. Its size does not depend on the number of points.
 struct Survey {
   struct OfComparison {
     uint64_t pairs = 0, without = 0, several = 0;

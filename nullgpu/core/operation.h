@@ -1,6 +1,6 @@
 #pragma once
 
-// What streams queue, and what the device's thread does step by step.
+// Operations that streams queue and that the device's thread executes step by step.
 
 #include <functional>
 #include <memory>
@@ -20,13 +20,14 @@ class Operation {
   /// and again until it returns true. Must not block; it may take as long as a copy takes. One that a graph holds is
   /// begun anew at each launch of the graph, so it must be as it was at first once it has returned true.
   virtual bool advance() = 0;
-  /// What is told of it; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null: nothing is told.
+  /// The activity that listeners are told of; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null:
+  /// listeners are told nothing.
   virtual Activity* activity() { return nullptr; }
   /// Watches the buffer of the host that it uses, for one that waits from here on; null where there is none to watch.
   virtual std::unique_ptr<HostGuard> guard() const { return nullptr; }
 };
 
-/// One that is a function, of which `told` is told.
+/// An operation that calls a function; listeners are told `told`.
 class FunctionOperation final : public Operation {
  public:
   explicit FunctionOperation(std::function<bool()> advance, std::optional<Activity> told = {})

@@ -122,7 +122,7 @@ std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::Met
 Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Readings>& readings) {
   Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) {
     const Reading found = members.read(term);
-    // Of a series the last value is none that a clock showed.
+    // The last value of a series is not a clock reading, so it says nothing about clock resolution.
     if (found.value && !found.series && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
     return found;
   });
@@ -268,9 +268,10 @@ double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
   return largest;
 }
 
-/// Of paired values the signed rank on the scale on which they are symmetric if both members' noise has one shape; of
-/// one point the median. What is estimated depends on the cell alone, and never on its values. Both are widened for
-/// serial correlation, and contain Student's interval of the sessions' means where sessions lie apart.
+/// Paired values take the signed rank, on the scale on which they are symmetric if the noise of both members has one
+/// shape. Values of one point take the median. The estimand depends on the cell alone and never on its values. Both
+/// intervals are widened for serial correlation, and contain Student's interval of the session means where sessions
+/// differ.
 stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
                                    MeasuredCell& result) {
   CellEstimate& estimate = result.estimate;

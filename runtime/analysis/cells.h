@@ -25,13 +25,14 @@ struct MeasuredCell {
 /// Whether the term reads exact metrics alone.
 bool isExact(const plan::Plan& plan, const plan::Term& term);
 
-/// What all cells of a judgement share.
+/// The inputs that all cells of a judgement share.
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
   mutable std::map<std::string, double> correlations = {};          // by metric, of those that were asked for
   mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
-  /// Of a part of a store: all that counted up to its last run, whose looks are looks at the part's claims too.
+  /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
+  /// claims too. Null for a whole store.
   const Evidence* with_earlier = nullptr;
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
@@ -39,7 +40,7 @@ struct Evidence {
   /// How large the correlation of a metric's values with the ones before may be, over all points, which were measured
   /// side by side (stats/serial.h); 0 where no allowance is made.
   double correlation(const std::string& metric) const;
-  /// The same of a cell's block values, over all cells of its comparison.
+  /// The correlation of a cell's block values, estimated over all cells of its comparison.
   double correlation(const plan::Cell& cell) const;
 };
 
@@ -53,7 +54,7 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
 /// back. A run of which it is not known may have.
 bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs);
 
-/// What the cell's term is in each block and session that has a value of it, by block.
+/// The cell's term in each block and session that has a value of it, ordered by block.
 struct ValuesBySession {
   std::vector<double> values;
   std::vector<int64_t> sessions;  // of each value

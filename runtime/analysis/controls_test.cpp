@@ -62,7 +62,7 @@ TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided f
   CHECK(word(failing.criteria[0].verdict) == "fail");
   CHECK(failing.criteria[0].untrusted);
   CHECK(exitCode(failing) == 4);
-  // Of what is undecided there is nothing to trust.
+  // An undecided verdict leaves nothing to trust.
   const Judgement undecided = judge(controlled(1.5), measured(1.4).results);
   CHECK(word(undecided.criteria[0].verdict) == "inconclusive");
   CHECK(undecided.controls[0].untrusted);

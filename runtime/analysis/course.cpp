@@ -16,9 +16,9 @@
 namespace expc::analysis {
 namespace {
 
-/// What a course is of.
+/// Key of a course.
 using Of = std::tuple<size_t, size_t, std::string>;  // metric and point by number, environment class
-/// What a stay is of.
+/// Key of a stay.
 using In = std::tuple<size_t, int64_t, std::string, std::string>;  // history, session, build, data
 
 /// The trials of a stay.

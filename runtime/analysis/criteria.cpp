@@ -139,7 +139,7 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
   }
 }
 
-/// What became of a point that is claimed to run out of memory.
+/// Judges one point that is claimed to run out of memory.
 CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   using plan::Reason;
   const plan::Place& place = cell.points.front();
@@ -176,7 +176,7 @@ CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   return estimate;
 }
 
-/// Of a criterion that claims that its points run out of memory.
+/// Judges a criterion that claims that its points run out of memory.
 void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion, CriterionResult& result) {
   std::vector<Evidences> evidences;
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
@@ -190,7 +190,8 @@ void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion,
     result.verdict = Verdict::NotRun;
   else if (std::ranges::any_of(result.cells, is(Verdict::Broken)) && result.verdict != Verdict::Fail)
     result.verdict = Verdict::Broken;
-  // Of an exists one point is enough, and of a forall one that fails: the others say nothing of how sure that is.
+  // One passing point decides an exists and one failing point a forall. The other points do not change how sure that
+  // is.
   const bool decided = std::ranges::any_of(result.cells, is(result.verdict));
   const CellEstimate* fewest = nullptr;
   for (const CellEstimate& cell : result.cells)

@@ -33,7 +33,7 @@ struct LookHistory {
   unsigned other_versions = 0;      // verdicts with another version of the program, which are none of these
   double left = stats::kLeastLeft;  // share of alpha that the planned looks leave to all others
 
-  /// What a look is.
+  /// The role of a look in the design.
   enum class Place {
     Planned,  // on the way, or all that was planned: it spends what is planned for it
     Early,    // of a design that was made smaller: it spends of what is left over
@@ -41,7 +41,8 @@ struct LookHistory {
   };
   /// The looks before one at `values`, rising.
   std::set<unsigned> before(unsigned values) const;
-  /// What may be spent up to a look at `values`, which is the last, and those before it; `of`: what is planned in all.
+  /// The error that may be spent at each look up to the last one at `values`; `of` is the number of values planned in
+  /// all.
   std::vector<stats::LookAt> spending(unsigned values, unsigned of, Place place) const;
 };
 
@@ -55,10 +56,11 @@ struct Standing {
   bool only() const { return look.before.empty() && look.now == look.of; }
 };
 
-/// By the cell with the fewest values. Looks that count are those that the design plans and that were passed, and
-/// verdicts that earlier runs gave for fewer values. While a design without planned looks still wants trials, what is
-/// there counts as if it were all: its verdict is provisional anyway. What was planned is what was so before there were
-/// values enough to see anything; a design that is made smaller later, or goes beyond, is a look that nobody planned.
+/// The standing of a criterion, by its cell with the fewest values. Looks that count are those that the design plans
+/// and has passed, and verdicts that earlier runs gave for fewer values. While a design without planned looks still
+/// wants trials, the values so far count as if they were all, since the verdict is provisional anyway. A look counts as
+/// planned if the plan had it before there were enough values to see anything. A design that is made smaller later, or
+/// that is exceeded, adds an unplanned look.
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells);
 
 /// The looks once this one has been said: what a look at more will find.
@@ -86,7 +88,7 @@ struct Decision {
 /// their parent gives them.
 Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha);
 
-/// What a criterion is decided from, whatever its bound is.
+/// The evidence that decides a criterion, whatever its bound is.
 struct MeasuredCriterion {
   std::vector<MeasuredCell> cells;  // those of the criterion, in their order
   Standing standing;                // of a criterion with a confidence
@@ -106,13 +108,13 @@ bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind);
 /// kind's trials decide; false where there is none.
 bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
 
-/// What the criterion's error rate rests on beside its intervals, as far as it is not met or was not checked. Nothing
-/// where no value ever varied.
+/// Conditions that the criterion's error rate rests on beside its intervals, if they are not met or were not checked.
+/// Empty where no value ever varied.
 std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& criterion,
                                     const CriterionResult& result);
 
-/// One that claims that its points run out of memory passes at a point that did in kInfeasibleBlocks blocks (in its
-/// only block, if the design has no second) and never ran well, and fails where a trial was valid.
+/// Judges one criterion. A claim that points run out of memory passes at a point that did so in kInfeasibleBlocks
+/// blocks (in its only block, if the design has no second) and never ran well. It fails where a trial was valid.
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion);
 
 /// Ids of the points of which a criterion claims that they run out of memory. They are started whatever is expected of

@@ -83,7 +83,8 @@ struct CellEstimate {
   Scope scope;
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value
-  /// Of values from several sessions; of ratios on logs. The interval allows for sessions that are apart.
+  /// Variation within and between sessions, for values of several sessions; ratios are taken as logs. The interval
+  /// allows for differences between sessions.
   std::optional<stats::Spreads> spreads = std::nullopt;
   double correlation = 0;  // of a value with the one before: as large as the interval allows for
   double worth = 0;        // as many independent values its interval is made for
@@ -116,7 +117,7 @@ struct Look {
   unsigned other_versions = 0;   // earlier verdicts on it with other versions of the program: they do not count
 };
 
-/// What further blocks would do for a criterion that is undecided (simulate/forecast.h).
+/// The effect of further blocks on an undecided criterion (simulate/forecast.h).
 struct NextStep {
   /// Decides: its verdict. Intervals: cells that have too few values
   /// get one. OutOfReach: it would take more than a hundred times as many blocks. Trend: values drift, so that blocks
@@ -133,8 +134,8 @@ struct NextStep {
   bool helps() const { return reach <= Reach::Intervals; }
 };
 
-/// What the same twice differs by in a block, in one metric: the later of the two runs against the earlier; of one that
-/// runs alone, its trials against those of its point.
+/// The difference that an identical setting shows within a block, in one metric: the later of the two runs against the
+/// earlier. A control that runs alone compares its trials with those of its point.
 struct ControlResult {
   std::string name, point, metric;
   bool ratio = true;             // else a difference
@@ -268,12 +269,12 @@ struct Findings {
   const store::Results& results;
 };
 
-/// What the records of an index say of its plan, by docs/layers/statistics.md. Pure, and independent of the order of
-/// the records. What null cards measured decides nothing: every criterion and control that it could decide is open.
-/// Comparisons have intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of
-/// an exists are decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has
-/// the interval at the level that Holm leaves it.
-/// `with_earlier`: of a part of a store what store::PartResults has.
+/// Judges the plan of an index by its records, as docs/layers/statistics.md says. Pure, and independent of the order of
+/// the records. Simulated GPUs decide nothing: every criterion and control that their results could decide stays open.
+/// Comparisons have intervals at kConfidence; a criterion's cells have them at its own confidence. Holm's correction
+/// over the cells applies to fail of a forall and pass of an exists. If a cell's own interval would decide it and Holm
+/// leaves it open, the cell shows the interval at the level that Holm leaves it. `with_earlier`: for a part of a store,
+/// the same field of store::PartResults.
 Judgement judge(const Index& index, const Index* with_earlier = nullptr);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 

@@ -19,7 +19,7 @@ namespace {
 
 plan::TrialKind kindOf(const plan::Criterion& criterion) { return criterion.cells.front().kind; }
 
-/// What one earlier run had in front of it, in values of the cell of those it judged that had the fewest.
+/// The number of values that one earlier run saw: those of the cell with the fewest among the cells it judged.
 struct Earlier {
   const store::PastLook* look = nullptr;
   unsigned begun = 0, ended = 0;  // values that were there
@@ -55,8 +55,8 @@ std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& crit
   return runs;
 }
 
-/// Of the runs in their order; what the design that is judged now plans comes last. With fewer values than an interval
-/// takes there is nothing to see.
+/// The looks of earlier runs in their order; the looks that the judged design plans come last. A look with fewer values
+/// than an interval takes saw nothing.
 LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion,
                       const std::vector<MeasuredCell>& cells, const plan::KindDesign& design) {
   LookHistory history;

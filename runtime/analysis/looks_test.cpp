@@ -145,7 +145,7 @@ TEST_CASE("a verdict of an unfinished design is provisional and decides nothing 
 TEST_CASE("verdicts that were given before are paid for by how much was there, whatever asks") {
   const plan::Plan plan = claiming(10);
   Records records;
-  // The same design again and again, each time with ten more blocks (--fresh).
+  // Repeats the same design, each time with ten more blocks (--fresh).
   for (int run = 1; run <= 4; ++run) measureBy(records, run, 10, 1.5, 10 * run - 9);
   CHECK(!judge(plan, records.results).criteria[0].look);
   records.results.looks = {ran(plan, 1, 10), ran(plan, 2, 10), ran(plan, 3, 10), ran(plan, 4, 10)};
@@ -193,7 +193,7 @@ TEST_CASE("a design that is made smaller when there is data to see is a look tha
   CHECK(result.look->now == 14);
   CHECK(result.look->of == 40);
   CHECK(result.look->confidence > 0.999);
-  // As it was planned it is provisional, and its intervals are those of all.
+  // The verdict as planned is provisional, and its intervals are those of all values.
   const CriterionResult provisional = judge(planned, records.results).criteria[0];
   CHECK(provisional.provisional);
   CHECK(!provisional.look);

@@ -17,7 +17,7 @@ Reading worstOf(const plan::Metric* declared, const std::string& metric, plan::W
   return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, why};
 }
 
-/// What a trial measured: a number that is not finite diverged, whichever way it is infinite.
+/// The reading of one measured value: a number that is not finite diverged, whichever way it is infinite.
 Reading readingOf(const plan::Metric* declared, const std::string& metric, double value,
                   const std::vector<double>* series = nullptr) {
   Reading reading{value};
@@ -26,7 +26,7 @@ Reading readingOf(const plan::Metric* declared, const std::string& metric, doubl
   return reading;
 }
 
-/// What a derived metric was computed as. Where a part of it diverged it is worst in its own direction.
+/// The reading of a derived metric. If a part of it diverged, it is worst in its own direction.
 Reading derivedReading(const plan::Metric& declared, Reading reading) {
   return reading.worst.diverged ? worstOf(&declared, declared.name, reading.worst) : reading;
 }
@@ -43,7 +43,7 @@ Reading readMeasured(const Index& index, const std::string& metric, const PlaceO
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 
-/// What the references give for a metric of a point.
+/// The value that the references give for a metric of a point.
 Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
   for (const plan::Reference& reference : plan.references)
     for (const plan::Reference::Value& value : reference.values)

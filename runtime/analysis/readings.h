@@ -1,7 +1,7 @@
 #pragma once
 
-// What a metric of a place is in one block: measured, the last value of a series, or derived from other metrics; and
-// what references have published of it.
+// Reads metrics of a point in one block: measured, the last value of a series, or derived from other metrics. Also
+// looks up the values that references have published for it. Estimates over blocks are left to cells.h.
 
 #include <cstdint>
 #include <optional>
@@ -23,8 +23,8 @@ std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, cons
 /// must be one that the index keeps.
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at);
 
-/// What one trial gives of a metric: a number, or the last of a series; a derived one is computed from the trial's
-/// others and the parameters of its point, where that is known. What diverged is worst, as above.
+/// One trial's reading of a metric: a number, or the last of a series. A derived metric is computed from the trial's
+/// other metrics and, where it is known, the parameters of its point. A diverged value is worst, as above.
 Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
                    const std::string& metric);
 
@@ -37,9 +37,8 @@ struct PointValue {
 /// The finite values of a metric at a point, by block and session: of valid trials.
 std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point);
 
-/// What the plan's references give for a term over points: a published metric, or a comparison of published ones. A
-/// value without an interval; nothing where some part is not published. Of several references the first that has a
-/// value counts.
+/// The value that the plan's references give for a term over points: a published metric, or a comparison of published
+/// ones. It has no interval. Empty where some part is not published. The first reference that has a value counts.
 std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term);
 std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric);
 

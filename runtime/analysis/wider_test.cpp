@@ -1,4 +1,4 @@
-// What makes intervals wider than the scatter of values does: sessions, serial correlation, steps of a clock.
+// Tests what makes intervals wider than the scatter of values: sessions, serial correlation, steps of a clock.
 
 #include <doctest/doctest.h>
 
@@ -71,7 +71,7 @@ TEST_CASE("sessions that move each arm on its own are in the interval from two o
 
 TEST_CASE("one point is judged and covered whatever the correlation of its trials") {
   constexpr unsigned kStudies = 1000;
-  // By the correlation that is true: the share that is judged at least, and what of it misses at most.
+  // Promises by true correlation: the least share that is judged, and the largest share of those that misses.
   struct Promise {
     double carry, judged, wrong;
   };

@@ -22,8 +22,8 @@ namespace expc::engine {
 /// failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
-/// What commands of the plan may look for and would not be given, a line each: variables that are set here, modules
-/// beside the study. Nothing where a run would be refused.
+/// Names what commands of the plan may look for and would not get, a line each: variables that are set here, modules
+/// beside the study. Empty where a run would be refused.
 std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options);
 
 /// What of `results` that run would go on from; nothing where what it reads is not read within `seconds`. The error is

@@ -1,6 +1,8 @@
 #pragma once
 
-// What commands may look for and are not given: variables that are set for `expc`, and files beside the study.
+// Finds what commands may look for and do not get: variables that are set for `expc`, and files beside the study.
+// Plans, options and reasons of failures come in, hints for a reader go out. Which files a trial gets is decided in
+// inputs/.
 
 #include <string>
 #include <vector>

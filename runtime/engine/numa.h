@@ -13,7 +13,7 @@ namespace expc::engine {
 /// Where the parameter `numa` puts ranks; near without it.
 machine::Place placeOf(const llvm::json::Object& parameters);
 
-/// What of the parameter `numa` makes no difference on this machine; "" if all of it does.
+/// Describes the part of the parameter `numa` that makes no difference on this machine; "" if all of it does.
 std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters);
 
 }  // namespace expc::engine

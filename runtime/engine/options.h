@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run is asked for, and how it ended. The engine and its parts share these types.
+// The options of a run and its outcome. The engine and its parts share these types.
 
 #include <llvm/Support/JSON.h>
 
@@ -19,7 +19,7 @@
 
 namespace expc::engine {
 
-/// What trials run on, and by which programs.
+/// The resources that trials run on, and the programs that run them.
 struct Resources {
   std::string worker;                          // path of expc-worker
   std::string cuda_worker;                     // path of the worker for GPUs; "": `worker`
@@ -59,7 +59,7 @@ enum class Ending {
   Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
 };
 
-/// Of the trials of this run.
+/// The outcome of this run's trials.
 struct RunOutcome : analysis::Tally {
   Ending ending = Ending::Complete;
   unsigned reused = 0;      // valid trials that were there before

@@ -86,7 +86,7 @@ bool needsTrials(const analysis::Index& index);
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
 /// Seeds of commands lie below it: numpy, transformers, Lightning and scikit-learn take 32 bits, a C program an int.
 inline constexpr uint64_t kCommandSeeds = uint64_t{1} << 31;
-/// What the trials of a new block get for a seed: blockSeed's, or where the plan has a command its first 31 bits.
+/// The seed that trials of a new block get: blockSeed's, or its first 31 bits if the plan has a command.
 uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed);
 
 /// `places` in the order of a block (Fisher and Yates, from the block's seed).

@@ -28,7 +28,7 @@ constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds
 
 void putText(llvm::raw_ostream& out, std::string_view text, bool formulas) {
   std::string fixed = llvm::json::isUTF8(text) ? "" : llvm::json::fixUTF8(text);
-  // By OWASP's list of what begins a formula.
+  // These characters begin a formula, by OWASP's list.
   if (!formulas && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos)
     fixed = "'" + (fixed.empty() ? std::string(text) : fixed);
   const std::string_view whole = fixed.empty() ? text : fixed;

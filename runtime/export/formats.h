@@ -40,12 +40,12 @@ std::string junit(std::span<const Source> sources);
 /// metric, the median as value, and the ends of its interval as lower and upper values, in base units.
 std::string bencher(std::span<const Source> sources);
 
-/// What github-action-benchmark reads as customSmallerIsBetter or customBiggerIsBetter: the same medians, of those
-/// metrics whose better direction is this one.
+/// Writes JSON for github-action-benchmark (customSmallerIsBetter or customBiggerIsBetter): the medians that Bencher
+/// gets, of the metrics whose better direction is `better`.
 std::string actionBenchmark(std::span<const Source> sources, plan::Direction better);
 
-/// The same medians as gauges of OpenMetrics 1.0, `expc_METRIC_UNIT` with study, point and factors as labels; the label
-/// `of` is median, low or high.
+/// Writes these medians as gauges of OpenMetrics 1.0, `expc_METRIC_UNIT` with study, point and factors as labels; the
+/// label `of` is median, low or high.
 std::string openMetrics(std::span<const Source> sources);
 
 /// Text for XML's content and quoted attributes: everything that could be markup is escaped, and what XML 1.0 cannot

@@ -1,4 +1,4 @@
-// What services read that follow benchmarks from commit to commit: the median of each metric at each point, with the
+// Exports for services that follow benchmarks from commit to commit: the median of each metric at each point, with the
 // ends of its interval.
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// One that is finite; what it refers to outlives it.
+/// A finite median. It refers to its source, which must outlive it.
 struct Median {
   const plan::Plan& plan;
   const plan::Point& point;

@@ -192,7 +192,7 @@ std::string tail(const std::string& path, uint64_t bytes) {
   const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (file->size <= bytes) return text;
-  // Of one long line, where a character begins.
+  // A cut inside one long line moves to where a character begins.
   const size_t line = text.find('\n');
   const auto character = std::ranges::find_if(text, [](char c) { return (c & 0xc0) != 0x80; });
   text.erase(0, line != std::string::npos ? line + 1 : static_cast<size_t>(character - text.begin()));

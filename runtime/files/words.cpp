@@ -16,7 +16,7 @@ using llvm::StringRef;
 
 constexpr size_t kMostLine = 200, kMostSearched = 1000;
 
-/// What stands before the error itself: a rank or a time, the place in a source, the words of pytest, Java and loggers.
+/// Prefixes of an error: a rank or a time, the place in a source, the words of pytest, Java and loggers.
 constexpr StringRef kBefore =
     "^(([0-9][^ ]*|[^ ]{1,60}[]:>)]|E|ERROR|FATAL|CRITICAL|Caused by:|Exception in thread \"[^\"]*\"|FAILED [^ ]+ -)"
     " *)*";

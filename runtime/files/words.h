@@ -1,6 +1,7 @@
 #pragma once
 
-// What a program wrote, cut down to what fits into a message.
+// Cuts the output of a program down to what fits into a message: the line that says why it failed, and the ends of
+// logs. Bytes come in, text goes out; nothing here reads files.
 
 #include <llvm/ADT/StringRef.h>
 

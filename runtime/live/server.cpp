@@ -172,7 +172,7 @@ class Pages {
         report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
         (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
     options.again = !ended;
-    // What comes next is simulated on all cores, so not beside a measurement.
+    // The forecast of further blocks simulates on all cores, so it must not run beside a measurement.
     page.text = report::htmlPage(
         {page.plan, ended ? simulate::judge(page.plan, results) : analysis::judge(index), results}, options);
     page.ended = ended;

@@ -29,7 +29,7 @@ struct Worst {
   friend Worst operator|(Worst left, Worst right) { return left |= right; }
 };
 
-/// What one metric of one point is in a block. The worst reading is +inf where lower is better, -inf where higher is.
+/// One metric of one point in one block. The worst reading is +inf where lower is better, -inf where higher is.
 struct Reading {
   std::optional<double> value;
   Worst worst = {};
@@ -59,9 +59,9 @@ std::vector<MetricTerm> metricTerms(const Term& term);
 /// The measured metrics that `term` reads, in place of derived ones what these are computed from.
 std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 
-/// What the claim about a cell is about, whatever it is called, in which unit or direction it is put and which bound it
-/// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind. `ids`: other ids
-/// that points have in another plan.
+/// Identifies the subject of the claim about a cell, independent of its name, unit, direction and bound: a digest of
+/// the measured metrics that it reads, of their points, and of the kind of trials. `ids`: other ids that points have in
+/// another plan.
 std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::string, std::string>& ids = {});
 
 /// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding

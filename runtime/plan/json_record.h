@@ -50,7 +50,7 @@ class JsonRecord {
   void field(Key key, std::string& text);
   void field(Key key, bool& truth);
   void field(Key key, double& number);
-  /// What was measured, which need not be finite: as jsonNumber writes it.
+  /// Reads or writes a measured number, which need not be finite: as jsonNumber writes it.
   void measured(Key key, double& number);
   /// A whole number that is not negative; of signed ones of 64 bits up to kMostJsonId.
   template <std::integral T>

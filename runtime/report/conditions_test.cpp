@@ -117,7 +117,7 @@ TEST_CASE("how many sessions there are is said once of a study, where they are f
   CHECK(notice(2) ==
         "All data come from two sessions, which hardly show how much sessions differ; a third may change the result.");
   CHECK(notice(3).empty());
-  // Of exact values and of claims without a confidence there is no error rate that it could change.
+  // Exact values and claims without a confidence have no error rate that it could change.
   CHECK(notice(1, {}).empty());
   notice(1);
   for (plan::Criterion& criterion : example.plan.criteria) criterion.confidence.reset();
@@ -152,7 +152,7 @@ TEST_CASE("the interval that decides stands in tables, lines and JSON with its c
   plan.criteria.push_back(study::criterion(study::gainCells(), study::atLeast(2, "2x"), "x", 0.95));
   const analysis::Judgement judgement = analysis::judge(plan, records.results);
   const analysis::CriterionResult& result = judgement.criteria.back();
-  // Of two cells that fail the surest fails at 97.5 %, the other at 95 %.
+  // Two cells fail: the surest at 97.5 %, the other at 95 %.
   const bool first = result.cells[0].uncorrected.has_value();
   const analysis::CellEstimate& surest = result.cells[first ? 0 : 1];
   REQUIRE(surest.uncorrected);

@@ -15,7 +15,7 @@ namespace {
 
 using analysis::Condition;
 
-/// By code. 0: "pair" or "trial". 1: the number with two decimals. 2: "the 3 lost trials are".
+/// Text of each code. 0: "pair" or "trial". 1: the number with two decimals. 2: "the 3 lost trials are".
 constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::Independent, "{0}s are independent"},
     {Condition::Correlated, "consecutive {0}s are correlated by no more than the {1:.2f} that the intervals allow for"},

@@ -6,7 +6,7 @@
 
 namespace expc::report {
 
-/// What a page says beside the findings, and how it is made.
+/// Options of a report page: texts beside the findings, and how the page is made.
 struct HtmlOptions {
   std::string folder = "results";               // that the study's results are in
   double written = 0;                           // Unix time shown on the page; 0: now

@@ -24,8 +24,8 @@ namespace {
 
 using plan::Reason;
 
-/// By code. 0: the point or control. 1: the name. 2 to 4: numbers. 5: what is behind it. 6: the first number, with what
-/// it counts.
+/// Text of each code. 0: the point or control. 1: the name. 2 to 4: numbers. 5: the cause. 6: the first number, with
+/// what it counts.
 constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::Said, ""},
     {Reason::NotANumber, "{1} is not a number"},
@@ -85,11 +85,11 @@ constexpr bool standAtTheirCodes() {
 }
 static_assert(standAtTheirCodes());
 
-/// Of the block that is all there is: one trial shows that it can happen.
+/// Follows a verdict on a single block: one trial shows that it can happen.
 constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
 
-/// Of a control with an interval: what it was estimated at, and what was asked of it. `gap`: what it is held to half
-/// of; 0: nothing is claimed to hold it against.
+/// Describes a control with an interval: its estimate and what it was held to. `gap`: the claimed gap, half of which is
+/// the limit; 0: no claim sets a limit.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
                           const char* claimed) {
   const plan::Metric& metric = *plan.findMetric(control.metric);

@@ -24,7 +24,8 @@
 namespace expc::report {
 namespace {
 
-/// As many single trials as a reader may be asked for: without a failure they exclude failure rates above 26 %.
+/// The largest number of single trials that a reader may be asked for: without a failure they exclude failure rates
+/// above 26 %.
 constexpr unsigned kTrialsThatShow = 10;
 
 /// Whether the values of no cell that has the verdict ever varied; false where none has it.
@@ -106,7 +107,7 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
   return notes;
 }
 
-/// Of the cell whose sessions lie farthest apart.
+/// Describes the cell whose sessions differ most.
 std::string sessionsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const analysis::CellEstimate* widest = nullptr;
@@ -176,7 +177,8 @@ std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of)
                                      fewOf(std::move(names), kNamed, ", "));
 }
 
-/// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
+/// Counts the notes of a criterion's trials, the most frequent first: "12 of its 28 trials: other processes took over
+/// 10 % of its cores".
 std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
@@ -200,7 +202,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
   return notes;
 }
 
-/// What blocks have in common moves claims about single points; pairs do not see it.
+/// Drift that all points of a block share moves claims about single points; pairs cancel it.
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
   std::vector<std::string> notes;
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
@@ -221,7 +223,7 @@ std::string doubtText(const Judged& of) {
   return text;
 }
 
-/// What so many single trials without a failure show.
+/// States what `n` single trials without a failure show.
 std::string singleTrialsText(const Judged& of, unsigned n) {
   const auto& [plan, criterion, result] = of;
   const bool several = result.cells.size() > 1, pairs = comparesPoints(criterion);
@@ -235,8 +237,8 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
   return trials + "; " + withoutFailureText(n, nounOf(criterion), conditionsText(of));
 }
 
-/// What the numbers behind a verdict are worth: of a claim with a confidence the error that it allows for, of one on
-/// single trials what so many without a failure leave open.
+/// States how far the numbers behind a verdict can be trusted: the error rate of a claim with a confidence, or the
+/// failure rate that single trials without a failure leave open.
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using analysis::Verdict;

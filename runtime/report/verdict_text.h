@@ -1,6 +1,7 @@
 #pragma once
 
-// What terminal, page and exports say of one verdict.
+// Texts about one verdict, which terminal, page and exports share. Plan, criterion and result come in, sentences go
+// out; layout is left to the callers.
 
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why);
 
 /// "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
 std::string whyText(const Judged& of);
-/// Of one of its cells: "" of one that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
+/// Explains one cell: "" if it passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
 
 /// The line of a criterion that claims that its points run out of memory.
@@ -51,7 +52,7 @@ std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust);
 /// blocks at 3 % noise; it needs about 26 blocks for 80 %". "" of a criterion that holds no control to a gap.
 std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
-/// What was asked for and has no value (analysis::Missing), with the reason in words.
+/// A result that was asked for and has no value (analysis::Missing), with the reason in words.
 struct MissingThing {
   std::string what, why;
   analysis::Verdict verdict;
@@ -80,9 +81,10 @@ std::string lookText(const Judged& of);
 /// "2 earlier looks, at other versions of the program, are not counted", or "".
 std::string otherLooksText(const analysis::CriterionResult& result);
 
-/// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
-/// most 2.5 % of such studies, if pairs are independent; it rests on 7 of 7 pairs in each cell, of 3 sessions on 1
-/// node". Of one that does not stand as it is printed, why that is so. "" of one that is not asked.
+/// Says how far a verdict's numbers can be trusted, and how many there are: "at 95 % confidence, a claim that does not
+/// hold would pass in at most 2.5 % of such studies, if pairs are independent; it rests on 7 of 7 pairs in each cell,
+/// of 3 sessions on 1 node". For a verdict that does not stand as it is printed, the reason; "" if the criterion is not
+/// asked.
 std::string surenessText(const Judged& of);
 /// The first of these alone.
 std::string worthText(const Judged& of);
@@ -91,12 +93,12 @@ std::string worthText(const Judged& of);
 /// "".
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of);
 
-// What the numbers rest on and what is not met, or was not checked: one table, in conditions_text.cpp.
+// Conditions that the numbers rest on and that are not met, or were not checked; conditions_text.cpp has the words.
 
 /// ", if pairs are independent and restarting the machine changes nothing"; "" where everything is met.
 std::string conditionsText(const Judged& of);
-/// Of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine may
-/// change the result." Else "".
+/// Warns of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine
+/// may change the result." Else "".
 std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement);
 
 /// " (97.5 % interval)" of a cell whose interval Holm's correction made wider than those of the criterion; else "".

@@ -10,7 +10,7 @@ namespace {
 
 using analysis::Verdict;
 
-/// What stands behind `label`; "" where nothing does.
+/// The text behind `label`; "" if there is none.
 std::string said(const plan::Criterion& criterion, const analysis::CriterionResult& result, const std::string& label,
                  const analysis::Description& seen = {}, const plan::Plan& plan = {},
                  const store::Results& results = {}) {

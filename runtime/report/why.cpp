@@ -31,7 +31,7 @@ std::string violation(const plan::Bound& bound) {
                      bound.text.substr(bound.text.find(' ') + 1));
 }
 
-/// What the cell is called whose estimate, or value, has the least margin.
+/// The name of the cell whose estimate, or value, has the least margin.
 std::string_view extreme(const plan::Bound& bound) {
   static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
                                                    "largest",  "farthest", "closest to an end"};
@@ -116,7 +116,7 @@ class Explainer {
         cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
   }
 
-  /// Of a cell of a claim about every trial.
+  /// Describes a cell of a claim about every trial.
   std::string trialsOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const size_t count = brokenOf(index);
@@ -126,7 +126,7 @@ class Explainer {
                        cell.scope.planned);
   }
 
-  /// Of a cell that its interval would decide if it were the only one, and that Holm's correction leaves open.
+  /// Describes a cell that its interval would decide alone and that Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const std::string open = cell.interval ? fmt::format("{} does not decide {}", shown(index), bound(index).text)
@@ -145,7 +145,7 @@ class Explainer {
     const size_t shown_cell =
         *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
     if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
-    // What holds at the confidence is the claim; the cell with the extreme estimate need not have the weakest interval.
+    // The claim is what holds at the confidence; the cell with the extreme estimate need not have the weakest interval.
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format(
         "{} {} {} {}{}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
@@ -155,7 +155,7 @@ class Explainer {
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
 
-  /// Of an exists: which of its parts hold.
+  /// Names the parts of an exists that hold.
   std::string somePass() const {
     constexpr size_t kNamed = 6;
     std::vector<std::string> names;
@@ -178,7 +178,7 @@ class Explainer {
                 : everyTrialPasses(surest));
   }
 
-  /// Of these cells, all of which pass.
+  /// Describes `passing`, cells all of which pass.
   std::string everyTrialPasses(const std::vector<size_t>& passing) const {
     size_t trials = 0;
     for (const size_t index : passing) trials += cells_[index].values.size();
@@ -248,7 +248,7 @@ class Explainer {
     // Reasons about points name them already.
     const bool named = cells_[open.front()].state != CellState::Measured;
     const std::string reason = (named ? "" : prefix(open.front())) + why;
-    // Of single trials the reason counts them already.
+    // The reason about single trials counts them already.
     const std::string so_far = named || criterion_.confidence ? soFar() : "";
     if (cells_.size() == 1) return reason + so_far;
     return fmt::format("{} of {} {} {}: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), word, reason,
@@ -278,19 +278,19 @@ class Explainer {
     return least;
   }
 
-  /// That of the cell's estimate alone: the smallest of several need not have the interval that is nearest to the
-  /// bound.
+  /// The margin of the cell's estimate alone: the smallest of several estimates need not have the interval that is
+  /// nearest to the bound.
   double estimateMargin(size_t index) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     return estimate ? margin(bound(index), *estimate, *estimate) : marginOf(index);
   }
 
-  /// Of these cells the one with the least (or most) margin to the bound; they are not empty.
+  /// The cell with the least margin to the bound; `among` is not empty.
   size_t worst(const std::vector<size_t>& among) const {
     return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
   }
 
-  /// Of the values of these cells the one that is farthest from holding, and whose it is.
+  /// The value of these cells that is farthest from holding, and the cell that has it.
   std::pair<size_t, double> worstValue(const std::vector<size_t>& among) const {
     const size_t chosen = worst(among);
     const auto margin_of = [&](double value) { return margin(bound(chosen), value, value); };
@@ -350,7 +350,7 @@ class Explainer {
     return passing.size() == own.size() ? passing : std::vector<size_t>();
   }
 
-  /// What tells these cells from the others: "level=19" of all its threads.
+  /// The label that only these cells have: "level=19" of all its threads.
   std::string commonLabel(const std::vector<size_t>& cells) const {
     const auto same = [&](size_t factor, const auto& among, const auto& labels) {
       return std::all_of(among.begin(), among.end(),
@@ -377,7 +377,7 @@ class Explainer {
                        [](const plan::Cell& cell) { return cell.bound.has_value(); });
   }
 
-  /// What all cells are asked for, and what it is not to do so: ">= 1.2x" and "below 1.2x".
+  /// The bound that all cells are held to, and its opposite: ">= 1.2x" and "below 1.2x".
   std::string holds() const { return ownBounds() ? "within the published bands" : criterion_.bound.text; }
 
   std::string breaks() const { return ownBounds() ? "outside the published bands" : violation(criterion_.bound); }

@@ -12,7 +12,7 @@ namespace {
 using namespace analysis::test;
 using Kind = plan::Claim::Kind;
 
-/// What is said of one criterion and of its cells.
+/// The text about one criterion and about its cells.
 struct Line {
   std::string text;
   std::vector<std::string> cells;

@@ -68,7 +68,7 @@ std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& 
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// What `n` trials (or pairs, by `noun`) without a failure show, under conditions as they stand behind it: "10 passes
+/// States what `n` trials (or pairs, by `noun`) without a failure show, under the conditions that follow it: "10 passes
 /// show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent".
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions);
 

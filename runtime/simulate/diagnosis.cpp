@@ -95,7 +95,7 @@ double valueAt(const plan::Bound& bound, bool by_factor, double distance, double
   return std::min(value, by_factor ? std::sqrt(bound.low * bound.high) : (bound.low + bound.high) / 2);
 }
 
-/// What is known to be true of a criterion's cells.
+/// Known true values of a criterion's cells.
 struct Known {
   std::string from;
   std::vector<double> values;
@@ -109,7 +109,7 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
     return {"stated", std::vector<double>(cells, stated->second)};
   const auto all = [&](auto holds) { return std::ranges::all_of(criterion.cells, holds); };
   if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) {
-    // What a report estimates of the same trials; the points' own centres where it has no estimate.
+    // The truth is the report's estimate from the same trials, or the points' own centres where there is no estimate.
     Known measured{"measured", truths};
     for (size_t i = 0; number < model.estimates.size() && i < std::min(cells, model.estimates[number].size()); ++i) {
       const double estimate = model.estimates[number][i].value_or(kNone);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a design can be expected to find before it is run: its study is simulated many times.
+// Says what a design can be expected to find before it is run: simulates its study many times. Plan and noise model
+// come in, shares of verdicts go out; the drawing is left to study.h and the noise to model.h.
 
 #include <cstdint>
 #include <map>
@@ -32,8 +33,8 @@ struct CriterionDiagnosis {
   double timeouts = 0;          // the highest share of trials that time out among the points that it reads
   bool valued = false;          // some simulated study has a value of it
   plan::Why skipped = nullptr;  // why it was not simulated
-  /// What is known to be true of its cells, of trials that do not time out: where from, "measured", "stated" or
-  /// "published"; "" where nothing is, or not of all.
+  /// Source of the known truths of its cells, for trials that do not time out: "measured", "stated" or "published"; ""
+  /// if not all are known.
   std::string known;
   double least = 0, most = 0;         // of these truths
   std::optional<Chances> chances;     // if they are true; without a value, whatever is true
@@ -72,7 +73,7 @@ struct DiagnosisOptions {
   base::Tick tick = nullptr;              // called as studies are drawn; what it returns is not an end
 };
 
-/// What one simulated study takes: its trials, and its cells at every distance, each at every repetition. A core does
+/// The work of one simulated study: its trials, and its cells at every distance, each at every repetition. A core does
 /// about half a million of these a second.
 uint64_t workOf(const plan::Plan& plan);
 

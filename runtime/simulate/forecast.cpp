@@ -209,7 +209,7 @@ class Forecast {
       squares += deviation * deviation;
     }
     found.error = std::sqrt(squares / double(kStudies - 1));
-    // What the cell's own interval says of few values is wider, and allows for more than resampling sees.
+    // The cell's own interval is wider for few values, and allows for more than resampling sees.
     const auto& interval = cell.estimate.interval;
     if (!interval || cell.step > 0 || !(found.error > 0)) return found;
     const double width = isRatio(cell) ? std::log(interval->high / interval->low) : interval->high - interval->low;
@@ -256,7 +256,7 @@ class Forecast {
     return share;
   }
 
-  /// By halving a ladder, since more blocks decide more.
+  /// Bisects a ladder of block numbers, since more blocks decide more.
   std::optional<NextStep> search() const {
     constexpr double kStep = 1.1;
     std::vector<unsigned> ladder;

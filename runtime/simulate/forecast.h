@@ -1,7 +1,8 @@
 #pragma once
 
-// What further blocks would do for the criteria that are open: studies that go on from what is stored are simulated,
-// and decided as stored ones are.
+// Forecasts what further blocks would do for open criteria: simulates studies that go on from the stored results, and
+// decides them as stored ones are. Plan and results come in, a judgement with its next steps goes out; verdicts on what
+// is stored are left to analysis.
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
@@ -24,7 +25,7 @@ namespace expc::simulate {
 /// cell has no values, a clock's step keeps it open, sessions lie apart, or a control leaves the verdict untrusted.
 void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement);
 
-/// What analysis::judge says, with what comes next.
+/// The judgement of analysis::judge, with the next step of each undecided criterion.
 analysis::Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 }  // namespace expc::simulate

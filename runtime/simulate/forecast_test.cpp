@@ -32,12 +32,12 @@ CriterionResult judged(const plan::Plan& plan, const Records& records) {
   return judge(plan, records.results).criteria[0];
 }
 
-/// What the bound of some evenly spread gains is undecided about.
+/// Judges evenly spread gains against a bound that they leave undecided.
 CriterionResult judgedGain(const Records& records, double bound, unsigned repeat = 7) {
   return judged(gains(repeat, atLeast(bound, "the bound")), records);
 }
 
-/// The same study with `more` blocks: first the advice, then a verdict.
+/// One study with `more` blocks: first the advice, then a verdict.
 struct Followed {
   unsigned advised = 0, decided = 0, foretold = 0;
 };

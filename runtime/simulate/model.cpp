@@ -43,8 +43,8 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
 
 double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
-/// What groups of values differ by beyond what the scatter inside them makes: the part of the mean square between them
-/// that is theirs. `freedoms`: how many differences of groups are free.
+/// The variance between groups beyond the scatter inside them: their own part of the mean square between groups.
+/// `freedoms`: the number of free differences between groups.
 double betweenGroups(const auto& groups, double freedoms, double inside) {
   double squares = 0, values = 0;
   for (const auto& [_, group] : groups) {
@@ -212,7 +212,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const analysis::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
-  // What failed or ran out of memory keeps that status when it was disturbed.
+  // A trial that failed or ran out of memory keeps that status when it was disturbed.
   model.disturbed = shareOf(double(tally.invalid), double(tally.trials - tally.failed - tally.infeasible));
   return model;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What simulated trials are drawn from: a centre of each metric at each point, and the noise around it, as stored
-// trials have it or as somebody states it.
+// The model that simulated trials are drawn from: a centre of each metric at each point, and the noise around it. Both
+// come from stored trials or from stated numbers; drawing is left to study.h.
 
 #include <functional>
 #include <limits>
@@ -49,19 +49,19 @@ struct PointEnds {
 
 struct Model {
   std::vector<MetricModel> metrics;
-  /// Of each kind: what was left of stored trials once the effects of points and blocks were taken away, in standard
-  /// deviations; a row for each trial with a value for each metric of the kind. One is drawn whole, so that the noise
-  /// keeps its shape, and metrics of one trial move together. Empty: normal noise, of each metric for itself.
+  /// Residuals of each kind: what stored trials leave once the effects of points and blocks are taken away, in standard
+  /// deviations. A row holds one trial, with a value for each metric of the kind. A draw takes a whole row, so that the
+  /// noise keeps its shape and metrics of one trial move together. Empty: normal noise, independent for each metric.
   std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
   /// In place of both: noise of one trial of a point, with a standard deviation near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
-  /// What no stored trials say, and the self-test asks about: the share of a trial's noise that is the trial's before
-  /// it.
+  /// The share of a trial's noise that comes from the trial before it. Stored trials do not give it; the self-test asks
+  /// about it.
   double carried = 0;
   unsigned sessions = 1;           // of a study
   unsigned stored_sessions = 0;    // that stored trials are of
   unsigned blocks_of_session = 0;  // the last session goes on; 0: one session
-  /// By criterion and cell: what stored trials that did not time out give for it, as a report would say it; nothing
+  /// Estimates by criterion and cell: the value that a report would give for stored trials that did not time out; empty
   /// where they give none.
   std::vector<std::vector<std::optional<double>>> estimates;
   double lost = 0, disturbed = 0;  // chance that a trial fails; of others, is invalid; tried again as in a run
@@ -69,7 +69,7 @@ struct Model {
   std::map<plan::TrialKind, double> seconds;               // that a trial takes; none of a kind that never ran
 };
 
-/// What is stated in place of what is stored.
+/// Stated numbers in place of stored trials.
 struct Assumptions {
   std::map<std::string, double> noise;  // by metric; "" for all that are not exact
   std::optional<double> lost;

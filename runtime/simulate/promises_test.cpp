@@ -1,4 +1,4 @@
-// What intervals and verdicts keep of their promises under noise of several shapes, found by simulation.
+// Checks by simulation how far intervals and verdicts keep their promises under noise of several shapes.
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,8 @@
 
 namespace expc::simulate {
 
-/// What values are rounded to: multiples of a step, not below zero and, of a share, not above 1 where no value was. A
-/// multiple that was seen is that very double, so that values which are equal on paper are equal.
+/// The grid that values are rounded to: multiples of a step, not below zero and, for a share, not above 1 where no
+/// stored value was. A multiple that was seen is that very double, so that values which are equal on paper are equal.
 class Resolution {
  public:
   /// Values are as they are.

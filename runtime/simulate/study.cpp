@@ -225,7 +225,7 @@ class Run {
   /// Judges what is drawn; a scenario of which the look decides everything is closed. Null: at the end.
   void judgeOpen(const plan::TrialKind* look) {
     const plan::Plan& plan = study_.plan;
-    // What a budget has cut off is wanted still, so that its verdicts are none.
+    // Trials that a budget has cut off are still wanted, so their verdicts stay open.
     const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
     std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
     for (size_t c = 0; c < plan.criteria.size(); ++c)

@@ -12,13 +12,13 @@
 
 namespace expc::simulate {
 
-/// By criterion of a plan and cell: the bound that it is held to. Moving a bound is as good as moving the truth: an
-/// interval moves with what it estimates. So one draw serves every truth that is asked about.
+/// The bound that each cell is held to, by criterion and cell of a plan. Moving a bound equals moving the truth, since
+/// an interval moves with what it estimates. So one draw serves every truth that is asked about.
 using Scenario = std::vector<std::vector<plan::Bound>>;
 
-/// What became of one scenario.
+/// The outcome of one scenario.
 struct Ending {
-  /// By criterion, what keeps it open whatever its intervals say: a control, or a budget that was spent before.
+  /// Reasons, by criterion, that keep it open whatever its intervals say: a control, or a budget that was spent before.
   std::vector<bool> untrusted, cut_off;
   std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive where a control leaves it untrusted
   std::map<plan::TrialKind, unsigned> blocks;
@@ -50,14 +50,14 @@ struct Study {
 
   const plan::Plan& plan;
   const Model& model;
-  /// By criterion and cell: what the term of the cell is without noise and timeouts; NaN where it has no value.
+  /// The true value of each cell's term, by criterion and cell, without noise and timeouts; NaN where it has no value.
   const std::vector<std::vector<double>>& truths;
   std::vector<Kind> kinds = {};
-  /// By criterion: whether its truth is moved by a factor, and reaches are shares: ratios, and values above zero whose
-  /// noise multiplies them and that have no step. Else by a distance in its unit.
+  /// Whether a factor moves the truth, by criterion, so that reaches are shares. So it is for ratios, and for values
+  /// above zero whose noise multiplies them and that have no step. Else a distance in the metric's unit moves it.
   std::vector<bool> by_factor = {};
-  /// By criterion and cell: the step in which its values can be read, by multiples of which its truth is moved, so that
-  /// values tie with the bound as often as they would; 0: any.
+  /// The step in which values can be read, by criterion and cell. The truth moves by multiples of it, so that values
+  /// tie with the bound as often as they would; 0: any.
   std::vector<std::vector<double>> steps = {};
   std::vector<size_t> point_of = {};  // by the index's number of the place
   bool timeouts = true;               // whether trials time out

@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned kDraws = 4999;
 /// Correlations under which p-values are simulated; 1 is a random walk.
 constexpr std::array kNoises{0.0, 0.4, 0.6, 0.75, 0.9, 1.0};
-/// Those among which the likeliest one of a constant level is looked for.
+/// Correlations among which the likeliest constant level is looked for.
 constexpr std::array kFitted{0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.97, 0.99};
 /// Values lose so much against scores: their ratio varies more from one correlation to another.
 constexpr double kValuesCost = 4;
@@ -55,7 +55,7 @@ double likelihood(double squares, size_t n) {
   return -static_cast<double>(n) / 2 * std::log(squares / static_cast<double>(n));
 }
 
-/// Of a constant level with first-order autoregressive noise (exact, with a stationary first value).
+/// Log-likelihood of a constant level with first-order autoregressive noise (exact, with a stationary first value).
 double constantLikelihood(const Sequence& of) {
   const std::vector<double>& z = of.values;
   const auto n = static_cast<double>(z.size());
@@ -79,7 +79,7 @@ Ratios ratiosOf(const Sequence& of) {
   const double all = squares(z) + of.unknown * static_cast<double>(n), constant = constantLikelihood(of);
   std::vector<double> sums(n + 1, 0);
   std::partial_sum(z.begin(), z.end(), sums.begin() + 1);
-  // What the level of a segment explains.
+  // The sum of squares that the level of a segment explains.
   const auto explained = [&](size_t from, size_t to) {
     const double sum = sums[to] - sums[from];
     return sum * sum / static_cast<double>(to - from);
@@ -149,7 +149,7 @@ std::optional<Sequence> valuesOf(std::span<const double> values) {
   return sequence;
 }
 
-/// What is tested of a sequence, each larger the clearer it is.
+/// Test statistics of a sequence; each is larger the clearer the change is.
 struct Statistics {
   double step = 0, two = 0, drift = 0;
   double over_drift = 0;
@@ -166,7 +166,7 @@ Statistics statisticsOf(std::span<const double> values, const std::vector<double
           std::max(plain.step - kStepsCost, plain.two - 2 * kStepsCost) - plain.drift, by_rank ? ranked.at : plain.at};
 }
 
-/// What sequences without a step and a drift give, for each correlation, rising.
+/// Statistics of sequences without a step and a drift, for each correlation, rising.
 struct Chance {
   std::array<std::vector<double>, kNoises.size()> step, two, drift;
 };
@@ -199,7 +199,7 @@ double pOf(const std::array<std::vector<double>, kNoises.size()>& chance, double
   return p;
 }
 
-/// Of sequences of `n` values; simulated once for each n.
+/// Reference for sequences of `n` values, simulated once for each n.
 struct Reference {
   std::vector<double> scores;
   Chance chance;

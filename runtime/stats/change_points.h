@@ -30,7 +30,7 @@ struct Tendency {
   double over_drift = 0;
 };
 
-/// By so much steps must explain values better than a drift: a step is named where it is e^2.5, 12 times, as likely.
+/// Steps must explain values better than a drift by this much: a step is named where it is e^2.5, 12 times, as likely.
 inline constexpr double kStepsCost = 5;
 
 /// Likelihood ratios of one or two steps, and of a straight line, each with independent normal noise, to a constant

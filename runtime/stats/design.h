@@ -1,7 +1,7 @@
 #pragma once
 
-// What a design can reach before it is run: the smallest number of repetitions for a claim, and the resolution to
-// expect.
+// Computes what a design can reach before it is run: the smallest number of repetitions for a claim, and the resolution
+// to expect.
 
 namespace expc::stats {
 

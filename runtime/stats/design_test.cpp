@@ -40,7 +40,7 @@ TEST_CASE("an interval exists at exactly the smallest number") {
 }
 
 TEST_CASE("the expected resolution is that of the design") {
-  // As docs/layers/statistics.md prints it: 1.8 % with 6 pairs, 1.0 % with 10, 0.7 % with 20.
+  // docs/layers/statistics.md prints 1.8 % with 6 pairs, 1.0 % with 10, 0.7 % with 20.
   const auto tenths = [](double share) { return std::round(share * 1000) / 10; };
   CHECK(tenths(expectedHalfWidth(0.01, 6)) == 1.8);
   CHECK(tenths(expectedHalfWidth(0.01, 10)) == 1.0);

@@ -13,7 +13,7 @@ inline constexpr unsigned kExactPairs = 50;
 double normalCdf(double z);
 double normalQuantile(double p);
 
-/// What Student's t exceeds on either side with a chance of `alpha` in all.
+/// The quantile that Student's t exceeds on either side with a chance of `alpha` in all.
 double studentQuantile(double alpha, double freedoms);
 /// The chance that F is at least `ratio`.
 double fisherTail(double ratio, double freedoms, double freedoms_below);

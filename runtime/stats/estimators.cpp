@@ -19,7 +19,7 @@ bool hasBothInfinities(std::span<const double> values) {
   return std::ranges::find(values, kInfinity) != values.end() && std::ranges::find(values, -kInfinity) != values.end();
 }
 
-/// Of m ordered statistics as many intervals [lower(k), upper(m-1-k)] have two sides.
+/// The number of two-sided intervals [lower(k), upper(m-1-k)] among m ordered statistics.
 size_t twoSided(size_t m) { return (m + 1) / 2; }
 
 /// From `outer` to `inner`; an infinite one leaves no value between them, so the interval stays as wide as it was.

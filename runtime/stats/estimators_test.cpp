@@ -142,7 +142,7 @@ TEST_CASE("ties and zeros neither narrow the interval nor drop pairs") {
 }
 
 TEST_CASE("timeouts count by rank") {
-  // One of ten treated runs timed out: the estimate barely moves and the interval stays finite on the good side.
+  // A timeout in one of ten treated runs barely moves the estimate; the interval stays finite on the good side.
   std::vector<double> differences = {1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 1.01, 0.99, -kInfinity};
   const NestedIntervals one = signedRank(differences);
   REQUIRE(one.estimate());

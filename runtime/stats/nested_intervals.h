@@ -39,21 +39,21 @@ class NestedIntervals {
   /// complement.
   double smallestAlpha(const std::function<bool(double, double)>& holds) const;
 
-  /// The same intervals for a sample whose size was chosen by their width (kWidthStopShare).
+  /// These intervals for a sample whose size was chosen by their width (kWidthStopShare).
   NestedIntervals afterWidthStop() const;
 
-  /// The same intervals, each so wide that it holds `other(alpha)`: an interval that misses with its alpha by another
-  /// method, or what cannot be told apart at any.
+  /// These intervals, each widened to hold `other(alpha)`: an interval that misses with its alpha by another method, or
+  /// the range that cannot be told apart at any.
   NestedIntervals reaching(std::function<std::pair<double, double>(double alpha)> other) const;
 
   /// The estimate without any interval.
   NestedIntervals estimateAlone() const;
 
-  /// The same intervals, each `factor(alpha)` times as far from the estimate, which is at least 1 and does not grow
-  /// with alpha. Without an estimate, or where it is infinite, they stay what they are.
+  /// These intervals, each `factor(alpha)` times as far from the estimate. The factor is at least 1 and does not grow
+  /// with alpha. Without a finite estimate the intervals stay as they are.
   NestedIntervals stretched(std::function<double(double alpha)> factor) const;
 
-  /// The same intervals after an increasing function, e.g. exp.
+  /// These intervals after an increasing function, e.g. exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
 
  private:

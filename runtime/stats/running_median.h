@@ -16,7 +16,7 @@ class RunningMedian {
       upper_.push(value);
     else
       lower_.push(value);
-    // Of an even number both halves have the same size, and the upper one's least is the upper middle.
+    // Both halves of an even number have the same size; the upper half's least value is the upper middle.
     if (upper_.size() > lower_.size() + 1)
       lower_.push(upper_.top()), upper_.pop();
     else if (lower_.size() > upper_.size())

@@ -10,10 +10,9 @@
 
 namespace expc::stats {
 
-/// What is known of values before they are seen. A few values cannot show whether they are correlated. Values of one
-/// point stand alone, so that everything that drifts makes them correlated: an allowance is made unless they look
-/// independent, and always for fewer than 8. Members of a pair share what drifts, so an allowance is made only where a
-/// correlation is seen.
+/// Prior knowledge about values, since a few values cannot show whether they are correlated. Alone: everything that
+/// drifts correlates values of one point. So an allowance is made unless they look independent, and always for fewer
+/// than 8. Paired: members of a pair share what drifts. So an allowance is made only where a correlation is seen.
 enum class Pairing { Alone, Paired };
 
 /// The correlation of a value with the one before it in its session, pooled over samples that were measured side by
@@ -33,7 +32,7 @@ class SerialCorrelation {
   size_t values_ = 0, sessions_ = 0;
 };
 
-/// By how much the variance of the mean is larger than that of as many independent values, if each value is its
+/// Factor by which the variance of the mean exceeds that of as many independent values, if each value is its
 /// predecessor times `correlation` and something new. At least 1.
 double inflationOf(double correlation, std::span<const int64_t> sessions);
 

@@ -23,15 +23,15 @@ double atMost(const std::vector<double>& values, Pairing pairing = Pairing::Alon
   return found.atMost(pairing);
 }
 
-/// The same doubles in Python.
+/// These doubles are the same in Python.
 std::vector<double> slow(unsigned n) {
   std::vector<double> values;
   for (unsigned i = 0; i < n; ++i) values.push_back(0.25 * std::sin(i / 3.0) + (37 * i * i % 211) / 211.0);
   return values;
 }
 
-/// Of studies of correlated values: the share that has no trend, of these the share whose interval holds the truth, and
-/// the median width over that of the same interval without any allowance.
+/// Simulated studies of correlated values: the share without a trend; the share of these whose interval holds the
+/// truth; and the median width, relative to the same interval without any allowance.
 struct Simulated {
   double judged, covered, width;
 };

@@ -96,7 +96,7 @@ class JournalWriter {
   /// Waits for the entry that was to be on the disk when awaited; at once where there is none. After an error the
   /// journal ends before that entry.
   llvm::Error awaitSync();
-  /// As it is on disk now.
+  /// The file as it is on disk now.
   const JournalFile& file() const { return file_; }
 
  private:

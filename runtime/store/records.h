@@ -132,7 +132,7 @@ struct TrialStart {
   }
 };
 
-/// What it measured: the entry `reread` puts others in their place. A value that is not finite diverged.
+/// The measured values of a trial; an entry `reread` replaces them. A value that is not finite diverged.
 struct TrialValues {
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give

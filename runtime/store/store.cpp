@@ -29,10 +29,10 @@ constexpr const char* kLastWithDatabases = "cff9634a";
 constexpr int kLooks = 50;
 constexpr useconds_t kBetween = 20'000;  // 1 s in all
 
-/// As older expc kept its results, or an index of its journals.
+/// The database in which older versions of expc kept results, or an index of journals.
 std::string databaseIn(const std::string& folder) { return folder + "/expc.sqlite"; }
 
-/// Of a folder without journals: nothing may be begun beside what may be all that is left of measurements.
+/// Refuses a folder with a database and no journals: nothing may begin beside the only copy of measurements.
 llvm::Error refuseDatabaseAlone(const std::string& folder) {
   const std::string path = databaseIn(folder);
   if (!files::isThere(path)) return llvm::Error::success();
@@ -188,7 +188,7 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   return llvm::Error::success();
 }
 
-/// What an earlier run had no room for. It began in a journal that lies here; it ends in ours.
+/// Writes the entries that an earlier run had no room for. They began in a journal of this folder and end in ours.
 llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
   if (entries.empty()) return llvm::Error::success();
@@ -212,7 +212,7 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   return llvm::Error::success();
 }
 
-/// What a dead engine was doing has no end of its own: the last sign of life of its session stands in.
+/// Ends the open work of a dead engine at the last sign of life of its session.
 llvm::Error Store::closeDead() {
   std::vector<Entry> ends;
   for (const Trial& trial : unendedTrials()) {

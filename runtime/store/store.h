@@ -31,7 +31,7 @@ struct Contents {
   Contents(Contents&&) = default;  // `attempts` points into `trials`, whose elements stay where they are
   Contents& operator=(Contents&&) = default;
 
-  /// What `journals` of `folder` say. What a damaged line held, and what refers to it, is left out and told.
+  /// Reads `journals` of `folder`. The content of a damaged line, and what refers to it, is left out and told.
   static llvm::Expected<Contents> read(const std::string& folder, const Journals& journals,
                                        std::vector<DamagedLine>& damaged);
 
@@ -67,7 +67,7 @@ llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
-/// What the journals of a folder say. An error too where none lie in it, with the way out.
+/// Reads the journals of a folder. An error too if there are none, with the way out.
 llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
                                    std::vector<DamagedLine>& damaged);
 /// Tells that some of the journals is damaged, if any is.
@@ -86,11 +86,12 @@ class Store {
 
   Store(Store&&) noexcept = default;
 
-  /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store that put as many
-  /// blocks beside each other as the plan does, and nothing, with why, where none did, also where
-  /// trials of its points were measured for other studies; what ran on null cards only where nothing else did.
+  /// The results that count for `plan`. Without `match`, the newest run of the same study in this store sets it, if
+  /// that run put as many blocks beside each other as the plan does. If there is none, the results are empty and say
+  /// why, also where trials of the points were measured for other studies. Results of simulated GPUs count only where
+  /// there are no others.
   Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
-  /// The same without a match; where `null_cards` is given by runs on null cards alone, or by the others alone.
+  /// The results without a match; `null_cards`, if given, takes only runs on simulated GPUs, or only the others.
   Results loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const;
   /// Every trial of the plan's points that has ended, by whatever key, by id.
   std::vector<Trial> endedTrials(const plan::Plan& plan) const;
@@ -122,7 +123,8 @@ class Store {
   llvm::Error reread(const Trial& trial);
   /// Notes that a record of another store is here now.
   llvm::Error adopt(Adopted entry);
-  /// What is written from now on is there once close() succeeded, and not at all before; nothing is read meanwhile.
+  /// Starts a write that becomes visible as a whole once close() succeeded, and not at all before; nothing is read
+  /// meanwhile.
   llvm::Error beginWhole();
 
   /// Lets the lease show that this process lives; an error when another process took it. A journal that somebody
@@ -134,7 +136,7 @@ class Store {
   llvm::Error close();
 
   const std::string& folder() const { return folder_; }
-  /// The same for every copy of this store, and for no other one.
+  /// The name that every copy of this store shares, and no other store has.
   const std::string& name() const { return name_; }
   /// The journals of before this process.
   const Journals& journals() const { return before_; }
@@ -184,16 +186,16 @@ struct PartResults {
   /// could run and what not. Absent: the study was another one then, or is not read any more.
   std::optional<plan::Plan> plan;
   std::optional<unsigned> share;  // blocks that run put beside each other; absent where its plan is not read any more
-  /// Of a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on them were
-  /// looks.
+  /// For a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on those trials
+  /// were looks.
   std::optional<Results> with_earlier = std::nullopt;
 };
 
 /// "measured with --jobs 2; …" with what makes its trials count.
 std::string measuredWithText(unsigned share);
 
-/// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
-/// What ran on null cards only where nothing else did.
+/// The results of the newest run of the study that is of this part, and was measured in it; empty if no run is. Results
+/// of simulated GPUs count only where there are no others.
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
 
 /// Everything that a store holds of a plan's points, whether it counts or not: what an export writes.

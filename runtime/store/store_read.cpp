@@ -37,7 +37,7 @@ bool saysAll(const JudgedPtr& judged) {
          std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
 }
 
-/// What a run judged, with what only its plan says.
+/// A run's judgement, completed by what only its plan says.
 JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
   if (!judged || !of_plan) return judged ? judged : of_plan;
   Judged all = *judged;
@@ -94,7 +94,7 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   return subjects;
 }
 
-/// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
+/// The records of runs that started the trials of a plan's points: command, files and variables.
 class Runs {
  public:
   Runs(const Contents& contents, const plan::Plan& plan) : now_(plan), contents_(contents) {}
@@ -130,8 +130,8 @@ class Runs {
   }
 
  private:
-  /// What a point is started with, worked out once it is asked for, since a plan may have very many; null of one that
-  /// the plan does not have.
+  /// The command that starts a point, worked out when asked for, since a plan may have very many points; null for a
+  /// point that the plan does not have.
   const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
     const plan::Point* point = plan.findPoint(id);
     if (!point) return nullptr;
@@ -155,7 +155,7 @@ class Loader {
  public:
   using Keep = std::function<bool(const Trial&)>;
 
-  /// Of what counts, with `keep` only the trials that it holds of.
+  /// Loads the results that count; `keep` restricts them to the trials that it holds of.
   Loader(const Contents& contents, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
       : keep_(std::move(keep)),
         contents_(contents),
@@ -203,7 +203,7 @@ class Loader {
     }));
   }
 
-  /// Of the looks, which of the plan's claims were judged with another version of the program. A run that measured
+  /// Finds the looks at the plan's claims that were made with another version of the program. A run that measured
   /// nothing repeats a verdict.
   void findOtherPrograms() {
     if (all_) return;
@@ -338,7 +338,7 @@ class SharesAlike {
     if (!other_) other_ = known->second;
     return false;
   }
-  /// What the first run that was none said.
+  /// The number that the first differing run gave.
   const std::optional<unsigned>& other() const { return other_; }
 
  private:

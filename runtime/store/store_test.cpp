@@ -156,7 +156,7 @@ TEST_CASE("a command's trial counts for a plan that reads its metrics the same w
   CHECK(results.trials.empty());
   CHECK(has(results.not_counted_reasons.at(0), "another way to read a metric"));
 
-  // What was kept is read again: the same trial, under the new key, with the new value.
+  // The kept output is read again: the same trial, under the new key, with the new value.
   Trial again = trialOf(plan, 0, filled.block, filled.session, 0, [&](TrialKey& changed) { changed = key(0); });
   again.id = 1;
   again.metrics["step_time"] = 0.25;

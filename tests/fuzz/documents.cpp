@@ -41,7 +41,7 @@ void readTwice(const std::string& bytes, Read read) {
 
 namespace {
 
-/// What is small enough to be simulated many times a second.
+/// Whether a plan is small enough to be simulated many times a second.
 bool isSmall(const plan::Plan& plan) {
   constexpr size_t kMostPoints = 64, kMostCells = 64, kMostBlocks = 16;
   size_t cells = 0, blocks = 0;

@@ -33,9 +33,9 @@ class CommError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a rank does when it has lost the others while its training thread cannot be told: it sits in a host's wait
-/// behind a collective of a GPU that never ends. Called once, in a thread of its own, with what CommError would say. It
-/// should report and leave by _exit().
+/// Callback for a rank that has lost the others while its training thread cannot be told: the thread waits behind a
+/// collective of a GPU that never ends. Called once, in a thread of its own, with CommError's message. It should report
+/// and leave by _exit().
 using OnLost = std::function<void(const std::string& message)>;
 
 }  // namespace expc::comm

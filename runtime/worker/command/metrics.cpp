@@ -68,7 +68,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& 
   return llvm::MemoryBuffer::getMemBufferCopy(files::withoutColours(text));
 }
 
-/// Of values one of which is not finite there is no median or sum either.
+/// If one value is not finite, there is no median or sum either.
 double reduced(Values values, Take take) {
   if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) return std::nan("");
   std::sort(values.begin(), values.end());

@@ -256,8 +256,8 @@ struct Pattern::Parts {
   /// Calls `take` for each match at or after `at`, until it says false; a code below 0 where it was given up.
   int forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const;
   std::string text;
-  // Of one that finds a number: numbers as they are written where it is used; its words around what is not finite, and
-  // around any word. The latter two are null where it has no words.
+  // Parts of a pattern that finds a number: numbers as they are written there, its words around a value that is not
+  // finite, and its words around any word. The latter two are null if the pattern has no words.
   std::unique_ptr<Parts> numbers, not_finite, any_word;
   pcre2_code* code = nullptr;
   pcre2_match_data* data = nullptr;

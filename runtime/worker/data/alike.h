@@ -9,7 +9,7 @@
 
 namespace expc::data {
 
-/// The same for images of equal size and pixels, in one build.
+/// Digests the pixels of an image: equal for images of equal size and pixels, in one build.
 uint64_t digestOf(const Pixels& pixels);
 
 /// How many of `some` are among `all`.

@@ -42,7 +42,7 @@ std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) 
   return result;
 }
 
-/// Of all slots that a rank drives. A slot that is not bound leaves the process unbound.
+/// Collects a list over all slots that a rank drives. A slot that is not bound leaves the process unbound.
 std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
   std::set<int> result;
   for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
@@ -197,7 +197,8 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
 void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server, const RankMemory& memory,
               const Standing& standing, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // What it starts and loses stays with it while it lives: the server must not take that for what an ended rank left.
+  // Processes that the rank starts and loses stay with it while it lives: the server must not take them for leftovers
+  // of an ended rank.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (getppid() != server) _exit(125);  // it died before the line above
   setpgid(0, 0);
@@ -213,8 +214,8 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   bool clean = true;
   int code = runRank(request, packet, changed, clean, child);
   uint64_t launch = request.id;
-  // Of one that was killed for memory the server tells, with the evidence, once this process is gone. One that its
-  // program changed for good, or whose folder cannot be cleared, ends too: a new one is as the server is.
+  // The server reports a rank that was killed for memory, with the evidence, once this process is gone. A process that
+  // its program changed for good, or whose folder cannot be cleared, ends too: a new one is as the server is.
   while (code == 0 && clean && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
     if (!tellEnd(channel, launch, packet)) break;
     const auto next = nextLaunch(channel, packet);

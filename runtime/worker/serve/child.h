@@ -1,6 +1,7 @@
 #pragma once
 
-// What a process of a rank is made of: its place, its files, its end.
+// Sets up the process of a rank: its place on the machine, its files, its end. Specifications of trials come in,
+// replies to launches go out; serve.h decides when processes start and end.
 
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
@@ -36,7 +37,7 @@ using Child = std::function<int(const plan::LaunchRequest& request, int event_fd
 
 /// Seconds since the machine was started (CLOCK_BOOTTIME).
 double bootSeconds();
-/// What is told of a launch whose process has ended.
+/// The reply to a launch whose process has ended.
 plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
 
 /// Binds this process to the cores and memory of a rank's slots; where that may not be done the log says so.
@@ -49,7 +50,7 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
-/// Those of all that a rank drives: its slot's, or of every slot if it is the only rank.
+/// The cores that a rank drives: its slot's, or those of every slot if it is the only rank.
 std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank);
 /// The NUMA nodes that its memory comes from ("memory_nodes" of its slots); none: the system decides.
 std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank);
@@ -65,7 +66,7 @@ std::string bindMemory(const std::vector<int>& nodes);
 /// Adds what is in force now, as the system says it: "cores", and "memory_nodes" where memory is bound.
 void describePlace(llvm::json::Object& environment);
 
-// What a rank leaves behind (left_behind.cpp).
+// Leftovers of a rank (left_behind.cpp).
 
 // Where a trial's temporary files go: a folder of its own on this machine, gone with all that is in it.
 

@@ -37,7 +37,7 @@ int runTrialFile(const char* path, const Worker& worker) {
     std::fprintf(stderr, "RANK is %u, and the trial has %u ranks\n", request.rank, request.spec.world_size);
     return 2;
   }
-  // What a library prints must not tear an event.
+  // Output of a library must not tear an event.
   std::fflush(stdout);
   const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// What a rank leaves behind: its folder for temporary files, and processes.
+// Removes what a rank leaves behind: its folder for temporary files, and processes.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What all trials of this user have their folders in; "" where somebody else has it or nobody can.
+/// The folder that holds the temporary folders of all trials of this user; "" if somebody else has it or nobody can.
 std::string ownFolder() {
   const char* named = std::getenv("TMPDIR");
   const std::string folder =

@@ -65,7 +65,7 @@ class Server {
 int Server::run() {
   setpgid(0, 0);  // a Ctrl-C in the terminal is the engine's business
   std::signal(SIGPIPE, SIG_IGN);
-  // What a rank started outside of its process group comes here when the rank dies, and dies too.
+  // Processes that a rank started outside of its process group come here when the rank dies, and die too.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(control_fd_, F_SETFD, FD_CLOEXEC);
   sigset_t mask;
@@ -146,7 +146,7 @@ void Server::reap() {
     siginfo_t state{};
     if (waitid(P_PID, rank.pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid != rank.pid) return false;
     const double at = bootSeconds();
-    // What the rank left behind goes with it; until it is reaped its number cannot be another's.
+    // Leftovers of the rank go with it; until it is reaped, its number cannot be another's.
     kill(-rank.pid, SIGKILL);
     std::vector<int> stuck = killStrangers(known()).left;
     stuck_.insert(stuck.begin(), stuck.end());

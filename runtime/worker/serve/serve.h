@@ -33,10 +33,10 @@ struct Worker {
   Child alone = child;  // where its process runs one rank only
 };
 
-/// What every worker is asked: `--serve FD`; `--trial FILE` ("-": standard input), which runs one rank of the trial in
-/// this process, for launchers that start ranks by themselves and for debugging: RANK says which it is, events go to
-/// standard output, whatever else is printed to standard error; `--describe`; `--help`. Returns the exit code: 2 for
-/// anything else, a descriptor that is not open, and a specification that cannot be read.
+/// Runs the command line that every worker has. `--serve FD`. `--trial FILE` ("-": standard input) runs one rank of the
+/// trial in this process, for launchers that start ranks by themselves and for debugging: RANK says which it is, events
+/// go to standard output, whatever else is printed to standard error. `--describe`. `--help`. Returns the exit code: 2
+/// for anything else, a descriptor that is not open, and a specification that cannot be read.
 int runWorker(int argc, char** argv, const Worker& worker);
 
 /// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is
