@@ -103,7 +103,7 @@ struct Surveyor {
     return !when || when->holds(point);
   }
 
-  /// The first risk that occurs at the point: its factor has no level there although a parameter reads it; or null.
+  /// The first parameter that has no value at the point, or null.
   const Risk* missing(expand::Levels point) const {
     const auto found = std::ranges::find_if(risks, [&](const Risk& risk) {
       return point[risk.factor] == expand::kAbsent && space.use(point) == risk.use && active(risk.parameter, point);
