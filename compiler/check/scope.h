@@ -49,7 +49,7 @@ struct Columns {
   std::vector<Cell> cells = {};  // by parameter of the formulas
 };
 
-/// Where an expression stands: what its names can mean.
+/// The place of an expression, which decides what its names can mean.
 struct Place {
   ModuleScope* module = nullptr;
   const std::vector<Parameter>* parameters = nullptr;  // null: none in sight

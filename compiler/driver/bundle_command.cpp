@@ -398,7 +398,7 @@ int look(const BundleOptions& options, const Console& console) {
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
     return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
-  // On the disk of the folder, which comes into being once all was found to be well, and so do those above it.
+  // The work folder lies on the disk of the target, whose folders are created only once every check has passed.
   const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
   fs::path beside = above;
   while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();

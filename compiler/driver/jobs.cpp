@@ -78,9 +78,9 @@ check::System systemOf(const cluster::Site& site, const MachineOptions& machine)
   return system;
 }
 
-/// Every mistake that can be known before the queue is said before it: of the study, what it needs that is not there,
-/// and rules that leave the job's nodes no point. What a site sets up first may bring data and programs. kSuccess, or
-/// the exit code.
+/// Reports every mistake that can be known before the queue: errors of the study, missing inputs, and rules that leave
+/// the job's nodes no point. A site that sets something up first may bring data and programs. Returns kSuccess, or the
+/// exit code.
 int canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
              const Console& console) {
   if (fs::path(options.study.file).extension() != ".exp") return kSuccess;  // a plan, which was compiled elsewhere

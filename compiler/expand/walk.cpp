@@ -125,7 +125,7 @@ struct Walker {
     return std::move(found);
   }
 
-  /// How a walk ends that visits nothing.
+  /// The end of a walk that visits nothing.
   Space::End counted(bool ruled) {
     if (!ruled) return Space::End::TooMany;
     counting = true;

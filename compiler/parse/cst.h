@@ -100,7 +100,7 @@ struct Tree {
   std::unordered_map<uint32_t, std::string> docs;  // by index of the token that a doc comment stands before
 };
 
-/// Where the parser stood when the text ended: the rules that were open, and the tokens that may follow.
+/// The parser's position when the text ended: the rules that were open, and the tokens that may follow.
 struct Cursor {
   struct Open {
     Rule rule;

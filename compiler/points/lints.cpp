@@ -1,4 +1,5 @@
-// Rules and levels, comparisons, criteria, controls.
+// Lints on the points of a study: its rules and levels, comparisons, criteria, controls. design_lints.cpp has those of
+// the design.
 
 #include "compiler/points/lints.h"
 

@@ -1,5 +1,8 @@
 #pragma once
 
+// Lints of a selected study: spaces and surveys come in, diagnostics (W04xx, E04xx, E05xx) go out. Mistakes that need
+// no points are left to check; prepared.h decides which lints run on which selection.
+
 #include <set>
 #include <string>
 #include <tuple>

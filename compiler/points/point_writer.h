@@ -1,5 +1,8 @@
 #pragma once
 
+// Writes points as JSON and computes their ids. A space and levels come in, text goes out; which points are written is
+// left to the caller.
+
 #include <llvm/Support/JSON.h>
 
 #include <string>

@@ -66,7 +66,7 @@ struct Preparer {
     return prepared;
   }
 
-  /// Every preset alone, then the selection if there is one.
+  /// Verifies every preset alone, then the selection if there is one.
   void verify(const select::Selection& selection) {
     if (!whole(false)) return;
     const auto alone = [&](const select::Selection& one, source::Range range) {

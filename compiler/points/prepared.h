@@ -44,9 +44,9 @@ struct Prepared {
   std::optional<Survey> survey = {};
 };
 
-/// All that `expc check` reports beyond check::check: the points and rules of every study (E04xx), the statistics of
-/// its design and of each preset's (E05xx). With a selection, its presets and overrides are checked too (E06xx). Looks
-/// at a machine only where one is given. Returns whether no error was reported.
+/// Reports all that `expc check` reports beyond check::check: the points and rules of every study (E04xx), the
+/// statistics of its design and of each preset's (E05xx). With a selection, its presets and overrides are checked too
+/// (E06xx). Looks at a machine only where one is given. Returns whether no error was reported.
 bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
             const check::System* system = nullptr);
 

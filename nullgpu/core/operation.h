@@ -12,7 +12,7 @@
 
 namespace nullgpu {
 
-/// Something in a stream's queue.
+/// An entry of a stream's queue.
 class Operation {
  public:
   virtual ~Operation() = default;

@@ -130,7 +130,7 @@ Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Read
   return {std::nullopt, {}, plan::because({Reason::NotPositive})};
 }
 
-/// Which metric of which place stands in the way of a ratio, and how often: the first that is not above zero.
+/// The reason why a ratio has no value: the first metric and point that is not above zero, and how often.
 Why whyNotPositive(const Index& index, const std::vector<Readings>& readings) {
   for (const auto& [term, values] : readings) {
     const auto count = [&](auto holds) { return double(std::ranges::count_if(values, holds)); };
@@ -304,7 +304,7 @@ double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
   return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
 }
 
-/// Whether sessions lie so far apart that the interval tells nothing. A difference has no scale to say that by.
+/// Whether sessions differ so much that the interval tells nothing. A difference has no scale for this.
 bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
   if (!estimate.spreads || !estimate.spreads->apart || !estimate.interval || !estimate.estimate ||
       cell.estimator == plan::Estimator::PairedDifference)
@@ -314,7 +314,7 @@ bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
   return std::max(high - centre, centre - low) > mostReach(cell, estimate);
 }
 
-/// From how many sessions on an interval would tell something, if they go on to scatter like that.
+/// The number of sessions with which an interval would tell something, if they keep scattering like that.
 double neededSessions(const plan::Cell& cell, const CellEstimate& estimate, double confidence) {
   const stats::CentreOfMeans& mean = estimate.spreads->mean;
   const double between = mean.error * std::sqrt(mean.freedoms + 1);

@@ -1,6 +1,7 @@
 #pragma once
 
-// From records to the estimate of one cell of a comparison or criterion.
+// Estimates one cell of a comparison or criterion: records and a term come in, the estimate with its intervals goes
+// out. Verdicts over several cells are left to criteria.h.
 
 #include <map>
 #include <string>
@@ -37,8 +38,8 @@ struct Evidence {
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;
-  /// How large the correlation of a metric's values with the ones before may be, over all points, which were measured
-  /// side by side (stats/serial.h); 0 where no allowance is made.
+  /// An upper bound of the correlation of a metric's values with their predecessors, over all points, which were
+  /// measured side by side (stats/serial.h); 0 where no allowance is made.
   double correlation(const std::string& metric) const;
   /// The correlation of a cell's block values, estimated over all cells of its comparison.
   double correlation(const plan::Cell& cell) const;
@@ -61,8 +62,8 @@ struct ValuesBySession {
 };
 ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 
-/// Which trial of a block stands where a cell of two points names them. ByTime is for two points that are the same: the
-/// later trial stands for the first, the earlier for the second, since a block's order is random.
+/// The order of a block's trials in a cell of two points. AsNamed: as the cell names them. ByTime, for two identical
+/// points: the later trial stands for the first and the earlier for the second, since a block's order is random.
 enum class Arms { AsNamed, ByTime };
 
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
@@ -71,7 +72,7 @@ enum class Arms { AsNamed, ByTime };
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
 /// Sets what its intervals say at another confidence.
 void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
-/// How many values an interval of that confidence takes.
+/// The fewest values from which an interval of that confidence can be made.
 unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
 /// A reason that is of a place.

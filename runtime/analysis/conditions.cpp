@@ -1,3 +1,6 @@
+// Finds the conditions of a criterion's error rate that are not met or were not checked. Judged cells come in, codes go
+// out; their words are in report/conditions_text.cpp.
+
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,5 @@
-// Criteria: the controls that they are held to.
+// Compares controls with their points, and marks the criteria that a difference makes untrusted (declared in
+// judgement.h and criteria.h).
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +107,7 @@ bool leaves(const ControlResult& control, double gap) {
   return !satisfies(bandOf(control, gap), control.estimate.interval->low, control.estimate.interval->high);
 }
 
-/// Whether it shows that the same twice differs.
+/// Whether the control shows a difference between identical runs.
 bool differs(const ControlResult& control) {
   const double neutral = control.ratio ? 1 : 0;
   return control.estimate.interval->low > neutral || control.estimate.interval->high < neutral;

@@ -147,7 +147,7 @@ void findChanges(std::vector<Course>& all) {
   }
 }
 
-/// Among the stays since the last change.
+/// Finds newest sessions that are outlying among the stays since the last change.
 void findOutlying(std::vector<Course>& all) {
   std::vector<double> p_values;
   std::vector<std::optional<stats::Outlying>> found;

@@ -1,6 +1,7 @@
 #pragma once
 
-// How a metric went over time: over sessions, builds and programs, whether a report counts them or not.
+// Follows a metric over time: over sessions, builds and programs, whether a report counts their trials or not. Stays
+// with their medians and the changes between them come out; the tests are left to stats/change_points.h.
 
 #include <optional>
 #include <span>
@@ -49,7 +50,7 @@ struct Course {
   std::string environment_class;
   std::vector<Stay> stays = {};  // those that have a value, by time
   double p = 1;                  // that its level never changed in a step; 1 for too few stays
-  // Each by Holm over all courses at 1 - kConfidence.
+  // Changes of the level, by Holm over all courses at 1 - kConfidence.
   std::vector<stats::Change> changes = {};
   std::optional<LevelDrift> drift = std::nullopt;  // of a course without a change
   std::optional<Outlying> outlying = std::nullopt;

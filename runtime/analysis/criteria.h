@@ -1,7 +1,8 @@
 #pragma once
 
-// Criteria: what is measured for one is decided by the tree of quantifiers over its cells (docs/layers/statistics.md),
-// and held to controls.
+// Decides criteria: the cells' estimates come in, the tree of quantifiers over them gives the verdict
+// (docs/layers/statistics.md), and controls may mark it as untrusted. Estimates are left to cells.h, words to the
+// report.
 
 #include <optional>
 #include <set>

@@ -65,8 +65,8 @@ bool better(const plan::Metric& metric, double a, double b) {
 
 size_t pairsOf(size_t points) { return points * (points - 1) / 2; }
 
-/// Whether blocks that both have do not tell them apart at `confidence`. Values do as they are where the metric is
-/// exact.
+/// Whether the blocks that both points have do not tell them apart at `confidence`. An exact metric compares its values
+/// directly.
 bool sharesRank(const plan::Metric& metric, const std::vector<PointValue>& a, const std::vector<PointValue>& b,
                 double confidence) {
   std::map<std::pair<int64_t, int64_t>, double> of_a;

@@ -73,7 +73,7 @@ bool isShare(std::string_view unit, std::string_view dimension) {
 /// What is this much smaller than the largest value beside it is written in a unit of its own.
 constexpr double kFarBelow = 100;
 
-/// Whether it is written with three decimals or fewer in a unit of a power of `base`.
+/// Whether the value has at most three decimals in a unit that is a power of `base`.
 bool isRoundIn(double base, double value) {
   double shown = std::abs(value);
   while (shown >= base) shown /= base;

@@ -52,8 +52,7 @@ struct Outcome {
 struct PlaceOutcomes : Endings {
   std::vector<Outcome> outcomes;                   // by block and session; at most one each
   const llvm::json::Object* parameters = nullptr;  // of its point
-  /// For each metric that the index keeps, what each outcome's trial measured; infinite where it diverged, NaN where it
-  /// has no value.
+  /// Values by metric of the index and outcome; infinite where the value diverged, NaN where there is none.
   std::vector<std::vector<double>> values;
   /// The same of metrics that came as series; no vector for a metric that never did.
   std::vector<std::vector<std::shared_ptr<const std::vector<double>>>> series;
@@ -131,8 +130,8 @@ struct Group {
   unsigned tried = 0;            // blocks in which all of them were tried; those not complete are lost
 };
 
-/// Whether what a trial says of a metric shows that nothing counted it: 0 of a memory's peak or of processor time that
-/// the worker takes itself. Older workers said so where torch's allocator was off; today they say nothing.
+/// Whether a trial's value shows that nothing counted the metric: 0 for a memory peak or processor time that the worker
+/// takes itself. Older workers reported 0 where torch's allocator was off; today they report no value.
 bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value);
 
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.

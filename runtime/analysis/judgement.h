@@ -130,7 +130,7 @@ struct NextStep {
   Verdict towards = Verdict::Inconclusive;  // of Decides: what most of these studies end with, where they clearly do
   bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
 
-  /// Whether running that many blocks is a way on.
+  /// Whether running that many blocks helps.
   bool helps() const { return reach <= Reach::Intervals; }
 };
 
@@ -151,7 +151,7 @@ struct Distrust {
   bool own = false;  // the criterion's; else the smallest that is claimed of the metric
 };
 
-/// Something that the error rate of a verdict rests on and that is not met, or was not checked.
+/// A condition of a verdict's error rate that is not met, or was not checked.
 struct Condition {
   enum Code {
     Independent,  // values may be correlated: not checked, or by `number` and not allowed for

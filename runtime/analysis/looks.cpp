@@ -1,4 +1,5 @@
-// Criteria: how often their verdicts were looked at.
+// Finds the looks at a criterion: those that its design plans, those of earlier runs, and those at other versions of
+// the program. How much alpha they spend is left to stats/looks.h.
 
 #include <algorithm>
 #include <cstdint>

@@ -112,7 +112,7 @@ bool allPositive(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
-/// Whether zero says that nothing was measured: of a time, rate or size.
+/// Whether zero means that nothing was measured: for a time, rate or size.
 bool isMeasure(const plan::Metric& metric) {
   return metric.unit == "s" || metric.unit == "B" || metric.unit.ends_with("/s");
 }

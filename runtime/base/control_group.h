@@ -1,6 +1,7 @@
 #pragma once
 
-// The control groups that this process is in, of version 1 or 2, and what they and those above them limit.
+// Finds the control groups of this process, of version 1 or 2, and the limits of each group and of those above it.
+// Creating groups is left to worker/serve/memory_group.h.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,7 @@ ControlGroup controlGroup(const std::string& controller, const std::string& root
 
 /// CPUs that the group of this process and those above it grant, the fewest; 0: no limit.
 double cpuLimit(const std::string& root = "");
-/// Bytes of memory, the fewest; 0: no limit.
+/// The least memory limit in bytes, of the group and those above it; 0: no limit.
 uint64_t memoryLimit(const std::string& root = "");
 
 }  // namespace expc::base

@@ -106,16 +106,16 @@ struct Decoded {
   }
 };
 
-/// How names are compared: in small letters, and with one sign between the parts of a name, since caches and sockets
-/// are called by a host's name with others.
+/// A name as it is compared: in small letters, and with one sign between its parts, since caches and sockets write a
+/// host's name with other signs.
 std::string folded(StringRef text) {
   std::string out = text.lower();
   std::ranges::replace_if(out, [](char c) { return c == '_' || c == '.'; }, '-');
   return out;
 }
 
-/// How much of a text is a list of numbers that has been opened ("76-78]"), as Slurm names nodes, and what follows of
-/// such a name; 0: it is none.
+/// The length of an opened list of numbers at the start of `text` ("76-78]"), as Slurm names nodes, with the rest of
+/// the name behind it; 0: there is none.
 size_t listSize(std::string_view text) {
   size_t size = 0;
   const auto take = [&](std::string_view those) {

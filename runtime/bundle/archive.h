@@ -15,7 +15,7 @@
 
 namespace expc::bundle {
 
-/// Bytes of the inputs that a bundle holds: of each, and of all.
+/// Most bytes of one input in a bundle, and of all its inputs.
 inline constexpr uint64_t kMostOfInput = 4 << 20, kMostOfInputs = 16 << 20;
 
 /// The regular files below `folder`, as "results/journal/000001.jsonl".

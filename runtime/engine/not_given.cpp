@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using llvm::StringRef;
 
-/// How the names begin that libraries for training and their run-times read.
+/// Prefixes of variables that training libraries and their run-times read.
 constexpr StringRef kKnown[] = {
     "HF_",     "HUGGING",  "TRANSFORMERS_", "TOKENIZERS_", "ACCELERATE_", "WANDB_",   "MLFLOW_",    "NCCL_",
     "GLOO_",   "UCX_",     "OMPI_MCA_",     "PYTORCH_",    "TORCH",       "CUDA_",    "CUBLAS_",    "CUDNN_",

@@ -10,7 +10,7 @@
 
 namespace expc::engine {
 
-/// Where the parameter `numa` puts ranks; near without it.
+/// The placement of ranks that the parameter `numa` asks for; near without it.
 machine::Place placeOf(const llvm::json::Object& parameters);
 
 /// Describes the part of the parameter `numa` that makes no difference on this machine; "" if all of it does.

@@ -100,7 +100,7 @@ report::Paragraph worstLine(const Course& course, Sort sort, const char* word) {
   return {.text = text, .word = word, .style = now ? "fail" : "open", .depth = 1};
 }
 
-/// Absent where the metric does not say what is better.
+/// Whether the change is for worse; absent where the metric does not say what is better.
 std::optional<bool> isWorse(const Course& course, double before, double after) {
   if (!course.better) return std::nullopt;
   return (*course.better == plan::Direction::Lower) == (after > before);
@@ -125,7 +125,7 @@ report::Paragraph movedLine(const Course& course, double before, double after, c
   return line;
 }
 
-/// Whether the newest session is outlying for worse: one session tells no new level from a disturbance.
+/// Whether the newest session is outlying for worse. One session cannot tell a new level from a disturbance.
 bool worseNow(const Course& course) { return course.outlying && course.outlying->worse.value_or(false); }
 
 /// The line for the newest sessions that lie apart.

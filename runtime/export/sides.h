@@ -58,9 +58,9 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
 /// some is contradicted. Inconclusive: some is open, or something has no value elsewhere. Not run: there is none.
 Document conclusions(const plan::Plan& plan, std::span<const Side> sides);
 
-/// How metrics went over the sessions of the sides of these names; without `all` only those that changed or drifted,
-/// whose newest session is outlying or has no value, or that timed out in it. Broken: some has no value there since
-/// trials failed. Inconclusive: some has none since all were disturbed, or its newest session is outlying for worse.
+/// Describes metrics over the sessions of these sides. Without `all`, only metrics that changed or drifted, or whose
+/// newest session is outlying, has no value, or has timeouts. Broken: some metric has no value there since trials
+/// failed. Inconclusive: some has none since all trials were disturbed, or its newest session is outlying for worse.
 /// Else nothing is asked.
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides,
                    const std::vector<analysis::Course>& courses, bool all);

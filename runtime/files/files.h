@@ -83,7 +83,7 @@ std::string clearFolder(const std::string& path);
 /// makes something temporary in the same place next (temporaryBeside).
 class TemporaryFolder {
  public:
-  /// In `place`, else where temporary files lie.
+  /// Creates the folder in `place`, or else where temporary files lie.
   explicit TemporaryFolder(const std::string& place = "");
   ~TemporaryFolder() { removeTree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -36,7 +36,7 @@ constexpr StringRef kOfAnother[] = {"CalledProcessError",    "ChildFailedError",
 /// Whether a character of box drawing (U+2500 to U+259F) begins here.
 bool isBox(StringRef text) { return text.size() >= 3 && text[0] == '\xe2' && text[1] >= '\x94' && text[1] <= '\x96'; }
 
-/// Without what frames it: blanks, boxes, rules.
+/// Strips the frame of a line: blanks, boxes, rules.
 StringRef unframed(StringRef line) {
   StringRef before;
   while (before != line) {

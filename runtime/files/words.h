@@ -1,7 +1,7 @@
 #pragma once
 
-// Cuts the output of a program down to what fits into a message: the line that says why it failed, and the ends of
-// logs. Bytes come in, text goes out; nothing here reads files.
+// Makes text out of a program's output that fits into a message: its beginning, the text without colours, and the line
+// that says why the program failed. Nothing here reads files.
 
 #include <llvm/ADT/StringRef.h>
 

@@ -15,7 +15,7 @@
 
 namespace expc::plan {
 
-/// Why a reading ranks as worse than every value of its metric; of a term, why any of its parts does.
+/// The reason why a reading ranks as worse than every value of its metric; for a term, the reasons of its parts.
 struct Worst {
   bool timed_out = false;  // the trial
   bool diverged = false;   // the trial gave no finite number, whichever way it is infinite

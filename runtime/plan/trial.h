@@ -100,8 +100,8 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
-  /// Every metric asked for: a number in base units, or null when this device cannot give it. One that is not finite
-  /// diverged: here NaN or an infinity, in the line as jsonNumber writes it.
+  /// Values of all metrics that were asked for: a number in base units, or null if this device cannot give it. A value
+  /// that is not finite diverged: it is NaN or an infinity here, and as jsonNumber writes it in the line.
   llvm::json::Object metrics = {};
   llvm::json::Object series = {};
   llvm::json::Object environment = {};  // threads, allocator, libraries, what influences the time

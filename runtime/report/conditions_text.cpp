@@ -1,4 +1,5 @@
-// Conditions of verdicts in words: what an error rate rests on that is not met or was not checked.
+// Turns conditions of verdicts into words: those of an error rate that are not met or were not checked. Finding them is
+// left to analysis/conditions.cpp.
 
 #include <fmt/format.h>
 

@@ -28,7 +28,7 @@ std::string chances(const Chances& of) {
                      shareOfStudies(of.open));
 }
 
-/// With as many digits as tell it from the bound, and from the other values that are named of the criterion.
+/// Writes a value with as many digits as tell it from the bound, and from the criterion's other named values.
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
                       double value) {
   std::vector<double> others = plan::ends(criterion.bound);
@@ -65,7 +65,7 @@ std::string endsText(const plan::Plan& plan, const simulate::Model& model, doubl
   return joined(texts) + (all > kShown ? fmt::format(" and more at {}", counted(all - kShown, "other point")) : "");
 }
 
-/// In how many sessions a study is measured, and what these do to values.
+/// Describes the sessions of a simulated study: their number, and their effect on values.
 std::string sessionsText(const simulate::Model& model) {
   if (model.sessions < 2)
     return "All trials come from one session. A study that restarts of the machine interrupt decides less: --sessions "

@@ -1,4 +1,5 @@
-// Why: reasons and controls in words.
+// Turns reason codes and controls into words. Codes come from plan::Reason; the numbers of verdicts are left to
+// why.cpp.
 
 #include <fmt/format.h>
 

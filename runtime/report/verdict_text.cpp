@@ -162,7 +162,7 @@ std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& 
   return statuses;
 }
 
-/// Which of its trials timed out, where these are values: worse than all others.
+/// Names the trials that timed out, where timeouts are values: worse than all others.
 std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";

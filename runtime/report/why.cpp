@@ -1,3 +1,6 @@
+// Explains a verdict in numbers: a criterion with its judged cells comes in, one sentence goes out. Reasons for missing
+// values are left to reasons.cpp, and conditions to conditions_text.cpp.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -267,7 +270,7 @@ class Explainer {
   double marginOf(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (criterion_.confidence && estimate.interval) {
-      // At one confidence for all: Holm's correction makes the intervals of the surest cells the widest.
+      // Margins are compared at one confidence: Holm's correction makes the intervals of the surest cells the widest.
       const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
       // A failing cell is as far off as its end that is nearest to the bound.
       return estimate.verdict == Verdict::Fail ? margin(bound(index), alike.high, alike.low)

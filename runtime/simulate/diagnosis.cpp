@@ -203,8 +203,8 @@ struct Designer {
     return scenario;
   }
 
-  /// Where a study is measured in several sessions: each has as many blocks as it takes on average in one, divided by
-  /// their number, and the last goes on until the study ends. False where there is one.
+  /// Divides a study of several sessions: each of N sessions has 1/N of the blocks that one session takes on average,
+  /// and the last one goes on until the study ends. False if there is one session.
   bool divideIntoSessions() {
     if (model.sessions < 2 || model.blocks_of_session > 0) return false;
     model.blocks_of_session = std::max(1u, unsigned(std::lround(blocks_in_one / model.sessions)));

@@ -40,7 +40,7 @@ bool isOpen(const CellEstimate& cell) {
   return cell.verdict == Verdict::Inconclusive || cell.verdict == Verdict::NotRun;
 }
 
-/// Whether it is about one point, whose values move with what drifts.
+/// Whether the criterion is about single points and reads a metric that shows a trend.
 bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     if (cell.points.size() != 1) return false;
@@ -108,7 +108,7 @@ class Forecast {
   }
 
  private:
-  /// How studies end.
+  /// Shares of simulated studies by their end.
   struct Share {
     double pass = 0, fail = 0;
     double decided() const { return pass + fail; }
@@ -135,7 +135,8 @@ class Forecast {
             .further_look = further};
   }
 
-  /// Where no open cell has an interval yet: of a forall all get one, of an exists the first does.
+  /// The blocks that give intervals where no open cell has one: for a forall all cells get one, for an exists the
+  /// first.
   std::optional<NextStep> forIntervals() const {
     const bool exists = criterion_.claim.kind == plan::Claim::Kind::Exists;
     std::optional<unsigned> blocks;
@@ -173,7 +174,7 @@ class Forecast {
     return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
   }
 
-  /// Nothing where its values cannot be resampled: of these the cell stays what it is.
+  /// Resamples a cell's values. Empty if they cannot be resampled: then the cell stays as it is.
   std::optional<Resampled> resampled(const MeasuredCell& cell) const {
     std::vector<double> values = cell.estimate.values;
     if (isRatio(cell))
@@ -183,8 +184,8 @@ class Forecast {
         !std::ranges::all_of(values, finite) || !cell.estimate.estimate)
       return std::nullopt;
     const bool median = criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::Median;
-    // Each is moved by the difference of two others, so that the variance of so few is that of what they are a sample
-    // of, and medians are not only those that were seen.
+    // Each value is moved by the difference of two others. This gives so few values the variance of their population,
+    // and medians other than those that were seen.
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
     Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
     stats::NormalStream stream(kSeed);  // the same for all cells, so that they stay beside each other
@@ -297,7 +298,7 @@ class Forecast {
   unsigned there_ = 0;  // values of the cell that has the fewest
 };
 
-/// How long a block takes, by the trials that there were.
+/// The duration of a block, estimated from stored trials.
 std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind kind) {
   unsigned places = 0;
   for (unsigned number = 0; number < index.places(); ++number)
@@ -306,7 +307,7 @@ std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind ki
   return seconds ? std::optional(*seconds * places) : std::nullopt;
 }
 
-/// Whether further blocks are looked at: of the sessions that there are, blocks do not tell how far sessions lie apart.
+/// Whether a forecast is made. Further blocks of the same sessions do not tell how much sessions differ.
 bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
   return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
          std::ranges::none_of(result.cells, [](const CellEstimate& cell) {

@@ -59,7 +59,7 @@ double squaresOf(const std::vector<double>& residuals) {
   return std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
 }
 
-/// How far sessions move all points alike, and blocks inside them, by the means of blocks.
+/// Estimates from block means how far sessions move all points alike, and how far blocks do within sessions.
 void findDrifts(const std::map<int64_t, double>& drifts, const std::vector<Value>& values, MetricModel& metric) {
   std::map<int64_t, int64_t> session_of;
   for (const Value& value : values) session_of[value.block] = value.session;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which numbers a metric can be read as: multiples of 2 % up to 100 % for the accuracy on 50 items, microseconds for a
-// printed time. Values that are drawn so tie as often as measured ones do.
+// Finds the numbers that a metric can be read as: multiples of 2 % up to 100 % for the accuracy on 50 items,
+// microseconds for a printed time. Stored values come in, rounded values go out, so that drawn values tie as often as
+// measured ones do.
 
 #include <limits>
 #include <vector>

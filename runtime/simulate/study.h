@@ -1,6 +1,7 @@
 #pragma once
 
-// One simulated study: the plan's blocks are drawn until nothing is wanted any more, and judged as stored ones are.
+// Simulates one study: draws the plan's blocks until no trial is wanted any more, and judges them as stored ones are. A
+// plan and a model come in, the endings of scenarios go out; repeating studies is left to diagnosis.h.
 
 #include <cstdint>
 #include <map>
@@ -53,8 +54,9 @@ struct Study {
   /// The true value of each cell's term, by criterion and cell, without noise and timeouts; NaN where it has no value.
   const std::vector<std::vector<double>>& truths;
   std::vector<Kind> kinds = {};
-  /// Whether a factor moves the truth, by criterion, so that reaches are shares. So it is for ratios, and for values
-  /// above zero whose noise multiplies them and that have no step. Else a distance in the metric's unit moves it.
+  /// Whether a factor moves the truth of each criterion, so that reaches are shares: for ratios, and for values above
+  /// zero whose noise multiplies them and that have no step. Otherwise the truth moves by a distance in the metric's
+  /// unit.
   std::vector<bool> by_factor = {};
   /// The step in which values can be read, by criterion and cell. The truth moves by multiples of it, so that values
   /// tie with the bound as often as they would; 0: any.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sequences whose values may be correlated: whether their level changed in a step, or drifted, or one value is
-// outlying.
+// Finds steps, drifts and outlying newest values in sequences whose values may be correlated. Medians of sessions come
+// in, p-values and places go out; Holm's correction over several sequences is left to the caller.
 
 #include <cstddef>
 #include <optional>
@@ -21,7 +21,7 @@ struct Change {
   double p = 1;
 };
 
-/// How a sequence went.
+/// The tendency of a whole sequence.
 struct Tendency {
   Change step;         // the likeliest one
   double drift_p = 1;  // of the claim that there is no drift

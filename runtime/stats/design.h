@@ -1,7 +1,7 @@
 #pragma once
 
-// Computes what a design can reach before it is run: the smallest number of repetitions for a claim, and the resolution
-// to expect.
+// Computes what a design can reach before it is run: the fewest repetitions for a claim, the expected half-width, and
+// the chance to find a difference. Studies with several cells are left to simulate.
 
 namespace expc::stats {
 
@@ -22,9 +22,9 @@ unsigned minimumPairs(double confidence, unsigned cells = 1);
 /// signed-rank test under normality.
 double expectedHalfWidth(double noise, unsigned pairs, double confidence = 0.95);
 
-/// In which share of studies the interval of a paired ratio of two things that differ by `effect` (0.025: 2.5 %)
-/// excludes 1, at the same noise: normal, from expectedHalfWidth and the asymptotic standard error of the
-/// Hodges-Lehmann estimate. Within 0.05 of simulated studies from 8 pairs on.
+/// The chance that the interval of a paired ratio excludes 1, if the arms differ by `effect` (0.025: 2.5 %) and have
+/// the same normal noise. Computed from expectedHalfWidth and the asymptotic standard error of the Hodges-Lehmann
+/// estimate. Within 0.05 of simulated studies from 8 pairs on.
 double chanceToFind(double effect, double noise, unsigned pairs, double confidence = 0.95);
 
 /// The smallest number of pairs at which that share is `chance`; 0 where more than 100,000 are needed.

@@ -1,5 +1,8 @@
 #pragma once
 
+// Null distributions, quantiles and reproducible random numbers for the estimators: statistics and sample sizes come
+// in, probabilities go out. Small samples are counted exactly; intervals are left to estimators.h and rank_sum.h.
+
 #include <cstdint>
 #include <memory>
 #include <vector>

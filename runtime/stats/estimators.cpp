@@ -22,7 +22,8 @@ bool hasBothInfinities(std::span<const double> values) {
 /// The number of two-sided intervals [lower(k), upper(m-1-k)] among m ordered statistics.
 size_t twoSided(size_t m) { return (m + 1) / 2; }
 
-/// From `outer` to `inner`; an infinite one leaves no value between them, so the interval stays as wide as it was.
+/// Interpolates from `outer` to `inner`. An infinite end leaves no value between them, so the interval stays as wide as
+/// it was.
 double between(double outer, double inner, double weight) {
   const double value = outer + weight * (inner - outer);
   return std::isfinite(value) ? value : outer;

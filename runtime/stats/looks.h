@@ -1,6 +1,7 @@
 #pragma once
 
-// Verdicts that are looked at more than once: how much of alpha each look may spend.
+// Spends alpha over several looks at growing data: the nominal level of each look. Which looks there were is left to
+// analysis/looks.cpp.
 
 #include <span>
 #include <utility>

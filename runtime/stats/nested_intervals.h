@@ -1,5 +1,8 @@
 #pragma once
 
+// All intervals of one estimate, widest first, so that one object answers at every level and also gives p-values.
+// Estimators make them; corrections for looks, sessions and serial correlation transform them.
+
 #include <cstddef>
 #include <functional>
 #include <optional>

@@ -1,5 +1,8 @@
 #pragma once
 
+// Procedures that several estimators and judgements share: Holm's levels, ranks, values by session, outliers, and the
+// bound after trials without a failure. Values come in without records; what they mean is left to analysis.
+
 #include <cstdint>
 #include <map>
 #include <span>

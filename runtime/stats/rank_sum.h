@@ -1,5 +1,8 @@
 #pragma once
 
+// Compares two samples that are not paired: the Hodges-Lehmann shift with intervals that invert the Mann-Whitney test.
+// Paired values are left to estimators.h.
+
 #include <memory>
 #include <span>
 #include <vector>

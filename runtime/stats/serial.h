@@ -1,6 +1,8 @@
 #pragma once
 
-// Serial correlation of values with the ones before them: how large it may be, and how much wider it makes intervals.
+// Serial correlation of values with their predecessors: an upper bound of it, and wider intervals that allow for it.
+// Values in the order of their measurement come in, with their sessions and how they are paired. Whether a claim can be
+// judged is left to analysis.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +25,8 @@ class SerialCorrelation {
   /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured. Sessions of fewer than
   /// three values say nothing of it.
   void add(std::span<const double> values, std::span<const int64_t> sessions);
-  /// How large the correlation may be, from 0 to below 1; 0 where no allowance is made. An upper bound rather than an
-  /// estimate: intervals that are made for the estimate miss too often whenever it is small by chance.
+  /// An upper bound of the correlation, from 0 to below 1; 0 where no allowance is made. Intervals for the estimate
+  /// itself would miss too often whenever it is small by chance.
   double atMost(Pairing pairing) const;
 
  private:

@@ -1,5 +1,8 @@
 #pragma once
 
+// Separates variation within sessions from variation between sessions, and gives intervals from session means. Values
+// with their sessions come in; widening a cell's intervals is left to analysis/cells.cpp.
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,9 +26,9 @@ struct Spreads {
   double within = 0, between = 0;
   unsigned sessions = 0;
   CentreOfMeans mean = {};  // with a session's mean as one value
-  /// Whether they count as apart: their distance has, by the F test with the scatter inside them, a chance of at most
-  /// 0.45 where all sessions have equally many values, and of up to 1 the more of the values are those of few sessions.
-  /// Few sessions show little, so the test is not strict. Two sessions of one point count as apart up to 0.7: they
+  /// Whether sessions count as different, by an F test of their distance against the scatter within them. The limit of
+  /// p is 0.45 if all sessions have equally many values. It rises up to 1 as few sessions hold more of the values. The
+  /// test is not strict, since few sessions show little. Two sessions of one point count as different up to 0.7: they
   /// share no partner that moves with them. docs/layers/statistics.md has the coverage.
   bool apart = false;
 };
@@ -35,8 +38,8 @@ struct Spreads {
 std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions,
                                Pairing pairing = Pairing::Paired);
 
-/// How many sessions Student's interval takes to reach no farther than `reach`, from 3 to kMostSessions, if their means
-/// scatter by `between`.
+/// The number of sessions, from 3 to kMostSessions, with which Student's interval reaches no farther than `reach`, if
+/// their means scatter by `between`.
 unsigned sessionsFor(double between, double reach, double alpha);
 inline constexpr unsigned kMostSessions = 1000;
 

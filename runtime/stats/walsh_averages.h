@@ -1,5 +1,8 @@
 #pragma once
 
+// The averages of all pairs of values, which the signed-rank estimate and its intervals are read from. The k-th
+// smallest is found without storing all of them.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
 
-// The journals of a results folder: what happened, in append-only files, one for each writer.
+// Journals of a results folder: append-only files, one for each writer, that record what happened. Lines come in and go
+// out as text; their meaning is left to store.h.
 
 #include <aio.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -77,14 +78,14 @@ class JournalWriter {
   static llvm::Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
                                                                const std::vector<JournalFile>& before,
                                                                std::string store, Appears appears);
-  /// Whether its name does not lead to all of it any more: somebody removed, replaced or cut the file, or moved the
+  /// Whether the file's name no longer leads to all lines: somebody removed, replaced or cut the file, or moved the
   /// folder.
   bool isLost() const;
-  /// Nothing has a name of it any more.
+  /// Whether no name leads to the file any more.
   bool isRemoved() const;
-  /// All that was added, in a journal of the next free number that replaces this one.
+  /// Writes all added lines into a journal with the next free number, which replaces this one.
   llvm::Expected<std::unique_ptr<JournalWriter>> again(const std::vector<JournalFile>& before, std::string store) const;
-  /// All that was added, in a results folder of its own where temporary files go: its path.
+  /// Writes all added lines into a new results folder where temporary files go. Returns its path.
   llvm::Expected<std::string> keepElsewhere() const;
   /// All that was added is durable, and there from now on.
   llvm::Error publish();

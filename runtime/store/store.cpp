@@ -65,7 +65,7 @@ llvm::Error spool(const std::string& store, const Entry& entry) {
   const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
   struct stat before{};
   const int error = fd < 0 || fstat(fd, &before) != 0 ? errno : files::writeAll(fd, line);
-  // Nothing of what was not written stays: neither a part of a line nor an empty file.
+  // A failed write leaves nothing: neither a part of a line nor an empty file.
   if (error != 0 && fd >= 0 && (ftruncate(fd, before.st_size) != 0 || before.st_size == 0)) unlink(path.c_str());
   if (error == 0 && fdatasync(fd) == 0)
     return base::failure("what was measured last is kept in {} and is taken from there by the next run on this machine",
@@ -361,7 +361,7 @@ llvm::Error Store::writeAgain() {
 }
 
 llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
-  // Whoever removes the folder may have removed the lease first, and comes to the journal.
+  // Somebody who removes the folder may have removed the lease first, and comes to the journal next.
   const std::string lease = folder_ + "/" + std::string(kLeaseName);
   for (int look = 0; look < kLooks && kept_.empty() && journal_ && !whole_; ++look) {
     if (lost || journal_->isRemoved()) {

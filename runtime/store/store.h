@@ -130,7 +130,7 @@ class Store {
   /// Lets the lease show that this process lives; an error when another process took it. A journal that somebody
   /// removed, replaced or cut is written once more from memory, and that is told.
   llvm::Error heartbeat();
-  /// Who is told what happened to the folder meanwhile.
+  /// Sets the listener that is told what happened to the folder meanwhile.
   void onNews(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
   /// Gives the lease back.
   llvm::Error close();

@@ -1,4 +1,5 @@
-// Store: what is there, and what of it counts for a plan.
+// The reading half of Store: finds the runs of a plan's study, decides which trials count for the plan, and says why
+// others do not. Contents of journals come in, results go out; judging them is left to analysis.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>

@@ -49,8 +49,8 @@ class TrialWatch {
   TrialEnd end();
   /// Whose log tells why it failed.
   unsigned blamed() const { return blamed_; }
-  /// Whether a worker's process ended in a way of its own, without a word on its event pipe: its log may have some. How
-  /// one ends that somebody killed, its log does not say.
+  /// Whether a worker's process ended by itself without a message on its event pipe: its log may have one. If somebody
+  /// killed it, its log does not say so.
   bool endedSilently() const { return silent_; }
 
  private:

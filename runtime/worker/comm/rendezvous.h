@@ -1,6 +1,7 @@
 #pragma once
 
-// Where the ranks of a trial meet, and what a rank does when it loses the others.
+// The meeting place of a trial's ranks, and the reaction of a rank that loses the others. Environment variables of a
+// launcher come in; collectives are left to communicator.h.
 
 #include <llvm/Support/Error.h>
 
@@ -12,7 +13,7 @@
 
 namespace expc::comm {
 
-/// Where a rank meets the others.
+/// The address at which a rank meets the others, and its number.
 struct Rendezvous {
   unsigned rank = 0;
   unsigned world_size = 1;
@@ -23,9 +24,9 @@ struct Rendezvous {
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 
-/// From the variables that torchrun-like launchers set: reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
-/// and, if set, EXPC_COMM_TIMEOUT_S (seconds, above zero). Without any of the first five it is one rank alone. The
-/// error names the variable and what it must be.
+/// Reads the variables that torchrun-like launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and, if
+/// set, EXPC_COMM_TIMEOUT_S (seconds, above zero). Without any of the first five, this is the only rank. The error
+/// names the variable and what it must be.
 llvm::Expected<Rendezvous> rendezvousFromEnvironment();
 
 /// A rank could not reach the others: one of them died, hung or never came. Caught at the worker's trial boundary.

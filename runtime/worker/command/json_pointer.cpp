@@ -66,7 +66,8 @@ std::string membersOf(const Value& value) {
   return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
 }
 
-/// With the bare NaN and Infinity that Python's json writes as numbers too large for one, which are read as infinite.
+/// Replaces the bare NaN and Infinity that Python's json writes by numbers too large for a double, which are read as
+/// infinite.
 std::string withoutBareWords(llvm::StringRef text) {
   std::string result;
   bool quoted = false;

@@ -43,7 +43,7 @@ bool leavesFolder(const std::string& file) {
   return path.is_absolute() || *path.begin() == "..";
 }
 
-/// Null where the kernel did not count it: no process takes neither time nor memory.
+/// The measured value; null where the kernel did not count it, since every process takes time and memory.
 llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
   if (metric == kEnergy) return nullptr;
   const double value = metric == "wall"       ? end.wall_seconds

@@ -346,7 +346,7 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
   };
   if (const int code = parts_->forEach(text, 0, keep); code < 0) return parts_->gaveUp(code);
   if (parts_->not_finite) {
-    // Behind the last number, if that is wanted; else wherever the pattern itself took nothing.
+    // Words count behind the last number, if they are wanted there; else wherever the pattern itself took nothing.
     const std::vector<Taken> numbers = found;
     const size_t from = which == Which::Last && !numbers.empty() ? numbers.back().end : 0;
     parts_->not_finite->forEach(text, from, [&](const Taken& one) {

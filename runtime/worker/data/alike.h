@@ -12,10 +12,11 @@ namespace expc::data {
 /// Digests the pixels of an image: equal for images of equal size and pixels, in one build.
 uint64_t digestOf(const Pixels& pixels);
 
-/// How many of `some` are among `all`.
+/// Counts the elements of `some` that are among `all`.
 int64_t countAmong(const std::vector<uint64_t>& some, const std::vector<uint64_t>& all);
 
-/// How many test images have the pixels of a training image. Reads all images; those that cannot be read count as none.
+/// Counts test images that have the pixels of a training image. Reads all images; those that cannot be read count as
+/// none.
 int64_t countAlike(const ImageSets& sets);
 
 }  // namespace expc::data

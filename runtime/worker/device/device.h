@@ -74,8 +74,8 @@ class InFlight {
   std::deque<std::pair<CopyQueue::Mark, std::shared_ptr<void>>> copies_;
 };
 
-/// Bytes at most, each on the device of this process where they were most; 0 where the allocator counts none, as
-/// without its cache. Libraries' own memory is in neither: the context (some 0.5 GiB), NCCL's buffers, DALI's pools.
+/// Peaks of bytes, each on the device of this process that had most; 0 where the allocator counts none, as without its
+/// cache. Neither counts the memory of libraries: the context (some 0.5 GiB), NCCL's buffers, DALI's pools.
 struct MemoryPeaks {
   double held = 0;       // by torch's allocator, free blocks that it keeps included
   double allocated = 0;  // by tensors and workspaces

@@ -1,5 +1,8 @@
 #pragma once
 
+// Writes a trial's events from a rank to the engine, and lets only one event end the trial. What the events say is left
+// to the workloads.
+
 #include <cstdint>
 #include <mutex>
 #include <string_view>

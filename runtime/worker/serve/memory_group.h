@@ -1,7 +1,7 @@
 #pragma once
 
-// Whom the kernel killed for memory: counted in a control group of our own, or named in the kernel's log. Counts of the
-// whole machine and words that a program prints tell nothing of the kind.
+// Finds processes that the kernel killed for memory: a control group of our own counts them, or the kernel's log names
+// them. Counts of the whole machine and a program's own output are no evidence.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,8 @@
 #pragma once
 
+// Remembers the state that a process hands on to its children (niceness, limits, cores, …) and restores it, since a
+// command can change its parent. Child processes use it before each rank.
+
 #include <sched.h>
 #include <sys/resource.h>
 

@@ -92,7 +92,7 @@ class TokenRows {
   /// The same of many, by so many threads; the first error in the order of `numbers`.
   llvm::Expected<std::vector<TokenRow>> rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
   llvm::Expected<std::vector<RowSize>> sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
-  /// Equal for rows of equal conversations, in one build; 0 of rows that are made up.
+  /// A digest that is equal for rows of equal conversations, in one build; 0 for made-up rows.
   uint64_t digest(int64_t number) const;
   /// Whether its text is so short that it is surely not cut, something of it is learnt, and the texts of a pair differ:
   /// known without tokens.

@@ -67,7 +67,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   return result;
 }
 
-/// Why peaks have no value, with what was set for the allocator.
+/// Says why peaks have no value, with the allocator's setting.
 std::string uncountedText(const device::MemoryPeaks& peaks) {
   std::string names, set;
   for (const auto& [name, bytes] :
