@@ -1,6 +1,6 @@
 #pragma once
 
-// What the parts of check share, and select asks.
+// Shared types of the parts of check, which select also uses.
 
 #include <set>
 
@@ -9,7 +9,7 @@
 
 namespace expc::check {
 
-/// What building formulas takes.
+/// The inputs for building formulas.
 struct Context {
   source::SourceManager& sources;
   diag::Emitter& emitter;
@@ -39,13 +39,13 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, Modul
 /// Checks one study of the root file.
 std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration);
 
-/// What can be judged: a metric of the study, or a comparison with the metric that it compares.
+/// A subject of a judgement: a metric of the study, or a comparison with the metric that it compares.
 struct Subject {
   unsigned metric = 0;
   std::optional<unsigned> comparison;
 };
 
-/// What names mean inside a study: its declaration, and where things were declared.
+/// The meaning of names inside a study: its declaration, and the places where things were declared.
 struct StudyScope {
   Context& context;
   ModuleScope& scope;
@@ -63,7 +63,7 @@ struct StudyScope {
   void declareLets();
   /// The values of one level, in the order of the factor's parameters; nothing after a report.
   std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
-  /// What a set, a range or a single value stands for as levels of `factor`; nothing after a report.
+  /// The levels of `factor` that a set, a range or a single value stands for; nothing after a report.
   std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// The declared level of these values; nothing after a report that calls it `label`.
   std::optional<unsigned> levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
@@ -80,7 +80,7 @@ struct StudyScope {
   diag::Refusal unknownSubject(const ast::Identifier& name, std::string_view what);
   /// Index of a factor; nothing after a report that says what the name is instead.
   std::optional<unsigned> factor(const ast::Identifier& name);
-  /// What a name means where something is judged or shown; nothing after a report.
+  /// The subject that a name means where something is judged or shown; nothing after a report.
   std::optional<Subject> subject(const ast::Identifier& word);
 };
 
@@ -110,7 +110,7 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
                        const ast::MetricDecl& declaration, Metric& metric);
 /// Checks `outputs` by itself, once: false after a report.
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
-/// What a command's output must be; nothing after a report.
+/// The expectation of a command's output; nothing after a report.
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
                                                   const ast::WorkloadDecl& workload, const ast::Expr& expr);
 /// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to

@@ -71,7 +71,7 @@ class Expressions {
   /// `refused` is set where its declaration was.
   std::optional<Unit> unit(std::string_view name, ModuleScope& scope, bool* refused = nullptr);
 
-  /// What a `let` or a unit stands for. Resolves it if nothing has used it yet, so that its mistakes are reported.
+  /// The formula of a `let` or a unit. Resolves it if nothing has used it yet, so that its mistakes are reported.
   FormulaPtr let(LetEntry& entry, const Place& place);
 
   /// A boolean formula, or null after a report.
@@ -98,7 +98,7 @@ class Expressions {
   /// The module that `scope` imports by a name; null after a report.
   ModuleScope* module(const ast::Identifier& word, ModuleScope& scope);
 
-  /// What is written at a place, on one line without comments.
+  /// The source text at a place, on one line without comments.
   std::string written(source::Range range) const { return squeeze(sources_.text(range)); }
 
   /// The cell of a column of the place, as a value of `type`; of type Error after reporting that there is none.
@@ -191,7 +191,7 @@ class Expressions {
                   unsigned parameter = 0) {
     return make(formulaOf(op, type, range, std::move(operands), parameter));
   }
-  /// What is refused, which was reported, has no value.
+  /// An expression without a value: it was refused, and that was reported.
   FormulaPtr error(diag::Refusal refusal = {});
 
   const source::SourceManager& sources_;

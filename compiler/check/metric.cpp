@@ -12,7 +12,7 @@ namespace {
 EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
 EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run");
 
-/// What a derived metric is made of: what a plan can compute from a trial's parameters and what it measured.
+/// Operations of a derived metric, which a plan can compute from a trial's parameters and measured values.
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
   return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
@@ -42,7 +42,7 @@ unsigned termDepth(const Formula& formula) {
   return depth;
 }
 
-/// What every metric says of itself.
+/// The properties that every metric declares.
 Metric introduced(const ast::MetricDecl& declaration) {
   Metric metric;
   metric.name = declaration.name.name;

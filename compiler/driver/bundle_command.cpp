@@ -327,7 +327,7 @@ int make(const BundleOptions& options, const Console& console) {
   return console.finish(text);
 }
 
-// What a stranger's bundle says is looked at before anything of it is used.
+// A stranger's bundle is checked before anything of it is used.
 
 llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
   auto text = files::read(path);
@@ -353,7 +353,7 @@ llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   return llvm::createStringError(fmt::format("'{}' is not in the manifest", *names->begin()));
 }
 
-/// What the journal says once more; the error says where it differs from what the bundle says.
+/// Computes the verdicts from the journal again; the error says where they differ from the bundle's.
 llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Object& manifest) {
   auto json = readJson(folder + "/plan.json");
   if (!json) return json.takeError();

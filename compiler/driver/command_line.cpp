@@ -90,7 +90,7 @@ void addResults(CLI::App& command, std::string& results) {
 
 constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";
 
-/// What all that read stored results have in common.
+/// Options that all commands which read stored results have in common.
 void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const char* file_help = kStudyOrPlan) {
   addStudyOptions(command, options.study, file_help);
   if (jobs) addJobs(command, options.study);
@@ -98,7 +98,7 @@ void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const c
   addResults(command, options.results);
 }
 
-/// What `run` and `report` have in common.
+/// Options that `run` and `report` have in common.
 void addReporting(CLI::App& command, ReportOptions& options) {
   addMeasured(command, options, true);
   addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
@@ -522,11 +522,11 @@ int commandLine(int argc, char** argv, const std::string& built) {
   addJobs(app, asked);
   addTools(app, asked);
 
-  // What a shell asks while a line is typed; the words are no command line of ours.
+  // A shell asks these words while a line is typed; they are no command line of ours.
   if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
     return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
 
-  // What is started on the nodes of a run is no command of the user's either.
+  // The engine starts agents on the nodes of a run; they are no command of the user's either.
   if (argc == 2 && std::string_view(argv[1]) == "agent") {
     engine::nodes::runAgent();
     return kSuccess;

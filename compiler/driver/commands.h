@@ -17,14 +17,14 @@ class Store;
 
 namespace expc::driver {
 
-/// What selects a study and changes it; shared by check, plan, run and report.
+/// Options that select a study and change it; shared by check, plan, run and report.
 struct StudyOptions : select::Selection {
   std::string file;                   // .exp, or a plan written by `expc plan --format json` where that is accepted
   std::optional<std::string> system;  // "local", "proxima": what rules with `system` ask about
   std::optional<unsigned> jobs;       // design.share, said in a word
 };
 
-/// What of this machine is used; shared by plan, run and report.
+/// Options that select parts of this machine; shared by plan, run and report.
 struct MachineOptions {
   std::string devices;            // "", "4", "cpu:2"
   std::string null_gpus;          // "", "4", "4x94GiB", "found"
@@ -35,7 +35,7 @@ struct MachineOptions {
   std::function<const store::Store*()> measured = nullptr;
 };
 
-/// What whoever reads stored results takes: the study, as its machine could run it, and where its results lie.
+/// Options of every reader of stored results: the study, as its machine could run it, and where its results lie.
 struct MeasuredOptions {
   StudyOptions study;
   MachineOptions machine;

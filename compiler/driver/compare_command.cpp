@@ -85,8 +85,8 @@ llvm::Error add(Known& known, const std::string& side, const std::vector<store::
   return llvm::Error::success();
 }
 
-/// What a side has of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after saying
-/// why, where no trial counts, or where a claim is asked about and its control would not be judged.
+/// A side's results of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after
+/// saying why, where no trial counts, or where a claim is asked about and its control would not be judged.
 std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bool claims, const Console& console) {
   auto found = store::loadPart(side.store, plan, side.part);
   if (!found || found->results.trials.empty()) {
@@ -111,7 +111,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
-/// What is to be said of one study; nothing, after saying why, where a side has nothing of it.
+/// The comparison of one study; nothing, after saying why, where a side has no results of it.
 llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
                                                               const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))

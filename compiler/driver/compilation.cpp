@@ -65,7 +65,7 @@ std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, con
 
 int Compilation::code() const {
   const auto asked = [&](const diag::Diagnostic& one) {
-    // What comes from the command line has the option for a file, or no place.
+    // A setting of the command line has the option for a file, or no place.
     return one.range.isValid() ? sources.name(one.range.file).starts_with('-') : one.kind != diag::Kind::NoStudy;
   };
   bool any = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What commands have in common: they compile studies, ask which machine a plan is for, and read what is stored for it.
+// Steps that commands share: they compile studies, ask which machine a plan is for, and read its stored results.
 
 #include <llvm/Support/Error.h>
 
@@ -57,7 +57,7 @@ void compile(const std::string& name, std::string text, const load::FileSystem& 
 /// program.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
 
-/// The same for a command that goes on only with what has no errors; false after showing why not.
+/// Opens a compilation for a command that needs a study without errors; false after showing why not.
 bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation);
 
 /// Reads and checks the studies that `options` selects, with all that can be known before a run. It never looks at the
@@ -145,7 +145,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
 /// it can.
 std::string showsOneStudy(const ReportOptions& options, size_t studies);
 
-/// What rehearsals of the study saw; nothing after saying that their file cannot be read.
+/// The results of rehearsals of the study; nothing after saying that their file cannot be read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
 
 /// What is stored for `plan`, of the newest worker that ran it; nothing where the folder holds no results. The error
@@ -157,7 +157,7 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
 
-/// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
+/// The exit code that decides over several studies, worst first: 130, 1, 3, 4, 5, 0.
 int worse(int first, int second);
 
 }  // namespace expc::driver

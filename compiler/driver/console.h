@@ -8,8 +8,8 @@
 
 namespace expc::driver {
 
-/// What the process answers (documented in docs/command-line.md; verdict codes come from analysis::exitCode, and
-/// `rehearse` has kSomeFail for a point that fails or unexpectedly does not fit).
+/// Exit codes of the process (documented in docs/command-line.md). Verdict codes come from analysis::exitCode;
+/// `rehearse` has kSomeFail for a point that fails or unexpectedly does not fit.
 enum ExitCode : int {
   kSuccess = 0,
   kError = 1,
@@ -41,7 +41,7 @@ enum class Format {
   BiggerIsBetter,
   OpenMetrics
 };
-/// As `--format` has it.
+/// The word that `--format` takes.
 const char* wordOf(Format format);
 
 /// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so

@@ -103,7 +103,7 @@ std::string bytesText(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-/// What is wrong with the arguments, or nothing.
+/// The mistake in the arguments, or nothing.
 std::optional<std::string> wrong(const MakeOptions& options) {
   if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
     return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
@@ -116,7 +116,7 @@ std::optional<std::string> wrong(const MakeOptions& options) {
   return std::nullopt;
 }
 
-/// Of each class its counts, so that a set that is out of balance shows; long lists are cut.
+/// Lists the counts of each class, so that an unbalanced set shows; long lists are cut.
 std::string classLines(const dataset::Info& info) {
   constexpr size_t kShown = 20;
   std::string text;

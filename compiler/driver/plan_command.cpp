@@ -286,7 +286,7 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
   return console.finish(text);
 }
 
-/// What a run on this machine would go on from; nothing of another one.
+/// The results that a run on this machine would go on from; nothing of another one.
 llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
   constexpr double kMostSeconds = 5;  // for data that it reads: a plan is to be there at once
   if (options.study.system.value_or("local") != "local") return std::nullopt;

@@ -108,7 +108,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
 
-/// What shows the run to a browser, where that is asked for.
+/// The server that shows the run to a browser, where that is asked for.
 llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
                                                   const Console& console) {
   if (options.serve.empty()) return std::nullopt;

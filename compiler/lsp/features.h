@@ -1,6 +1,6 @@
 #pragma once
 
-// What an editor can ask about a document: each answers with a JSON value of the protocol, null where there is nothing.
+// Requests of an editor about a document. Each answers with a JSON value of the protocol, null where there is nothing.
 
 #include <llvm/Support/JSON.h>
 
@@ -57,16 +57,16 @@ const check::Study* checkedStudy(const check::Program& program, const ast::Study
 /// The checked form of the workload whose name is declared at a place; null where there is none.
 const check::Workload* checkedWorkload(const check::Program& program, source::Range name);
 
-/// What a symbol is in a few words, as they are written: the type of a parameter, the call of a comparison.
+/// A symbol in a few words, as they are written: the type of a parameter, the call of a comparison.
 std::string detailOf(const Analysis& analysis, const check::Symbol& symbol);
 /// Its doc comment; "" where it has none.
 std::string_view docOf(const check::Symbol& symbol);
-/// What is written at a place, if it is short.
+/// The text at a place, if it is short.
 std::string writtenShort(const Analysis& analysis, source::Range range);
 
 // ---- what stands around a place (context.cpp)
 
-/// What stands around a place, told by the parser from the text before it: it works while a statement is half typed.
+/// The surroundings of a place, told by the parser from the text before it: this works while a statement is half typed.
 struct Context : parse::Cursor {
   enum class Inside { Code, Comment, Text } inside = Inside::Code;
 

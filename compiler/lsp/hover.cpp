@@ -1,4 +1,4 @@
-// What a name is, in a few lines.
+// Describes a name in a few lines.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -102,7 +102,7 @@ class Hover {
   }
 
  private:
-  /// What a declaration says, where there is nothing to add.
+  /// The declaration itself, where there is nothing to add.
   template <typename Declared>
   std::string describe(const Declared& declared) {
     Page page(written(analysis_, declared.range));
@@ -170,7 +170,7 @@ class Hover {
     if (type.kind == check::Type::Kind::Number) page.code("unit", unitOf(type.dimension));
   }
 
-  /// What the page of its module says of a declaration (`expc doc`).
+  /// Adds the text that the module's page has about a declaration (`expc doc`).
   template <typename Declared>
   void documented(Page& page, const Declared& declared) {
     const doc::Table table = doc::tableOf(analysis_.sources, declared);

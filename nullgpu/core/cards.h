@@ -19,9 +19,9 @@ const std::vector<unsigned>& visibleCards();
 /// Whether the process sees a card of that number.
 inline bool isCard(int device) { return device >= 0 && size_t(device) < visibleCards().size(); }
 
-/// What CUDA_VISIBLE_DEVICES=`list` leaves of a machine's `cards`, in its order, by CUDA's rules: numbers or, where the
-/// first entry is one, uuids and their beginnings that name one card alone. The first entry that names nothing ends the
-/// list; an entry that names a card again empties it.
+/// The cards that CUDA_VISIBLE_DEVICES=`list` leaves of a machine's `cards`, in its order, by CUDA's rules: numbers or,
+/// where the first entry is one, uuids and their beginnings that name one card alone. The first entry that names
+/// nothing ends the list; an entry that names a card again empties it.
 std::vector<unsigned> visibleCards(std::string_view list, unsigned cards);
 
 std::string cardName();               // "Null GPU (computes nothing)"

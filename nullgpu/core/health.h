@@ -1,6 +1,6 @@
 #pragma once
 
-// What every call asks first: whether the process may still use its cards.
+// The check that every call makes first: whether the process may still use its cards.
 
 #include <driver_types.h>
 
@@ -28,7 +28,7 @@ void setDependents(Dependents dependents);
 /// called the runtime, and so has no cards.
 bool unload();
 
-/// What stuck; cudaSuccess while nothing did. Begins nothing.
+/// The error that stuck; cudaSuccess while nothing did. Begins nothing.
 cudaError_t stuckError();
 /// health() but for what stuck: enough for who only asks what there is.
 cudaError_t presence();

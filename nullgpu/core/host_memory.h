@@ -12,7 +12,7 @@ namespace nullgpu {
 
 /// Whole pages that nothing else lies in.
 cudaError_t allocateHost(size_t bytes, void** address);
-/// What a copy still waits for ends the process.
+/// Frees host memory. A copy that still waits for it ends the process.
 cudaError_t freeHost(void* address);
 /// @returns cudaErrorHostMemoryAlreadyRegistered where a part of it is page-locked, cudaErrorInvalidValue where a part
 /// of it is not mapped.

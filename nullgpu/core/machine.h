@@ -13,7 +13,7 @@
 
 namespace nullgpu {
 
-/// What the cards of a machine are. All its processes agree on it.
+/// The cards of a machine. All its processes agree on this description.
 struct Description {
   uint64_t memory = 0;  // bytes of a card
   unsigned cards = 0;
@@ -93,7 +93,7 @@ class Machine {
   SharedMachine* shared_ = nullptr;
 };
 
-/// That of this process.
+/// The machine of this process.
 Machine& machine();
 
 }  // namespace nullgpu

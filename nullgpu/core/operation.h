@@ -17,8 +17,8 @@ class Operation {
  public:
   virtual ~Operation() = default;
   /// Called by the device's thread, without the core's lock, once everything before it in its stream is done, and again
-  /// and again until it returns true. Must not block; it may take as long as a copy takes. One that a graph holds is
-  /// begun anew at each launch of the graph, so it must be as it was at first once it has returned true.
+  /// and again until it returns true. Must not block; it may take as long as a copy takes. Each launch of a graph
+  /// begins its operations anew, so an operation must be in its first state once it has returned true.
   virtual bool advance() = 0;
   /// The activity that listeners are told of; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null:
   /// listeners are told nothing.

@@ -270,7 +270,7 @@ void Queues::tellWaiters() {
   }
 }
 
-/// What the host still waits for, or never will, is dropped, as CUDA does when a process ends.
+/// Drops work that the host still waits for, or never will, as CUDA does when a process ends.
 void Queues::shutDown() {
   if (!unload()) return;
   std::vector<Entry> dropped;

@@ -44,7 +44,7 @@ bool isCaptured(cudaStream_t stream);
 /// The card of a stream; the current one for null and for what is none.
 unsigned cardOfStream(cudaStream_t stream);
 
-/// Of streams.
+/// Priorities of streams.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
 cudaError_t synchronize(cudaStream_t stream);

@@ -1,5 +1,4 @@
-// Compares controls with their points, and marks the criteria that a difference makes untrusted (declared in
-// judgement.h and criteria.h).
+// Compares controls with their points, and marks the criteria that a difference makes untrusted.
 
 #include <algorithm>
 #include <cmath>

@@ -92,7 +92,7 @@ std::map<std::string, double> mediansOf(const Index& index, const plan::Metric& 
   return medians;
 }
 
-/// What the study's plots draw that is neither an estimate nor a comparison.
+/// Collects the points of the study's plots that are neither an estimate nor a comparison.
 void describePlots(const Index& index, Description& description) {
   const plan::Plan& plan = index.plan();
   std::set<std::string> series;

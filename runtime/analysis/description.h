@@ -1,7 +1,6 @@
 #pragma once
 
-// What there is to see in a study's results beside its verdicts. Everything here describes, and judges nothing: no
-// value is dropped.
+// Describes a study's results beside its verdicts. Nothing here judges, and no value is dropped.
 
 #include <optional>
 #include <string>
@@ -22,7 +21,7 @@ struct LevelEffect {
   std::optional<stats::Interval> interval;  // of the ratio, over blocks at 95 %; absent: fewer than six
 };
 
-/// Of one factor, or of two beyond what each does alone.
+/// The effect of one factor, or of two beyond their separate effects.
 struct FactorEffect {
   std::vector<std::string> factors;
   std::vector<LevelEffect> levels;
@@ -73,8 +72,8 @@ struct FrontPoint {
   double first = 0, second = 0;
 };
 
-/// Of two metrics that say what is better: the points that no other equals or beats in both metrics, and beats in one,
-/// by medians: the best in `first` first.
+/// The Pareto front of two metrics that say what is better: points that no other equals or beats in both metrics, and
+/// beats in one, by medians. The best in `first` comes first.
 struct Front {
   std::string first, second;
   std::vector<FrontPoint> points;
@@ -87,7 +86,7 @@ Front paretoFront(const Index& index, const plan::Metric& first, const plan::Met
 
 // Drift: how a metric went over the run, and values that lie apart: what to look at before a number is believed.
 
-/// What blocks have in common, in the order they ran. Pairs do not see it; values of single points do.
+/// A drift that blocks share, in the order they ran. Pairs cancel it; values of single points show it.
 struct Drift {
   std::string metric;
   unsigned blocks = 0;  // in which every point that was measured has a value
@@ -111,7 +110,7 @@ struct Outlier {
   double value = 0, median = 0;
 };
 
-/// Those of the metric, by trial.
+/// The metric's outliers, by trial.
 std::vector<Outlier> outliersOf(const Index& index, const plan::Metric& metric);
 
 // Curves: how a series goes on over its places (epochs, or steps that were logged).
@@ -159,7 +158,7 @@ struct Description {
   std::vector<Outlier> outliers;
 };
 
-/// Of the metrics that the study is about.
+/// Describes the metrics that the study is about.
 Description describe(const Index& index);
 
 }  // namespace expc::analysis

@@ -70,7 +70,7 @@ bool isShare(std::string_view unit, std::string_view dimension) {
   return dimension == "share" || dimension == kPoints || unit == "%";
 }
 
-/// What is this much smaller than the largest value beside it is written in a unit of its own.
+/// A value that is this much smaller than the largest value beside it gets a unit of its own.
 constexpr double kFarBelow = 100;
 
 /// Whether the value has at most three decimals in a unit that is a power of `base`.
@@ -187,7 +187,7 @@ std::string formatInterval(const stats::Interval& interval, std::string_view uni
 
 EstimateText formatParts(double estimate, const stats::Interval& interval, std::string_view unit,
                          std::string_view dimension, std::span<const double> bounds, double beside) {
-  // As the estimate is written alone, unless its interval is of another size altogether.
+  // The style is that of the estimate alone, unless its interval is of another size altogether.
   const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
   Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
                          dimension, bounds, beside);

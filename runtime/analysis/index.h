@@ -54,7 +54,7 @@ struct PlaceOutcomes : Endings {
   const llvm::json::Object* parameters = nullptr;  // of its point
   /// Values by metric of the index and outcome; infinite where the value diverged, NaN where there is none.
   std::vector<std::vector<double>> values;
-  /// The same of metrics that came as series; no vector for a metric that never did.
+  /// Values of metrics that came as series, in the same order; no vector for a metric that never did.
   std::vector<std::vector<std::shared_ptr<const std::vector<double>>>> series;
   /// For each metric that the index keeps: whether a trial said that the device cannot give it, and whether one did.
   std::vector<bool> not_on_device, measured;
@@ -85,7 +85,7 @@ struct PlaceOutcomes : Endings {
   bool settledInfeasible() const;
 };
 
-/// What a timeout waited for at least, also where the record does not say what it was given.
+/// The time that a timed-out trial had at least, also where the record does not say its limit.
 inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
 
 /// Out of memory in this many blocks is a result: infeasible (docs/layers/statistics.md).
@@ -137,12 +137,12 @@ bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double valu
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
 class Index {
  public:
-  /// What of a trial is kept: every metric of the plan, or what a run asks for: all where looks are planned, else those
-  /// that an `until` speaks of.
+  /// The metrics that the index keeps of a trial. All: every metric of the plan. ForRun: all where looks are planned,
+  /// else those that an `until` names.
   enum class Keep { All, ForRun };
 
   explicit Index(const plan::Plan& plan, Keep keep = Keep::All);
-  /// Of everything in `results`.
+  /// Indexes everything in `results`.
   Index(const plan::Plan& plan, const store::Results& results, Keep keep = Keep::All);
   Index(const Index&) = delete;  // outcomes point to the reasons that it keeps
   Index& operator=(const Index&) = delete;
@@ -154,13 +154,13 @@ class Index {
   bool add(const store::Trial& trial);
   /// Whether a trial of that number was added.
   bool has(int64_t trial) const { return seen_.count(trial) != 0; }
-  /// What is added from now on is of a run that goes by `policy`. Without a call there is no run: the records speak for
-  /// themselves, as in a report.
+  /// Treats trials that are added from now on as those of a run with `policy`. Without a call there is no run: the
+  /// records speak for themselves, as in a report.
   void startRun(RunPolicy policy);
 
   const plan::Plan& plan() const { return plan_; }
   const RunPolicy* policy() const { return policy_ ? &*policy_ : nullptr; }
-  /// What became of a place: a point's id, with a control's name. One without trials has empty outcomes.
+  /// The outcomes of a place: a point's id, with a control's name. A place without trials has empty outcomes.
   const PlaceOutcomes& of(plan::TrialKind kind, const plan::Place& place) const;
   /// The point, or nothing for an id that the plan does not have.
   const plan::Point* point(const std::string& id) const;
@@ -169,7 +169,7 @@ class Index {
   std::set<std::string> nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const;
   /// The runs of the store, by number: what they judged, or would have.
   const std::vector<store::PastLook>& looks() const { return looks_; }
-  /// What `find` says of the kind; it is asked once, until a trial is added.
+  /// The answer of `find` for the kind; it is asked once, until a trial is added.
   bool decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const;
   /// Whether some trial ran on cards that compute nothing.
   bool onNullCards() const { return null_cards_; }
@@ -215,8 +215,8 @@ class Index {
   /// Without these ten times the longest valid trial of the point, in steps of 1, 2, 4 … minutes; for a point that was
   /// not measured half an hour, or ten times the longest valid trial of the kind in steps of 0.5, 1, 2 … hours.
   double limit(plan::TrialKind kind, const std::string& point) const;
-  /// What a valid trial of the point takes: their median; of a point without any the median of the others' medians;
-  /// nothing if there is none.
+  /// The median duration of the point's valid trials; without any, the median of the other points' medians; nothing if
+  /// there is none.
   std::optional<double> typicalSeconds(plan::TrialKind kind, const std::string& point) const;
   /// The mean of this over the points that can be started: what a trial of a block costs.
   std::optional<double> typicalSeconds(plan::TrialKind kind) const;

@@ -115,7 +115,7 @@ void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& tria
     place.last_memory = trial.id;
     place.memory_reason = trial.reason;
   }
-  // What was disturbed says nothing of the place itself.
+  // A disturbed trial says nothing of the place itself.
   if (!policy_ || trial.status == TrialStatus::Invalid) return;
   if (trial.status != TrialStatus::Failed) {
     place.failed_in_a_row = 0;
@@ -244,7 +244,7 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
   if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
 }
 
-/// Of a valid trial, whose length may move the limits of its point and of points that were never measured.
+/// Notes a valid trial, whose length may move the limits of its point and of points that were never measured.
 void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
   const unsigned point = places_[number].point;

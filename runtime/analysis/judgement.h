@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plan's results say: summaries, estimates, verdicts. Pure functions of (plan, records); the report only prints
+// Judges a plan's results: summaries, estimates, verdicts. Pure functions of (plan, records); the report only prints
 // these.
 
 #include <map>
@@ -63,7 +63,7 @@ enum class CellState {
   NoBaseline   // another point of the cell is infeasible
 };
 
-/// What was read in so few different values that the interval allows for one step between them.
+/// A metric with so few different readings that the interval allows for one step between them.
 struct ClockSteps {
   std::string metric;
   size_t readings = 0;  // different ones of one point
@@ -224,8 +224,8 @@ struct PointStatus : Endings {
   bool unstable() const { return infeasible > 0 && valid > 0; }
 };
 
-/// What was asked for and has no value, or has trials whose values cannot be used. It keeps everything that speaks of
-/// it from a pass, a check mark and an exit code of 0.
+/// A result that was asked for and has no value, or has trials whose values cannot be used. It keeps its claims from a
+/// pass, a check mark and an exit code of 0.
 struct Missing {
   std::string what;  // "timed case=big", "gain at build=new"
   plan::Why why;
@@ -250,7 +250,7 @@ struct Judgement {
   std::vector<ControlResult> controls;
   std::vector<UntilState> untils;
   std::vector<Missing> missing;  // points, metrics at points, cells of comparisons; criteria speak for themselves
-  /// What there is to see beside the verdicts (description.h); never null.
+  /// The description of the results beside the verdicts (description.h); never null.
   std::shared_ptr<const Description> description = nothingToSee();
 
   const Summary* find(const std::string& point, const std::string& metric) const;

@@ -9,7 +9,7 @@ namespace {
 
 using Stands = Meaning::Stands;
 
-/// By verdict; of one verdict from what is sure to what is not, and what is not listed is as the line before it.
+/// Sorted by verdict, then from most to least certain. A missing combination uses the row above.
 constexpr Meaning kMeanings[] = {
     {Verdict::Pass, Stands::Sure, "PASS", "✓", "pass", "✅", Answer::Holds, 0},
     {Verdict::Pass, Stands::Little, "PASS", "✓", "weak", "☑️", Answer::Holds, 0},

@@ -14,7 +14,7 @@
 namespace expc::analysis {
 namespace {
 
-/// What the cell's term subtracts; nothing of one that is no difference.
+/// The terms that the cell subtracts; empty for a cell that is no difference.
 std::vector<plan::TermPtr> differenceOf(const plan::Cell& cell) {
   const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
   if (!operation || operation->op != plan::OperationTerm::Op::Difference) return {};
@@ -74,7 +74,7 @@ struct Both {
   double here = 1;                       // the p-value of these sessions, as if there were no others
 };
 
-/// What both sides have.
+/// Collects the metrics and comparisons that both sides have.
 std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, Sides& sides) {
   std::vector<Both> all;
   const auto add = [&](const std::string& subject, const std::string& label, const std::string& unit,
@@ -206,7 +206,7 @@ Sides compareSides(const Index& before, const Index& after, double margin) {
   std::vector<Both> all = collect(before.plan(), Source(before), Source(after), sides);
   std::vector<Both*> tested;
   std::vector<double> p_values, here;
-  // What has too few values to be found to have moved costs the others nothing.
+  // A metric with too few values to show a change costs the others nothing.
   for (Both& both : all)
     if (measure(both) && both.shift.tellable) {
       p_values.push_back(both.shift.p);

@@ -35,8 +35,8 @@ struct Shift {
   bool by_session = false;  // the spread between sessions is seen, and not only allowed for
   /// These sessions lie apart by more than what is inside them, and not by more than what sessions may.
   bool apart = false;
-  /// Of a metric that moved, or lies apart: whether for worse; absent of a comparison, and of a metric that does not
-  /// say what is better.
+  /// Whether a metric that moved, or lies apart, did so for worse; absent for a comparison, and for a metric that does
+  /// not say what is better.
   std::optional<bool> worse;
   bool regression = false;  // it moved for worse, and its whole interval lies beyond the margin
   /// Whether it got worse cannot be told: too few values, or sessions that may lie so far apart.

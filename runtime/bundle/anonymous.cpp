@@ -234,7 +234,7 @@ void Anonymous::addHomes(StringRef text) {
     }
 }
 
-/// What is said elsewhere may be a version; a text names the addresses that its program talked to.
+/// Elsewhere such a text may be a version; here it names the addresses that a program talked to.
 void Anonymous::addAddresses(StringRef text) {
   while (!text.empty()) {
     const StringRef word = text.take_while([](char c) { return isLetter(c) || c == '.' || c == ':'; });

@@ -25,9 +25,9 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 /// times, so that the same files make the same archive.
 llvm::Error pack(const std::string& folder, const std::string& path);
 
-/// Takes them out into `folder`, which is made. Refused are links and other special files, names that are absolute or
-/// hold ".." or more than 4,096 bytes, a name twice, and more bytes, files or folders than an archive of its size has;
-/// what was written until then stays.
+/// Unpacks into `folder`, which is made. Refuses links and other special files, names that are absolute, hold ".." or
+/// have more than 4,096 bytes, a name twice, and more bytes, files or folders than an archive of its size has. Files
+/// that were written until then stay.
 llvm::Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.

@@ -44,7 +44,8 @@ JobRecord ownProcess(std::string study);
 /// Writes down what a run ended with.
 void writeCode(const std::string& folder, const std::string& name, int code);
 
-/// What became of each, by name. Slurm is asked in one call for all jobs, at most once in ten seconds for each folder.
+/// The state of each job, by name. Slurm is asked in one call for all jobs, at most once in ten seconds for each
+/// folder.
 llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs);
 /// Asks it to end.
 llvm::Error cancel(const std::string& folder, const JobRecord& job);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a data set on the disk is, and whether all of it can be read.
+// Recognises a data set on the disk, and checks whether all of it can be read.
 
 #include <llvm/Support/Error.h>
 
@@ -15,7 +15,7 @@
 
 namespace expc::dataset {
 
-/// What lies at a path: IDX files, class folders or a packed file. The error says what was looked for.
+/// The data set at a path: IDX files, class folders or a packed file. The error says what was looked for.
 llvm::Expected<data::Place> recognise(const std::string& path);
 /// "mnist", "folder", "packed": as a study writes it.
 const char* toString(data::Place::Kind kind);

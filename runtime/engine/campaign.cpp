@@ -245,7 +245,7 @@ llvm::Error Campaign::heatSlots() {
   return llvm::Error::success();
 }
 
-/// By a process of the worker for each of them, all at the same time (the start of CUDA comes on top).
+/// Heats each GPU by a process of the worker, all at the same time (the start of CUDA comes on top).
 llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
   launch::TrialRequest request;

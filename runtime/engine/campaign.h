@@ -23,7 +23,7 @@
 
 namespace expc::engine {
 
-/// What a run works with, once its results folder is its own.
+/// The environment of a run, once its results folder is its own.
 struct Env {
   Setup& setup;
   const EngineOptions& options;
@@ -37,7 +37,7 @@ struct Env {
     return [&told = listener](const std::string& text) { told.message(text); };
   }
   store::Moment now() const { return {clock.wall(), clock.boot()}; }
-  /// What the store keeps of the run, of that session.
+  /// The record of the run that the store keeps, in that session.
   store::Run record(int64_t session) const;
 };
 
@@ -61,7 +61,7 @@ class Campaign {
   llvm::Error run();
 
  private:
-  /// What stands between two trials of a lane.
+  /// The state of a lane between two trials.
   struct Lane {
     int64_t session = 0;
     double last_active = 0;  // boot time
@@ -107,16 +107,16 @@ class Campaign {
   llvm::Error startTrial(unsigned lane, const Step& step);
   /// Starts what is next of it: all of it, a start that does not count, what runs before one.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);
-  /// What was started of it is over.
+  /// Takes the end of what was started for the flight.
   llvm::Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
   llvm::Error finish(Flight& flight, launch::TrialEnd end);
   /// Nothing is measured any more on devices that processes keep; the error where no lane is left.
   llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
-  /// The same on nodes that are gone.
+  /// Closes the lanes on nodes that are gone.
   llvm::Error closeLostLanes();
-  /// Of a trial that something disturbed nothing counts.
+  /// Marks the trial invalid if a reading exceeds the design's limits.
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);

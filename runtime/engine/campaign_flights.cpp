@@ -194,7 +194,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
                                plan_.root, flight.request.spec.folder);
   if (!flight.counts && end.status != TrialStatus::Interrupted) {
     end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
-    // What runs before says nothing of the program's memory and time.
+    // A command that runs before the trial says nothing of the program's memory and time.
     if (flight.before || end.status == TrialStatus::Valid) end.status = TrialStatus::Failed;
   }
   const std::string changed =

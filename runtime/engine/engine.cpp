@@ -214,7 +214,7 @@ llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::D
 llvm::Error campaign(const Env& env, analysis::Index& index) {
   const Setup& setup = env.setup;
   const EngineOptions& options = env.options;
-  // What others are told who want the same devices.
+  // Others who want the same devices are told this text.
   const std::string owner = fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(),
                                         setup.plan.study, getuid(), options.results);
   const auto workers = [&](const std::string& log) {

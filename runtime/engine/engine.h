@@ -26,8 +26,8 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
 /// beside the study. Empty where a run would be refused.
 std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options);
 
-/// What of `results` that run would go on from; nothing where what it reads is not read within `seconds`. The error is
-/// what would refuse it. Writes nothing, and asks no worker where nothing is stored.
+/// The part of `results` that a run would go on from; empty if its inputs are not read within `seconds`. The error is
+/// the one that would refuse the run. Writes nothing, and asks no worker where nothing is stored.
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
                                                          double seconds);
 

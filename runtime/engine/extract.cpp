@@ -25,7 +25,7 @@ using store::TrialStatus;
 
 constexpr size_t kAtOnce = 64;  // trials of one question
 
-/// What the looks at a trial's devices gave, as its environment keeps them.
+/// The energy that the looks at a trial's devices gave, as its environment keeps it.
 std::optional<double> energyIn(const std::string& environment) {
   auto parsed = plan::parseJson(environment);
   if (!parsed) llvm::consumeError(parsed.takeError());
@@ -93,7 +93,7 @@ class Extraction {
       outcome_.not_kept += valid;
       return;
     }
-    // Of several attempts that failed at reading one is enough.
+    // One of several attempts that failed at reading is enough.
     if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
     Batch& batch = batches_[{point.workload, lacking}];
     batch.workload = point.workload;

@@ -77,7 +77,7 @@ class Rehearser {
   }
 
  private:
-  /// What failed may have been mended outside of study and worker, so it is never kept.
+  /// A failed rehearsal is never kept, since its cause may have been mended outside of study and worker.
   bool isKept(const plan::Point& point) const {
     const rehearsal::Point* seen = options_.again ? nullptr : known_.find(point.id);
     return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
@@ -95,7 +95,7 @@ class Rehearser {
     rehearsal::Point seen = blank(point);
     seen.reason = std::move(why);
     outcome_.study.put(seen);
-    // What other cards have shown stays in the file.
+    // Results of other cards stay in the file.
     const rehearsal::Point* before = known_.find(point.id);
     const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
     return stays ? llvm::Error::success() : write(seen);

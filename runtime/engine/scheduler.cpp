@@ -24,7 +24,7 @@ std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
   return kinds;
 }
 
-/// Of places that lack trials as many are named.
+/// Upper bound on the number of points that a message lists.
 constexpr size_t kNamedPlaces = 3;
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -163,7 +163,7 @@ Step Scheduler::nextBlock() const {
       step.what = Step::What::Block;
       return step;
     }
-    // What the others find out may ask for one more, and kinds do not mix.
+    // The other trials may ask for one more, and kinds do not mix.
     if (!under_way.empty()) {
       step.what = Step::What::Wait;
       return step;

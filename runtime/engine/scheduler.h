@@ -1,7 +1,7 @@
 #pragma once
 
-// What runs next, and how much is left: functions of the index and of the blocks under way. They start nothing and read
-// no clock.
+// Decides what runs next, and how much is left: functions of the index and of the blocks under way. They start nothing
+// and read no clock.
 
 #include <cstdint>
 #include <map>

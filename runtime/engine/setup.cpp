@@ -253,7 +253,7 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     auto found = describe(setup, path);
     if (!found) return found.takeError();
     if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
-    // What fits under one limit need not fit under another.
+    // A configuration that fits under one limit need not fit under another.
     if (resources.memory_limit > 0) found->environment_class += fmt::format("+memory.{}", resources.memory_limit);
     // A disk of the machine is read at another speed than one that all share.
     if (!resources.scratch.empty() && !setup.plan.data_paths.empty()) found->environment_class += "+scratch";

@@ -1,7 +1,7 @@
 #pragma once
 
-// What has to be known before the first trial of a run or rehearsal: the slots, and the programs that run trials on
-// them. Private to this directory.
+// Prepares the first trial of a run or rehearsal: the slots, and the programs that run trials on them. Private to this
+// directory.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -30,7 +30,8 @@ namespace expc::engine {
 /// not hang on what nobody recorded.
 struct CommandEnvironment {
   std::vector<std::string> variables;  // "NAME=value", sorted: all that there is but what expc sets itself
-  /// Of those that must agree for two trials to be compared: all but who runs it and where temporary files go.
+  /// Digest of the environment variables that must be equal for two trials to be comparable: all except user names and
+  /// temporary folders.
   std::string digest;
   /// The same for people. Of one that was passed by name only a digest: it may be a secret.
   llvm::json::Object recorded;
@@ -44,7 +45,7 @@ struct WorkerProgram {
   std::string environment_class;  // of its trials
 };
 
-/// What trials of one lane run on, beside those of the others.
+/// The devices of one lane, beside those of the others.
 struct LaneDevices {
   std::vector<machine::Slot> slots;
   machine::AlikeSets sets;  // of them, for trials on several
@@ -78,7 +79,7 @@ struct Setup {
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
   }
-  /// Of the program that has the built-in workloads, if this run has any use for it.
+  /// The program that has the built-in workloads, if this run has any use for it.
   std::string builtInPath() const { return built_in ? built_in->path : heater; }
   const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
   const machine::Machine& machineOf(const LaneDevices& lane) const {
@@ -122,7 +123,7 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
 /// Makes the copies on each machine of the run; `tick` is called meanwhile, and its error ends it.
 llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say);
 
-/// Of the session in which a lane's trials are.
+/// The session in which a lane's trials are.
 store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const launch::LauncherDescription& launcher);
 
 /// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.

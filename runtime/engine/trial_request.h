@@ -16,7 +16,7 @@
 
 namespace expc::engine {
 
-/// What a trial has of one node.
+/// The part of one node in a trial.
 struct NodePart {
   const machine::Machine& machine;
   const std::vector<machine::Slot>& all;

@@ -68,7 +68,7 @@ struct JsonValue {
   void operator()(auto value) const { out.attribute(name, report::json(value)); }
 };
 
-/// What columns hold.
+/// Describes the content of the columns.
 llvm::json::Array described(const Table& table) {
   llvm::json::Array array;
   for (const Column& column : table.columns) array.push_back(EXPC_FIELDS(column.name, column.type, column.what));
@@ -117,7 +117,7 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
 }
 
 llvm::Error writeParquet(const std::string& path, const Table& table) {
-  // What assets/write_parquet.py reads: the columns in one line, then CSV.
+  // The input of assets/write_parquet.py: the columns in one line, then CSV.
   const auto feed = [&](llvm::raw_ostream& in) {
     llvm::json::Object about{{"schema", kSchema}, {"table", table.name}, {"columns", described(table)}};
     in << plan::canonicalJson(std::move(about)) << '\n';

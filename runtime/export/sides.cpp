@@ -48,7 +48,7 @@ struct Claim {
   /// It held on the first side, and does not on the last.
   bool lost() const { return answer(0) == Answer::Holds && answer(results.size() - 1) != Answer::Holds; }
 
-  /// What became of the conclusion, which is a verdict of the first side that stands: not run if there is none, a fail
+  /// The outcome of the conclusion, which is a verdict of the first side that stands: not run if there is none, a fail
   /// if another side is decided otherwise, a pass if all that are decided say the same, inconclusive if none is.
   Verdict fate() const {
     const auto decided = [&](size_t side) { return answer(side) == Answer::Holds || answer(side) == Answer::Fails; };
@@ -171,7 +171,7 @@ Section differences(const Side& one, const Side& other) {
   return section;
 }
 
-/// What the comparison can be taken for.
+/// The scope of the comparison.
 Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
     return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
@@ -299,7 +299,7 @@ Section values(const analysis::Sides& sides, double margin) {
   return section;
 }
 
-/// What the comparison comes to.
+/// The outcome of the whole comparison.
 Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims,
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };

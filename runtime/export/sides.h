@@ -1,7 +1,7 @@
 #pragma once
 
-// What `expc compare` says of sides, each a set of results of one study: put together once, for a terminal, for a pull
-// request and for programs.
+// The output of `expc compare` about sides, each a set of results of one study: put together once, for a terminal, for
+// a pull request and for programs.
 
 #include <llvm/Support/JSON.h>
 
@@ -27,7 +27,7 @@ struct Section {
 };
 
 struct Document {
-  /// Of sides of one study; `outcome` is what all of it comes to.
+  /// A document about sides of one study; `outcome` is that of the whole.
   Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome);
 
   std::string title;  // to be finished
@@ -49,13 +49,13 @@ struct Side {
   analysis::Judgement judgement;
 };
 
-/// What moved between two sides. Broken: something fails after. Fail: a metric got worse by more than `margin` (0.02 is
-/// 2 %), or a verdict that held is lost and something moved. Inconclusive: something cannot be compared, or cannot be
-/// told, or a verdict that held does not any more and nothing moved. Else a pass.
+/// Compares two sides. Broken: something fails after. Fail: a metric got worse by more than `margin` (0.02 is 2 %), or
+/// a verdict that held is lost and something moved. Inconclusive: something cannot be compared or told, or a verdict
+/// that held does not any more and nothing moved. Else a pass.
 Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin);
 
-/// What became of the first side's conclusions on the others. Broken: something failed in every trial elsewhere. Fail:
-/// some is contradicted. Inconclusive: some is open, or something has no value elsewhere. Not run: there is none.
+/// Follows the first side's conclusions to the others. Broken: something failed in every trial elsewhere. Fail: some
+/// conclusion is contradicted. Inconclusive: some is open, or something has no value elsewhere. Not run: there is none.
 Document conclusions(const plan::Plan& plan, std::span<const Side> sides);
 
 /// Describes metrics over the sessions of these sides. Without `all`, only metrics that changed or drifted, or whose

@@ -18,7 +18,7 @@
 namespace expc::exports {
 namespace {
 
-/// What a row speaks of. Its cells borrow from here.
+/// The subject of a row, whose cells borrow from here.
 struct Said {
   const plan::Plan& plan;
   const store::Trial& trial;
@@ -271,7 +271,7 @@ std::string_view toString(Type type) {
 }
 
 std::string timeText(UnixTime time) {
-  // What a foreign store holds may be any number; years of five digits are no dates.
+  // A foreign store may hold any number; years of five digits are no dates.
   const double last = 253402300799;
   const int64_t all = std::isfinite(time.seconds) ? std::llround(std::min(std::max(time.seconds, 0.0), last) * 1e6) : 0;
   const std::time_t whole = all / 1000000;

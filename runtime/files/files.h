@@ -95,7 +95,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// What a file is by its first bytes, and the way to what was wanted; "" of text in UTF-8 and of all that is not known.
+/// The form of a file by its first bytes, and the way to the wanted one; "" for text in UTF-8 and for all unknown
+/// forms.
 std::string_view formOf(llvm::StringRef bytes);
 
 /// map() of what should be text. Where there is no such file the error ends with `way_out`.

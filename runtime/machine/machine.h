@@ -1,7 +1,7 @@
 #pragma once
 
-// What is there: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. No torch, no CUDA
-// runtime; a machine without a GPU or without NVML is described just the same.
+// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. No torch,
+// no CUDA runtime; a machine without a GPU or without NVML is described just the same.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -48,7 +48,7 @@ struct NumaNode {
   std::vector<int> cores;  // of Machine::allowed that are next to it
 };
 
-/// What `--null-gpus` asks for.
+/// The GPUs that `--null-gpus` asks for.
 struct NullGpus {
   unsigned cards = 0;   // 0: those that the machine shows by itself
   std::string memory;   // of each, as NULLGPU_MEMORY takes it ("94GiB"); "": as much as the libraries say
@@ -78,7 +78,7 @@ struct Machine {
 /// without it never.
 Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
 
-/// What a rank gets for itself: a GPU with cores near it, or a share of the cores.
+/// The share of a rank: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
   unsigned index = 0;                 // GPU: Gpu::index; CPU: number of the slot

@@ -42,8 +42,8 @@ using Lookup = std::function<Reading(const MetricTerm&)>;
 /// The value of `term`, perhaps infinite; `parameters` are those of the point in question, for a derived metric.
 /// Without one, `why` says what is missing: a metric, an operand of a ratio above zero, a divisor other than zero, an
 /// active parameter, or a sense (two members of a pair that are both worse than every value cannot be told apart). In
-/// quotients and ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never
-/// gets to the bound of a FirstTerm gives +inf; one element that is not finite satisfies no bound.
+/// quotients and ratios the worst value of a metric that is better when higher is 0: rates are positive. A series that
+/// never reaches the bound of a FirstTerm gives +inf; an element that is not finite satisfies no bound.
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
 
 /// The one rule of what a ratio can be made from, and be: a value above zero. The worst reading is exempt, since in a

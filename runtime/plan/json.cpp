@@ -54,7 +54,8 @@ std::string canonicalNumber(const llvm::json::Value& value) {
   return {buffer, end.ptr};
 }
 
-/// As LLVM writes it, but for members by name, numbers of one form and, with an indent, flat arrays on one line.
+/// Prints as LLVM does, but sorts members by name, writes numbers in one form and, with an indent, flat arrays on one
+/// line.
 void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
   const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
   if (const llvm::json::Object* object = value.getAsObject()) {

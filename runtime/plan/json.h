@@ -23,7 +23,7 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text);
 /// Canonical text (plan.h says what that is).
 std::string canonicalJson(const llvm::json::Value& value);
 
-/// The same value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one
+/// Writes a value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one
 /// line. No newline at the end.
 std::string prettyJson(const llvm::json::Value& value);
 
@@ -40,7 +40,7 @@ std::vector<double> measuredNumbers(const llvm::json::Value& array);
 /// An array of such strings.
 llvm::json::Array jsonTexts(const std::vector<std::string>& texts);
 
-/// What kind of value it is, with its article: "a string", "an array", "null".
+/// The kind of a value, with its article: "a string", "an array", "null".
 llvm::StringRef kindName(const llvm::json::Value& value);
 
 /// A place in a document, linked to its parent so that text is built only for an error: $.points[3].levels[0].

@@ -67,7 +67,7 @@ unsigned nodesOf(const Point& point, unsigned each);
 /// How many devices it takes, on all its nodes: its parameter `gpus`, else one on each of `nodes`, else 1.
 unsigned devicesOf(const Point& point);
 
-/// What runs at one place of a block: a point, or one of its controls, which is the same point once more.
+/// The occupant of one place of a block: a point, or one of its controls, which is the same point once more.
 struct Place {
   std::string point;         // its id
   std::string control = "";  // its name; "": the point itself
@@ -96,8 +96,8 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;   // bytes and counts: compared as they are
   bool series = false;  // a value for each epoch or logged step
-  /// Of a derived metric: a term over metrics and parameters of the point in question, whose MetricTerms have an
-  /// empty place. Null: it is measured.
+  /// The definition of a derived metric: a term over metrics and parameters of the point in question, whose MetricTerms
+  /// have an empty place. Null: the metric is measured.
   std::shared_ptr<const struct Term> derived = nullptr;
   std::string text = "";  // of a derived metric: "launch_time / wall"
 };
@@ -169,7 +169,8 @@ struct Cell {
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
   std::vector<Place> points;  // every point the term reads, treated first
-  /// What is published for this cell, with the band around it, where the criterion asks for agreement with a reference.
+  /// The published value for this cell, with the band around it, where the criterion asks for agreement with a
+  /// reference.
   std::optional<Bound> bound = std::nullopt;
   /// Of a comparison over what counts devices: the value of devices that lose nothing to each other. Absent: not known.
   std::optional<double> ideal = std::nullopt;
@@ -243,7 +244,7 @@ struct Design {
   unsigned share = 1;  // blocks that may run beside each other on one machine, each on its own devices
 };
 
-/// What the report shows as text: the values of a metric or comparison by factors, or a description of metrics.
+/// A table that the report shows as text: the values of a metric or comparison by factors, or a description of metrics.
 struct Table {
   std::string subject;
   std::vector<std::string> by;
@@ -273,8 +274,8 @@ struct CommandMetric {
   std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
 };
 
-/// What a trial's output must be, or the trial is not valid: a number within a bound; without one, that a pattern
-/// matches, that a JSON value is true, or that two files are the same.
+/// An expectation of a trial's output, without which the trial is not valid: a number within a bound; without one, that
+/// a pattern matches, that a JSON value is true, or that two files are the same.
 struct Expectation {
   CommandMetric read;  // its name is how the expectation is written
   std::optional<Bound> bound;
@@ -328,7 +329,7 @@ struct Reference {
   std::vector<Value> values;
 };
 
-/// What the system that a plan is made for can do at most, in base units a second; absent where it does not say.
+/// The highest rates of the system that a plan is made for, in base units a second; absent where it does not say.
 struct Rates {
   std::map<std::string, double> products;  // operations of matrix products by type: "bf16"
   std::optional<double> memory;            // bytes of a device's memory

@@ -105,7 +105,7 @@ struct PlanFields {
     io.list(key, items, [this](JsonRecord& inner, T& item) { describe(inner, item); });
   }
 
-  /// What the terms of a cell or of a derived metric may read.
+  /// The names that terms of a cell or of a derived metric may read.
   struct Scope {
     TrialKind kind = TrialKind::Timed;
     bool inside_point = false;  // of a derived metric: measured metrics, without a point
@@ -361,7 +361,7 @@ struct PlanFields {
     io.field("metric", metric.metric);
     // Inside a derived metric the point is the one in question.
     if (!scope.inside_point) io.field("point", metric.place.point);
-    // What a derived metric reads comes before it.
+    // A derived metric comes after the metrics that it reads.
     const Metric* known = findMetric(metric.metric);
     require(io, "metric", "metric", metrics, metric.metric);
     if (known && known->kind != scope.kind)

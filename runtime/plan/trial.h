@@ -1,7 +1,7 @@
 #pragma once
 
-// What crosses between engine and worker: a trial's specification in, events out, each a JSON line with a schema
-// version; and the messages of the launch channel (`expc-worker --serve`). described.h has their fields.
+// Messages between engine and worker: a trial's specification in, events out, each a JSON line with a schema version;
+// and the messages of the launch channel (`expc-worker --serve`). described.h has their fields.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -64,7 +64,7 @@ struct Traffic {
   uint64_t calls = 0, bytes = 0;
 };
 
-/// What one rank took and did. Counts, bytes and operations are of all counted steps together.
+/// The resources and work of one rank. Counts, bytes and operations are of all counted steps together.
 struct RehearsedRank {
   uint64_t host_memory = 0;  // bytes, most resident since its start
   /// Bytes, most in the counted steps as torch's allocator counts them; of several devices, of the one with most.
@@ -79,7 +79,8 @@ struct RehearsedRank {
   double memory_bytes = 0;  // that operators read and write and no cache of the device can hold
 };
 
-/// What a rehearsed trial tells: a few steps of the real worker on null cards, counted. Nothing in it is a measurement.
+/// The result of a rehearsed trial: a few steps of the real worker on simulated GPUs, counted. Nothing in it is a
+/// measurement.
 struct Rehearsed {
   unsigned steps = 1;  // that were counted
   std::vector<RehearsedRank> ranks;

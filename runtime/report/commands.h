@@ -1,7 +1,6 @@
 #pragma once
 
-// What a judgement comes to: how many verdicts of each kind there are, and the commands that a reader of results can
-// type next.
+// Sums up a judgement: the number of verdicts of each kind, and the commands that a reader of results can type next.
 
 #include <map>
 #include <string>
@@ -14,16 +13,15 @@
 
 namespace expc::report {
 
-/// A shell command that repeats the plan, with its results in `folder`; `repetitions` in place of the planned ones of
-/// the kinds that it names (where they adapt in place of the fewest), and a budget of so many seconds in place of the
-/// plan's where `budget_seconds` is above 0.
+/// A shell command that repeats the plan, with its results in `folder`. `repetitions` replace the planned ones of the
+/// kinds that it names, or the fewest where they adapt. `budget_seconds` above 0 replace the plan's budget.
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
                           const std::map<plan::TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
 
 /// Two that measure the plan anew into another folder, and hold it against the results in `folder`.
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
 
-/// One that reports what is stored of the plan in `folder`.
+/// The command that reports the stored results of the plan in `folder`.
 std::string reportCommand(const plan::Plan& plan, const std::string& folder);
 
 /// Verdicts of one kind, by their word with its marks: "pass", "inconclusive", "pass (untrusted)".
@@ -41,9 +39,9 @@ struct NextCommand {
   std::string command, what_for;
 };
 
-/// What to type next. For each criterion that is open, cheapest first: the same again where trials are still to come,
-/// another try where trials failed, else more repetitions; nothing where none of these is known to help. Where all is
-/// decided: the same elsewhere. Of a selection also the whole study. `folder` has the results.
+/// The commands to type next. Each open criterion has one, cheapest first: the same again where trials are still to
+/// come, another try where trials failed, else more repetitions; none where nothing is known to help. Where all is
+/// decided: the study in another folder. For a selection also the whole study. `folder` has the results.
 std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const std::string& folder);
 

@@ -49,7 +49,7 @@ std::string levelText(const analysis::FactorEffect& effect, const analysis::Leve
                          : analysis::formatQuantity(level.ratio, "x"));
 }
 
-/// What the levels of a factor do, or those of two where they do most.
+/// Describes the effects of a factor's levels, or of the two with the largest effects.
 std::string levelsText(const analysis::FactorEffect& effect) {
   std::vector<analysis::LevelEffect> levels = effect.levels;
   const bool alone = effect.factors.size() == 1;

@@ -19,7 +19,7 @@ using simulate::DesignDiagnosis;
 using simulate::Diagnosis;
 
 std::string shareOfStudies(double value) {
-  // What never happened in these studies may still happen.
+  // An outcome that never happened in these studies may still happen.
   return fmt::format("{:.{}f} %", value * 100, value > 0 && value < 0.1 ? 1 : 0);
 }
 

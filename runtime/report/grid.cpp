@@ -117,7 +117,7 @@ std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgeme
       if (!ratio) break;
       const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
       const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
-      // Of a time the baseline stands above: its ideal is no line over what divides it.
+      // The baseline of a time stands above: its ideal is no line over what divides it.
       if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
       const analysis::Summary* start = judgement.find(baseline->place.point, metric.name);
       if (!start || !start->median) continue;
@@ -196,8 +196,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   }
 }
 
-/// What else became of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
-/// nothing.
+/// Other outcomes of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if there
+/// are none.
 std::string asideText(const GridCell& cell) {
   std::string text;
   if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);

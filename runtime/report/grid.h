@@ -57,7 +57,7 @@ struct Grid {
 Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by);
 
-/// Of a study that has neither tables nor plots: what it is about, each metric over all factors that vary.
+/// The tables of a study that has neither tables nor plots: each metric that it is about, over all factors that vary.
 std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 
 /// The estimate and its interval ("constant" where no value ever varied) in one unit, with the same digits; "" for what

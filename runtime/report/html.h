@@ -24,8 +24,8 @@ inline constexpr std::string_view kLoadAgain =
 /// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.
 std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options);
 
-/// What a plan's page is called, a name of its own for each selection of a study: "precision.html",
-/// "precision.quick.html", "precision.quick.gpus=2.html".
+/// The file name of a plan's page, one for each selection of a study: "precision.html", "precision.quick.html",
+/// "precision.quick.gpus=2.html".
 std::string pageName(const plan::Plan& plan);
 
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path

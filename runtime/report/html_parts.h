@@ -14,7 +14,7 @@
 
 namespace expc::report {
 
-/// What sections read, and the charts they leave for the script, in the order of the page.
+/// The input of the sections, and the charts that they leave for the script, in the order of the page.
 struct Page : analysis::Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};
@@ -31,7 +31,7 @@ Facts headFacts(const Page& page);
 Facts repeatFacts(const Page& page);
 std::vector<Block> verdictBlocks(const Page& page);
 std::vector<Block> tableBlocks(Page& page);
-/// What makes the difference between two levels, by their profile trials.
+/// Attributes the difference between two levels, by their profile trials.
 std::vector<Block> attributionBlocks(Page& page);
 std::vector<Block> pointBlocks(const Page& page);
 std::vector<Block> designBlocks(const Page& page);

@@ -31,7 +31,7 @@ constexpr size_t kMaxValues = 4;
 /// Verdicts that are listed above their cards; of more, only their tallies.
 constexpr size_t kMaxListed = 12;
 
-/// Those that say something.
+/// The facts that have a text.
 Facts factsOf(std::string style, std::vector<Fact> facts) {
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return {std::move(facts), std::move(style)};

@@ -218,7 +218,7 @@ inline llvm::json::Value json(const store::Session& one) {
   return EXPC_FIELDS(one.id, host, one.where.nodes, one.where.lane, one.workers, null_cards, opened, last_seen);
 }
 
-/// What a design can be expected to find ("expc.diagnosis/1").
+/// The expected findings of a design ("expc.diagnosis/1").
 inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   const char* schema = "expc.diagnosis/1";
   const simulate::Model& model = diagnosis.model;

@@ -15,7 +15,7 @@ namespace {
 
 using rehearsal::Outcome;
 
-/// What the memory model foretells, and the allocator counts.
+/// The metric that the memory model forecasts and the allocator counts.
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 std::string bytesText(double bytes) { return analysis::formatQuantity(bytes, "B", "bytes"); }
@@ -78,7 +78,7 @@ struct RehearsedValue {
   std::string text;
 };
 
-/// What the point takes.
+/// The memory that the point takes.
 std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const plan::Rehearsed& seen) {
   const plan::RehearsedRank most = mostOf(seen);
   return {{"peak", true, memoryText(most.device_memory_allocated)},
@@ -87,7 +87,7 @@ std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point
           {"host", false, memoryText(most.host_memory)}};
 }
 
-/// What a step does.
+/// The work of one step.
 std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const plan::Rehearsed& seen) {
   plan::RehearsedRank most = mostOf(seen);
   const double steps = seen.steps;

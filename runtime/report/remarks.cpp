@@ -29,8 +29,8 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
                                                            : "not met yet");
 }
 
-/// What trials note, and how many of them: what a setting did not do, what a profile lacks, who else took cores, where
-/// a model is.
+/// Notes of trials, and the number of trials that have each: what a setting did not do, what a profile lacks, who else
+/// took cores, where a model is.
 std::map<std::string, unsigned> notesOf(const store::Results& results) {
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
@@ -55,7 +55,7 @@ std::vector<Part> settled(std::vector<Part> all) {
   return all;
 }
 
-/// What the page folds.
+/// A part that the page folds.
 Part foldedPart(std::string title, std::string rest, const std::vector<std::string>& texts) {
   return {.title = std::move(title), .rest = std::move(rest), .blocks = sentences(texts), .folded = true};
 }

@@ -32,7 +32,7 @@ struct ResultReport : analysis::Findings {
     append(blocks, studyHead(plan, (selection.empty() ? "" : ", ") + selection,
                              devices.empty() ? "" : ", measured on " + devices));
     for (const plan::Table& table : plan.tables) blocks.push_back(tableBlock(plan, judgement, table));
-    // What asks for no table and claims nothing shows what it compares, or what it measures.
+    // A study without tables and claims shows what it compares, or what it measures.
     const bool bare = plan.tables.empty() && plan.criteria.empty();
     const auto tables = bare && plan.comparisons.empty() ? defaultTables(plan) : std::vector<plan::Table>();
     for (const plan::Table& table : tables) blocks.push_back(tableBlock(plan, judgement, table));

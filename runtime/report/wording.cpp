@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kListedReasons = 20;
 constexpr size_t kNamedHosts = 4;
-/// Of a reason that no more points share they are named.
+/// Points are named behind a reason if at most this many share it.
 constexpr size_t kNamedPoints = 4;
 
 /// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).

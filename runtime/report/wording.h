@@ -24,8 +24,8 @@ std::string selectionText(const plan::Plan& plan);
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
 
-/// What stands above all that is said of a study: its name with what is `selected`, its sentence, its workload with
-/// what is `beside` that.
+/// The head of all texts about a study: its name with what is `selected`, its sentence, its workload with what is
+/// `beside` that.
 std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside);
 
 /// Parameters that have one value at all points and are no factor: "batch 64".
@@ -51,8 +51,7 @@ bool coresStandForGpus(const plan::Plan& plan, const store::Results& results);
 inline constexpr char kNullCardsNotice[] =
     "all numbers here come from cards that compute nothing; no verdict comes from them.";
 
-/// What there is to say of published values, a sentence each: whose they are, and which references have none for any
-/// point.
+/// Sentences about published values: whose they are, and which references have none for any point.
 std::vector<std::string> referencesTexts(const plan::Plan& plan);
 
 /// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
@@ -64,8 +63,8 @@ using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// Of many reasons the first.
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many);
 
-/// What is not there and what is doubtful, a line for each point: repetitions that are not tried again by themselves,
-/// timeouts that count for nothing, and points that ran out of memory in some blocks only.
+/// Missing and doubtful results, a line for each point: repetitions that are not tried again by themselves, timeouts
+/// that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
 /// States what `n` trials (or pairs, by `noun`) without a failure show, under the conditions that follow it: "10 passes

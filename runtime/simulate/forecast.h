@@ -10,19 +10,20 @@
 
 namespace expc::simulate {
 
-/// Sets CriterionResult::next of the criteria that have a confidence and are undecided: the fewest blocks
-/// with which the criterion as a whole, its tree of cells, is decided in kPower of the simulated studies. Where the
-/// design is complete, these blocks are a look that nobody planned, and pay for it.
+/// Sets CriterionResult::next of undecided criteria that have a confidence: the fewest blocks with which kPower of the
+/// simulated studies decide the whole criterion, its tree of cells. If the design is complete, these blocks are an
+/// unplanned look, and pay for it.
 ///
-/// A study has the blocks that are stored, and further ones. What is true of it is an estimate from as many blocks,
-/// resampled (a bootstrap, whole blocks at a time, so that cells stay beside each other; Efron 1979), since that is how
-/// much the stored ones leave open. Its further blocks give an estimate that scatters about this truth in the same way,
-/// by the root of their number; both scatter no less than the cell's own interval says. Intervals are those of a normal
-/// estimate, with the looks, the correction for several cells, the correlation of values and the stop by width that the
-/// stored ones have.
+/// A simulated study has the stored blocks, and further ones. Its true effect is an estimate from as many resampled
+/// blocks, since the stored blocks leave that much open. The bootstrap (Efron 1979) draws whole blocks, so that cells
+/// stay beside each other. The further blocks give an estimate that scatters about this true effect in the same way, by
+/// the root of their number. Both scatter no less than the cell's own interval says. Intervals are those of a normal
+/// estimate. They keep the looks, the correction for several cells, the correlation of values and the stop by width of
+/// the stored results.
 ///
-/// A cell with too few values for an interval gets the blocks that one takes. None is set where blocks cannot help: a
-/// cell has no values, a clock's step keeps it open, sessions lie apart, or a control leaves the verdict untrusted.
+/// A cell with too few values for an interval gets the number of blocks that gives one. No step is set where blocks
+/// cannot help: a cell has no values, a clock's step keeps it open, sessions differ, or a control leaves the verdict
+/// untrusted.
 void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement);
 
 /// The judgement of analysis::judge, with the next step of each undecided criterion.

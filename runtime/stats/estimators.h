@@ -11,11 +11,11 @@ namespace expc::stats {
 
 /// The median with order-statistic intervals: with x(1) <= … <= x(n), [x(k), x(n+1-k)] misses the median with
 /// probability at most 2 P(B <= k-1), B ~ Binomial(n, 1/2). These levels lie far apart for few values (89.1 and 97.9 %
-/// for 10), so between two of them kStepsBetween intervals are interpolated, with the weights that are exact for a
-/// double exponential and nearly so for other continuous values (Hettmansperger & Sheather 1986; Nyblom 1992). Ties
-/// only raise the coverage of the closed interval. The estimate for even n is the mean of the two middle values; absent
-/// if these are infinities of different sign. Source: Hoefler & Belli 2015, rule 6; Conover, Practical Nonparametric
-/// Statistics, §3.2; Le Boudec 2010, ch. 2. Empty if there is no value or one is NaN.
+/// for 10), so kStepsBetween intervals are interpolated between two of them. The weights are exact for a double
+/// exponential and nearly so for other continuous values (Hettmansperger & Sheather 1986; Nyblom 1992). Ties only raise
+/// the coverage of the closed interval. The estimate for even n is the mean of the two middle values; absent if these
+/// are infinities of different sign. Source: Hoefler & Belli 2015, rule 6; Conover, Practical Nonparametric Statistics,
+/// §3.2; Le Boudec 2010, ch. 2. Empty if there is no value or one is NaN.
 NestedIntervals orderStatistics(std::span<const double> values);
 
 inline constexpr size_t kStepsBetween = 64;

@@ -45,7 +45,7 @@ double zeroFailuresBound(unsigned n, double confidence = 0.95);
 
 /// Tukey's outer fences, 3 interquartile ranges beyond the quartiles (Tukey 1977: "far out"; the inner ones flag a
 /// value of every fourth sample of ten that is normal). Quartiles are by linear interpolation between order statistics.
-/// Of at least one value, without NaN.
+/// Takes at least one value, and no NaN.
 std::pair<double, double> tukeyFences(std::span<const double> values);
 
 /// Indices of values outside the fences. Flagged, never dropped. None for fewer than 4 values or a NaN; an infinite

@@ -37,8 +37,8 @@ void SerialCorrelation::add(std::span<const double> values, std::span<const int6
   }
 }
 
-/// The constants are those with which simulated intervals cover 92 % (90 % of pairs) of what is judged at correlations
-/// up to 0.95, while the median interval of independent values does not grow (docs/layers/statistics.md).
+/// With these constants simulated intervals cover 92 % of judged studies of one point, and 90 % of those of pairs, at
+/// correlations up to 0.95. The median interval of independent values does not grow (docs/layers/statistics.md).
 double SerialCorrelation::atMost(Pairing pairing) const {
   if (squares_ <= 0) return 0;
   const bool alone = pairing == Pairing::Alone;

@@ -18,8 +18,8 @@ namespace expc::stats {
 enum class Pairing { Alone, Paired };
 
 /// The correlation of a value with the one before it in its session, pooled over samples that were measured side by
-/// side. It is that of normal scores, so that neither an outlier nor a scale matters. What the estimated mean of a
-/// session takes away is put back (Marriott & Pope 1954).
+/// side. It is computed on normal scores, so that neither an outlier nor a scale matters. The bias from estimating a
+/// session's mean is corrected (Marriott & Pope 1954).
 class SerialCorrelation {
  public:
   /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured. Sessions of fewer than
@@ -38,12 +38,12 @@ class SerialCorrelation {
 /// predecessor times `correlation` and something new. At least 1.
 double inflationOf(double correlation, std::span<const int64_t> sessions);
 
-/// Intervals of correlated values: wider by the inflation, by what the scatter of correlated values is too small, and
-/// by Student's t for how few independent values they are worth.
+/// Widens intervals of correlated values: by the inflation, by the amount that the scatter of correlated values is too
+/// small, and by Student's t for the number of independent values that carry as much information.
 NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions);
 
-/// Kendall's tau of values with time inside their sessions, where it says that they rise or fall all the time (tau of
-/// at least 0.5 and p <= 0.01): they have no level then. 0 otherwise.
+/// Kendall's tau of values with time within their sessions, if they keep rising or falling (tau of at least 0.5 and p
+/// <= 0.01): then they have no level. 0 otherwise.
 double trendOf(std::span<const double> values, std::span<const int64_t> sessions);
 
 }  // namespace expc::stats

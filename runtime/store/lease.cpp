@@ -33,10 +33,10 @@ namespace {
 constexpr double kLockPatience = 2;
 // A lease is a few hundred bytes; what is larger is none.
 constexpr size_t kLargest = 1 << 16;
-// What stands in the file is read this often at most; whose inode it is, each time.
+// Least seconds between two reads of the file's content; its inode is checked each time.
 constexpr double kBeatSeconds = 1;
 
-// Of statfs(2), for file systems of which one machine alone has the disk: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
+// Types from statfs(2) of file systems whose disk belongs to one machine: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
 // zfs, f2fs, bcachefs. All others may be shared.
 constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
                                       0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e};
@@ -61,7 +61,7 @@ bool isRunning(const LeaseHolder& holder) {
   return process.runs() && process.started == holder.start_ticks;
 }
 
-/// As it can be shown, whoever wrote it.
+/// A foreign text, made fit to be shown.
 std::string shown(std::optional<llvm::StringRef> text) {
   std::string result = text.value_or("").take_front(kLongestText).str();
   std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');

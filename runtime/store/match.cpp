@@ -29,7 +29,7 @@ void collectPaths(const llvm::json::Value& value, const std::vector<std::string>
   }
 }
 
-/// What two runs say of the parts of `of`, behind a colon; "" where one does not say.
+/// The differences of two runs in the parts of `of`, behind a colon; "" where one does not say.
 std::string partChanges(const std::string& of, const Match& then, const Match& now, bool values) {
   const std::string prefix = partKey(of, "");
   const auto parts = [&](const Match& match) {

@@ -32,8 +32,8 @@ bool begins(const std::string& path, llvm::StringRef mark) {
   return false;
 }
 
-/// What expc itself reads or wrote, which no program can mean by a pattern: studies, locks and bundles, results folders
-/// (each by its journal), and what was exported or reported, which says so near its beginning or its end.
+/// Whether expc itself reads or wrote a file, so that no program can mean it by a pattern: studies, locks and bundles,
+/// results folders (each by its journal), and exports and reports, which say so near their beginning or end.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;

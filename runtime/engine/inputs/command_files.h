@@ -1,6 +1,7 @@
 #pragma once
 
-// What a command of the study needs from the machine: its program, and the inputs that stand in each trial's folder.
+// The files that a command of the study needs from the machine: its program, and the inputs that stand in each trial's
+// folder.
 
 #include <llvm/Support/Error.h>
 
@@ -21,7 +22,7 @@ struct InputFile {
   bool copy = false;  // the trial's folder has a copy of its own
 };
 
-/// Of one workload, looked up once for a run, so that all of its trials see the same.
+/// The files of one workload, looked up once for a run, so that all of its trials see the same.
 struct CommandFiles {
   std::vector<InputFile> inputs;  // by path, each once
   /// Files that are started, absolute; more than one where a parameter names it or something is prepared. One that is a
@@ -39,13 +40,13 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 /// `parts` gets the digest of each file, by its name.
 llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
                                           const Tick& tick, std::map<std::string, std::string>* parts = nullptr);
-/// The same of each command, by store::commandKey, and of its files, by store::partKey, so that a later run can say
-/// which one is another.
+/// Adds the digest of each command, by store::commandKey, and of its files, by store::partKey, so that a later run can
+/// say which one differs.
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const Tick& tick);
 
-/// Of the inputs of one of the plan's commands alone: names and contents. What a lock holds, since programs differ from
-/// machine to machine; points are not asked for.
+/// Digests names and contents of the inputs of one of the plan's commands, without its program. A lock holds this
+/// digest, since programs differ from machine to machine; points are not asked for.
 llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick);
 
 }  // namespace expc::engine::inputs

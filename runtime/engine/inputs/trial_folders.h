@@ -15,7 +15,7 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
   return results + "/trials/" + std::to_string(trial);
 }
 
-/// Makes `folder` anew, with a link to each input, or a copy of it. What cannot be removed there is an error.
+/// Makes `folder` anew, with a link to each input, or a copy of it. Files there that cannot be removed are an error.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs);
 /// Whether there is no room beside the folder of a trial whose program has ended, so that what it wrote may be cut off:
 /// ENOSPC or EDQUOT, as the system says to a few bytes more where it says that little is free; else 0.
@@ -32,7 +32,7 @@ class TrialFolders {
   TrialFolders(const TrialFolders&) = delete;
   TrialFolders& operator=(const TrialFolders&) = delete;
 
-  /// As makeTrialFolder, with a folder for its outputs.
+  /// Makes a trial's folder as makeTrialFolder does, with a folder for its outputs.
   llvm::Error make(const std::string& folder, const CommandFiles& files);
   /// Of a trial whose program has ended: what was caught of it stands in its folder, too, where nothing else is called
   /// so.

@@ -51,7 +51,7 @@ class LocalLauncher final : public Launcher {
 
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
     Server& server = request.spec.command ? command_ : built_in_;
-    // One that died with nothing to do has not been noticed yet.
+    // A server that died with nothing to do has not been noticed yet.
     const bool idle = std::ranges::none_of(trials_, [&](auto& one) { return one.second.server == &server; });
     while (idle && server.process.receive()) {
     }
@@ -240,7 +240,7 @@ class LocalLauncher final : public Launcher {
     reports_.push_back(std::move(report));
   }
 
-  /// What the rank has said; `last`: nothing more can come.
+  /// Reads the rank's messages; `last`: nothing more can come.
   void readPipe(uint64_t id, Rank& rank, bool last) {
     char piece[65536];
     for (size_t total = 0; rank.pipe >= 0 && total < kMostRead;) {

@@ -15,8 +15,9 @@ namespace {
 
 using store::TrialStatus;
 
-// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found. One
-// that only lost the others knows no cause: on a busy machine, or over nodes, the one that has it may be slower.
+// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found. A
+// rank that only lost the others knows no cause: on a busy machine, or over nodes, the rank that knows it may be
+// slower.
 constexpr double kSettle = 0.3, kSettleLost = 5;
 // A signal for the whole job ends a trial's ranks and reaches the engine at about the same time, in either order.
 constexpr double kToldAsWell = 0.1;

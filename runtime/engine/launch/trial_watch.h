@@ -47,7 +47,7 @@ class TrialWatch {
 
   /// After Next::Ended, once: everything but the tail of the log, which is that of `blamed()`.
   TrialEnd end();
-  /// Whose log tells why it failed.
+  /// The rank whose log tells why the trial failed.
   unsigned blamed() const { return blamed_; }
   /// Whether a worker's process ended by itself without a message on its event pipe: its log may have one. If somebody
   /// killed it, its log does not say so.

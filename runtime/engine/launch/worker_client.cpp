@@ -138,7 +138,7 @@ void readOneProcess(const std::string& name, const llvm::json::Object& workload,
   }
 }
 
-/// What a worker program answers to a command line.
+/// The answer of a worker program to a command line.
 struct Answer {
   int status = 0;
   std::string text;

@@ -58,7 +58,7 @@ std::string addressTowards(const std::string& other) {
   if (getaddrinfo(other.c_str(), "9", &hints, &found) != 0) return "";
   sockaddr_storage own{};
   socklen_t size = sizeof own;
-  // Of datagrams the kernel chooses the way, and nothing is sent.
+  // The kernel chooses the way of datagrams without sending any.
   const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
@@ -66,7 +66,7 @@ std::string addressTowards(const std::string& other) {
   return known ? numberOf(reinterpret_cast<const sockaddr*>(&own)) : "";
 }
 
-/// What this node is. Others reach it where what started its agent did, as Slurm and sshd tell; else by its name.
+/// Introduces this node. Others reach it at the address that Slurm or sshd used; else by its name.
 Introduction introduction(const machine::Machine& machine) {
   const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
   const std::string ssh = llvm::StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
@@ -270,7 +270,7 @@ std::vector<Object> Lines::receive(size_t longest) {
   std::string others;  // what is no message
   char piece[65536];
   pollfd more{in_, POLLIN, 0};
-  // One that speaks without end is heard again later.
+  // A node that writes without end is read again later.
   for (int reads = 0; isOpen() && reads < kMostReads && poll(&more, 1, 0) == 1; ++reads) {
     const ssize_t size = read(in_, piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;

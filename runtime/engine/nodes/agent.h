@@ -69,7 +69,7 @@ struct CopyTask {
 };
 void describe(plan::JsonRecord& io, CopyTask& task);
 
-/// What an agent needs for its launcher.
+/// The inputs of an agent's launcher.
 struct AgentTask {
   launch::LocalWorkers workers;  // with any NVML, where the node is to use its own
   unsigned lanes = 1;
