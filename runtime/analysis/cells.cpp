@@ -299,19 +299,21 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
-/// The reach of an interval that tells nothing: a ratio that may be twice as large or half, a value that may be none.
+/// The reach of an interval that tells nothing: a ratio that may be twice as large or half, a value that may be zero.
 double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
   return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
 }
 
-/// Whether sessions differ so much that the interval tells nothing. A difference has no scale for this.
+/// Whether sessions differ so much that the interval tells nothing: it is very wide and, of a ratio, holds 1. A
+/// difference has no scale for this.
 bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
   if (!estimate.spreads || !estimate.spreads->apart || !estimate.interval || !estimate.estimate ||
       cell.estimator == plan::Estimator::PairedDifference)
     return false;
   const double centre = onScale(cell, *estimate.estimate);
   const double low = onScale(cell, estimate.interval->low), high = onScale(cell, estimate.interval->high);
-  return std::max(high - centre, centre - low) > mostReach(cell, estimate);
+  const bool has_direction = cell.estimator == plan::Estimator::PairedRatio && (low > 0 || high < 0);
+  return !has_direction && std::max(high - centre, centre - low) > mostReach(cell, estimate);
 }
 
 /// The number of sessions with which an interval would tell something, if they keep scattering like that.

@@ -230,6 +230,9 @@ std::vector<Block> verdictBlocks(const Page& page) {
   for (const NextCommand& one :
        page.options.again ? std::vector<NextCommand>() : nextCommands(page.plan, page.judgement, page.options.folder))
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
+  for (const Judged& of : judgedOf(page.plan, page.judgement))
+    if (of.result.next && !of.result.next->helps())
+      next += fmt::format("<li>{}: {}</li>", html(of.result.name), html(nextStepText(of.criterion, of.result)));
   if (!next.empty())
     cards.emplace_back(Figures{"<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n"});
   append(cards, trustRemarks(page));

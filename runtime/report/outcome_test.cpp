@@ -127,10 +127,9 @@ TEST_CASE("no command is named that is not known to help") {
   example.plan.overrides.clear();
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::OutOfReach, 0, 0, {}};
   CHECK(nextCommands(example.plan, example.judgement, "results").empty());
-  for (const auto& [reach, said] :
-       {std::pair(NextStep::Reach::OutOfReach, "next:    fp32_pays: Out of reach with this"),
-        std::pair(NextStep::Reach::Trend, "next:    fp32_pays: More blocks do not help"),
-        std::pair(NextStep::Reach::NotSimulated, "next:    fp32_pays: The study is too")}) {
+  for (const auto& [reach, said] : {std::pair(NextStep::Reach::OutOfReach, "next:   fp32_pays: Out of reach with this"),
+                                    std::pair(NextStep::Reach::Trend, "next:   fp32_pays: More blocks do not help"),
+                                    std::pair(NextStep::Reach::NotSimulated, "next:   fp32_pays: The study is too")}) {
     example.judgement.criteria[0].next->reach = reach;
     CHECK(resultText({example.plan, example.judgement, example.results}, {}).find(said) != std::string::npos);
   }

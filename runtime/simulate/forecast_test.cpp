@@ -190,10 +190,12 @@ TEST_CASE("who follows the advice gets a verdict in 70 of 100 studies at least")
   };
   const plan::Bound bound{plan::Relation::Greater, 1, 0, "> 1x"};
   using Kind = plan::Claim::Kind;
-  const auto check = [](const std::string& what, const Followed& followed) {
+  unsigned rows = 0, decided = 0;
+  const auto check = [&](const std::string& what, const Followed& followed) {
     CAPTURE(what);
     CHECK(followed.advised == 100);
-    CHECK(followed.decided >= 70);
+    CHECK(followed.decided >= 65);  // of one row the share has a standard error of 4
+    ++rows, decided += followed.decided;
     MESSAGE(what, ": ", followed.decided, " of ", followed.advised, " decided, ", followed.foretold, " as foretold");
   };
   check("a ratio of 1.01, 10 pairs", follow(gains(10, bound, Kind::ForAll, 1), 10, 700, ratio(1.01)));
@@ -212,6 +214,7 @@ TEST_CASE("who follows the advice gets a verdict in 70 of 100 studies at least")
   check("a median of 0.99, 12 trials", follow(level, 12, 700, [](Records& records, auto& stream, int64_t block) {
           records.timed(id("fp64", 1), block, 0.99 * std::exp(0.02 * stream.next()));
         }));
+  CHECK(decided >= 70 * rows);
 }
 
 }  // namespace expc::simulate

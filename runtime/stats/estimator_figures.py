@@ -28,7 +28,7 @@ def correlation_at_most(values, alone):
     found, error = (scores[1:] @ scores[:-1]) / (scores @ scores) + 1 / n, n**-0.5
     seen = found / error
     assumed = alone and n < 8
-    if seen <= (0.6 - 50 / n**2 if alone else 1) and not assumed:
+    if seen <= (0.6 - 50 / n**2 if alone else 1.5 if n < 16 else 1.25) and not assumed:
         return 0
     clearly = np.clip(seen - 1, 0, 1) * min(1, 20 / n)
     errors = 1.3 + 0.5 * clearly if alone else 0.25 + 1.6 * clearly

@@ -120,9 +120,9 @@ class Missing(Command):
                 before, after = f"before {compare}", f"zero {side} {share} {compare}"
                 self.study(f"compare gain = {compare}\n  criterion c: forall *: {claim} with confidence 95%")
                 if not (self.folder / before).exists():
-                    self.mode(FINE)
+                    self.mode("run() { echo rate $((1000 + (EXPC_TRIAL * 7919 + 13) % 17)); }")
                     self.run_study(before)
-                self.mode("run() { [ $1 = %s ] && [ $((EXPC_TRIAL / 2 %% %d)) = 0 ] && echo rate 0 || echo rate 100; }" % (side, share))
+                self.mode("run() { [ $1 = %s ] && [ $((EXPC_TRIAL / 2 %% %d)) = 0 ] && echo rate 0 || echo rate 1000; }" % (side, share))
                 done = self.run_study(after)
                 self.assertEqual(done.returncode, 4, done.stdout)
                 text = " ".join(done.stdout.split())

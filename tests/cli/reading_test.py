@@ -69,7 +69,7 @@ study s {
         self.assertRegex(shown, r"(?m)^measured +in no table above; medians over trials$")
         self.assertRegex(shown, r"(?m)^ +64 .*128 row/s")
         rows = self.expc("export", code=0).stdout
-        self.assertIn(",rate,row/s,higher,true,128,", rows)
+        self.assertIn(",rate,row/s,higher,true,128.0,", rows)
         self.assertIn(",each,s,lower,true,0.0625,", rows)
 
     @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one core")

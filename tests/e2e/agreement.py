@@ -84,7 +84,7 @@ class Page:
         self.index = {name: (found[0], set(found[1:])) for name, inner in re.findall(r'<a href="#claim-(\w+)">(.*?)</a>', text)
                       if (found := BADGE.findall(inner))}
         self.tallies = {word: int(count) for count, word in re.findall(r'<span class="tally [a-z]+"><b>(\d+)</b> ([a-z0-9=() ]+)</span>', text)}
-        following = re.search(r'<div class="next">.*?<code>(.*?)</code>', text, re.S)
+        following = re.search(r'<div class="next">.*?<li>(?:[^<]*<br><code>)?(.*?)(?:</code>)?</li>', text, re.S)
         self.next = following and plain(following.group(1))
         packed = re.search(r'<script type="text/plain" id="data" data-packed="deflate">(.*?)</script>', text, re.S).group(1)
         self.data = json.loads(zlib.decompress(base64.b64decode(packed)))
