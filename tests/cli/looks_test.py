@@ -114,7 +114,7 @@ class Looks(Command):
 
     def test_verdicts_with_other_versions_of_the_program_are_told_and_do_not_count(self):
         self.write("data", "1")
-        self.study("8", bound="1.475x")
+        self.study("8", bound="1.485x")
         whole = (self.folder / "s.exp").read_text(encoding="utf-8").replace("  param fast", "  VERSION\n  inputs \"data\"\n  param fast")
         for version, data, other in (("", "1", 0), ("", "2", 1), ("version 2", "2", 2), ("version 3", "3", 3)):
             self.write("s.exp", whole.replace("VERSION", version))
