@@ -61,9 +61,9 @@ class Design:
         self.sessions = sessions
 
 
-def sessions(*repeats):
-    """A run for each session; each goes on until there are so many repetitions."""
-    return [["-D", f"design.timed.repeat={n}"] for n in repeats]
+def stops(*trials):
+    """The end of a shape: the run is interrupted at these trials, and goes on in a session of its own."""
+    return "@" + ",".join(map(str, trials))
 
 
 DESIGNS = {
@@ -76,24 +76,24 @@ DESIGNS = {
     "10 pairs, then 10 more": Design("20", runs=(("-D", "design.timed.repeat=10"), ())),
     "4 times --fresh, 10 pairs each": Design("10", runs=((), *[("--fresh",)] * 3)),
     "20 pairs, then judged as 10": Design("10", runs=(("-D", "design.timed.repeat=20"), ())),
-    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02", runs=sessions(6, 12, 18), goal=COVERED),
-    "6 sessions, offsets of 2 % by side": Design("24", "arms:0.02", runs=sessions(4, 8, 12, 16, 20, 24), goal=COVERED),
+    "3 sessions, offsets of 2 % by side": Design("18", "arms:0.02" + stops(12, 24), sessions=3, goal=COVERED),
+    "6 sessions, offsets of 2 % by side": Design("24", "arms:0.02" + stops(8, 16, 24, 32, 40), sessions=6, goal=COVERED),
     **{f"sides correlated with themselves {rho}, {n} pairs": Design(str(n), f"own:{rho}", effects=[1.0], goal="covers 90 % of what is judged")
        for n in (10, 20, 40) for rho in (0.5, 0.8, 0.95)},
-    "2 sessions that are alike, 10 pairs each": Design("20", "arms:0", runs=sessions(10, 20), effects=[1.0, 1.025], goal="passes as one session"),
-    "3 sessions that are alike, 7 pairs each": Design("21", "arms:0", runs=sessions(7, 14, 21), effects=[1.0, 1.025], goal="passes as one session"),
+    "2 sessions that are alike, 10 pairs each": Design("20", "arms:0" + stops(20), sessions=2, effects=[1.0, 1.025], goal="passes as one session"),
+    "3 sessions that are alike, 7 pairs each": Design("21", "arms:0" + stops(14, 28), sessions=3, effects=[1.0, 1.025], goal="passes as one session"),
     **{f"a level, {n} trials": Design(str(n), claims=LEVEL, goal="at most 1.2 times as wide as Student's") for n in (10, 20, 40)},
     **{f"a level, correlated {rho}, {n} trials": Design(str(n), f"drift:{rho}", claims=LEVEL, goal=COVERED)
        for rho, n in ((0.5, 20), (0.8, 6), (0.8, 10), (0.8, 20), (0.95, 20), (0.95, 50))},
     "a level, a random walk of 20 trials": Design("20", "walk", claims=LEVEL, goal=COVERED),
-    "a level, 2 sessions of 6, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(6, 12), goal=COVERED),
-    "a level, sessions of 2 and 10, 2 % apart": Design("12", "arms:0.02", claims=LEVEL, runs=sessions(2, 12), goal=COVERED),
-    "a level, 3 sessions of 8, 2 % apart": Design("24", "arms:0.02", claims=LEVEL, runs=sessions(8, 16, 24), goal=COVERED),
+    "a level, 2 sessions of 6, 2 % apart": Design("12", "arms:0.02" + stops(6), claims=LEVEL, sessions=2, goal=COVERED),
+    "a level, sessions of 2 and 10, 2 % apart": Design("12", "arms:0.02" + stops(2), claims=LEVEL, sessions=2, goal=COVERED),
+    "a level, 3 sessions of 8, 2 % apart": Design("24", "arms:0.02" + stops(8, 16), claims=LEVEL, sessions=3, goal=COVERED),
 }
 # What `diagnose` foretells has to be what the binary does: over restarts of the machine, and where values tie.
 DESIGNS |= {
-    "18 pairs in 3 sessions alike": Design("18", "stops:12", foretold=True, sessions=3),
-    "2 sessions until narrow": Design("8..30 until half_width(gain) <= 1.5%", "stops:20", foretold=True, sessions=2),
+    "18 pairs in 3 sessions alike": Design("18", "normal" + stops(12, 24), foretold=True, sessions=3),
+    "2 sessions until narrow": Design("8..30 until half_width(gain) <= 1.5%", "normal" + stops(20), foretold=True, sessions=2),
     "a share of 50 items, 20 trials": Design("20", "items:50", claims=ITEMS, foretold=True, seen=400),
 }
 EFFECTS = (1.0, 1.025, 1.1)
@@ -150,11 +150,13 @@ class Bench:
         """What one study says: of each criterion its verdict, and the interval and trials of its cell."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             file = self.write(pathlib.Path(folder), design, effect, seed)
-            for session, words in enumerate(design.runs):
-                (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
-                boot = file.parent / "boot" if design.shape.startswith(("arms:", "stops:")) else None
+            session = 0
+            for words in design.runs:
+                boot = file.parent / "boot" if "@" in design.shape else None
                 interrupted = True
                 while interrupted:
+                    (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
+                    session += 1
                     if boot:
                         boot.write_text(f"{uuid.uuid4()}\n", encoding="utf-8")
                     said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",

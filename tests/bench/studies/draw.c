@@ -6,8 +6,8 @@
  * of each side from one of its own trials to the next; walk: a random walk from one trial to the next; arms:SIZE: in each session
  * each side has an offset of its own; left:SIZE:NOISE: each trial has noise of its own, and takes SIZE longer if an earlier
  * one of its side and seed has left a file beside the study. The last five read from the file `session` beside the study its
- * seed and the number of the session. stops:N: the run is interrupted at each N-th trial, by the number in the file `pid`
- * there; items:N: the share of N items that are right, 9 of 10 on average, over 0.9. */
+ * seed and the number of the session. items:N: the share of N items that are right, 9 of 10 on average, over 0.9. A shape that ends in @N,M,…
+ * interrupts the run at these trials, by the number in the file `pid` beside the study. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -110,7 +110,8 @@ int main(int argc, char** argv) {
   else
     noise += normal();
   if (side == 1 && strncmp(shape, "late:", 5) == 0 && uniform() < given) pause();
-  if (strncmp(shape, "stops:", 6) == 0 && atoi(getenv("EXPC_TRIAL")) % (int)given == 0) interrupt();
+  for (const char* at = strchr(shape, '@'); at; at = strchr(at + 1, ','))
+    if (atoi(at + 1) == atoi(getenv("EXPC_TRIAL"))) interrupt();
   if (strncmp(shape, "items:", 6) == 0) return printf("%.17g\n", items((int)given)) < 0;
   printf("%.17g\n", (side == 1 ? 1 / atof(argv[4]) : 1) * exp(0.02 * noise));
   return 0;
