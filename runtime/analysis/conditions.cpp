@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/analysis/criteria.h"
+#include "runtime/stats/serial.h"
 
 namespace expc::analysis {
 namespace {
@@ -36,9 +37,11 @@ std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& c
   for (const CellEstimate& cell : result.cells) {
     if (cell.values.empty() || cell.constant) continue;
     varies = true;
-    unchecked |= !criterion.confidence || cell.worth == 0;
+    const bool paired = criterion.cells[cell.cell].points.size() > 1;
+    const bool few = paired && cell.correlation == 0 && cell.values.size() < stats::kPairsThatShow;
+    unchecked |= !criterion.confidence || cell.worth == 0 || few;
     correlation = std::max(correlation, cell.correlation);
-    single |= criterion.cells[cell.cell].points.size() == 1;
+    single |= !paired;
   }
   if (!varies) return conditions;
   if (unchecked) conditions.push_back({Condition::Independent, criterion.confidence ? 0 : correlation});

@@ -46,8 +46,8 @@ double SerialCorrelation::atMost(Pairing pairing) const {
   const double found = products_ / squares_ + taken_ / (n - double(sessions_)), seen = found / error;
   constexpr double kTooFew = 8, kAssumed = 0.6;
   const bool assumed = alone && n < kTooFew;
-  // Too few pairs hardly show a correlation, and an allowance for what chance shows costs them most.
-  const double unseen = alone ? 0.6 - 50 / (n * n) : length < 16 ? 1.5 : 1.25;
+  // An allowance for what chance shows costs few pairs most.
+  const double unseen = alone ? 0.6 - 50 / (n * n) : length < double(kPairsThatShow) ? 1.5 : 1.25;
   if (seen <= unseen && !assumed) return 0;
   const double clearly = std::clamp(seen - 1, 0.0, 1.0) * std::min(1.0, 20 / n);
   const double errors = alone ? 1.3 + 0.5 * clearly : 0.25 + 1.6 * clearly;

@@ -50,7 +50,7 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
         self.assertNotIn("untrusted", done.stdout)
         whole = self.expc("report", "tiny.exp", "--all", "--devices", "cpu:4", code=0).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"run.alone\), which ran alone, agrees with the runs beside others")
-        self.assertIn("4 sessions on 1 node", whole)
+        self.assertIn("4 sessions on 1 node", re.sub(r"\s+", " ", whole))
 
     def test_the_control_says_that_trials_disturb_each_other(self):
         # Takes as much longer as there are others.
