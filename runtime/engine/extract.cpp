@@ -93,7 +93,7 @@ class Extraction {
       outcome_.not_kept += valid;
       return;
     }
-    // One of several attempts that failed at reading is enough.
+    // An attempt that failed at reading stands for all others of its place.
     if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
     Batch& batch = batches_[{point.workload, lacking}];
     batch.workload = point.workload;

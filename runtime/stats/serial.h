@@ -18,7 +18,7 @@ namespace expc::stats {
 enum class Pairing { Alone, Paired };
 
 /// Fewer pairs hardly show that they are correlated: at a correlation of 0.8 of each arm with itself, intervals of ten
-/// cover 69 % where those of twenty cover 94 % (docs/layers/statistics.md).
+/// cover 65 % where those of twenty cover 94 % (docs/layers/statistics.md).
 inline constexpr size_t kPairsThatShow = 16;
 
 /// The correlation of a value with the one before it in its session, pooled over samples that were measured side by
