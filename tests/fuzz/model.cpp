@@ -14,8 +14,8 @@
 #include <fstream>
 #include <ios>
 
+#include "runtime/data/io/safetensors.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/random_weights.h"

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/attention.h"
-#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/fake_quant.h"
 #include "runtime/worker/llama/head_loss.h"
 #include "runtime/worker/llama/layers.h"

@@ -15,9 +15,9 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/llama/config.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {

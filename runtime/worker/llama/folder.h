@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/io/safetensors.h"
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/io/safetensors.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {

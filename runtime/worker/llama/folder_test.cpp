@@ -7,6 +7,7 @@
 #include <llvm/Support/FormatVariadic.h>
 
 #include <fstream>
+#include <set>
 
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -226,6 +227,20 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
         R"({"r": 2, "lora_alpha": 4, "target_modules": ")" + std::string(pattern) + "\"}");
     CHECK(has(llvm::toString(loadAdapter(place.path, decoder)), "target_modules is "));
   }
+}
+
+TEST_CASE("each weight has a name of Hugging Face's") {
+  std::set<std::string> names;
+  for (const TensorSpec& spec : weightSpecs(namedConfig("llama3_8b").value())) {
+    const auto there = huggingFaceName(spec.name);
+    REQUIRE(there.has_value());
+    CHECK(names.insert(*there).second);
+  }
+  CHECK((huggingFaceName("layers.31.mlp.w2.lora_a.weight") == "model.layers.31.mlp.down_proj.lora_a.weight"));
+  CHECK((huggingFaceName("output.lora_b.weight") == "lm_head.lora_b.weight"));
+  for (const char* name : {"", "layers.", "layers.x.mlp.w1.weight", "layers.1.mlp.w4.weight", "outputs.weight", "norm"})
+    CHECK_FALSE(huggingFaceName(name).has_value());
+  CHECK_FALSE(huggingFaceName("layers..mlp.w1.weight").has_value());
 }
 
 }  // namespace

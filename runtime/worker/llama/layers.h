@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/llama/config.h"
 
 namespace expc::llama {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "runtime/base/split_mix.h"
-#include "runtime/worker/data/clones.h"
+#include "runtime/data/images/clones.h"
 
 namespace expc::llama {
 namespace {

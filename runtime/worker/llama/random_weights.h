@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {

@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/nf4.h"
 
 namespace expc::llama {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::workload {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"

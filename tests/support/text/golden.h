@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/text/tokenizer.h"
 #include "runtime/plan/json.h"
-#include "runtime/worker/text/tokenizer.h"
 #include "tests/source_dir.h"
 
 namespace expc::text {

@@ -14,8 +14,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/comm/data_parallel.h"
-#include "runtime/worker/data/sampler.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/images/open.h"
 #include "runtime/plan/trial.h"
-#include "runtime/worker/data/open.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"

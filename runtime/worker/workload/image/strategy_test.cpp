@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/workload/image/parallel.h"
 
 using namespace expc;

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/alike.h"
-#include "runtime/worker/data/loader.h"
-#include "runtime/worker/data/open.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/alike.h"
+#include "runtime/data/images/loader.h"
+#include "runtime/data/images/open.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/parallel.h"
 

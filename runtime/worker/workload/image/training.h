@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/data/images/images.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/data/images.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/feed/feed.h"
-#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"

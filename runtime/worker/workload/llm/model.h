@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/workload/llm/parameters.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/text/dataset.h"
 #include "runtime/worker/llama/decoder.h"
-#include "runtime/worker/text/dataset.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {

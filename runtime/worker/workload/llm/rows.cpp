@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/alike.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/alike.h"
+#include "runtime/data/images/sampler.h"
 
 namespace expc::workload::llm {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/text/batches.h"
-#include "runtime/worker/text/token_rows.h"
+#include "runtime/data/text/batches.h"
+#include "runtime/data/text/token_rows.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
 namespace expc::workload::llm {

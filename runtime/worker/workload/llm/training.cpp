@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/training.h"

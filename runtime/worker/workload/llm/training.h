@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/io/safetensors.h"
+#include "runtime/data/text/batches.h"
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/text/batches.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/rows.h"
