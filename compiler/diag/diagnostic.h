@@ -135,6 +135,7 @@ class Builder {
   Builder(Collector& collector, Diagnostic diagnostic)
       : collector_(collector), diagnostic_(std::move(diagnostic)), told_(collector.tells(diagnostic_)) {}
 
+  /// Adds a remark, at a place or (with an invalid range) without one.
   template <typename... Args>
   Builder& note(source::Range range, fmt::format_string<Args...> format, Args&&... args) {
     if (told_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});

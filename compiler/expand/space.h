@@ -130,7 +130,8 @@ class Condition {
     return index;
   }
   Answer evaluate(Levels levels) const;
-  /// Calls `visit(levels, kept)` for each combination of the factors that activity allows.
+  /// Calls `visit(levels, kept)` for each combination of the factors that activity allows. `kept`: the
+  /// selection has all of these levels.
   template <typename Visit>
   void combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const;
 

@@ -100,6 +100,7 @@ struct Meaning {
     return result;
   }
 
+  /// Adds members to each declaration of a section; both lists are in the same order.
   template <typename Declared, typename Members>
   static void add(Object& result, llvm::StringRef section, const std::vector<Declared>& all, const Members& members) {
     Array& fields = *result.getArray(section);

@@ -29,6 +29,8 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 /// The reason in words: "the rule of slow removes it (a day for one point)".
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
 
+/// The result of the search for a point's partner: a point at another level of the compared factor that agrees
+/// on every other factor which is active in both.
 struct Partner {
   enum class Found {
     /// The point is a baseline itself, or the compared factor does not vary there.
