@@ -1,4 +1,4 @@
-// What is known of a machine.
+// Machines as the compiler knows them: a value or nothing for each property in the table of words.
 
 #include <utility>
 
@@ -9,9 +9,10 @@ namespace expc::check {
 
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 53;  // that a file of a stranger's may say
+// The largest number accepted from JSON: a double holds every whole number up to 2^53.
+constexpr int64_t kMost = int64_t{1} << 53;
 
-/// `int`, `Bytes`, `Bytes / Time`: the types that the table of words writes.
+/// The type that the table of words states: `int`, `Bytes`, `Bytes / Time`.
 Type typeOf(std::string_view written) {
   if (written == "int") return Type::integer();
   if (written == "bool") return Type::boolean();
@@ -75,6 +76,7 @@ System systemFromJson(std::string name, const llvm::json::Object& object) {
     const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
     if (!member) continue;
     const Type& type = all[i].type;
+    // JSON may come from another machine or a stranger, so each member must have the property's type.
     const auto whole = member->getAsInteger();
     if (whole && *whole > 0 && *whole <= kMost && type.kind == Type::Kind::Number)
       system.values[i] = Value::number(*whole, type.dimension);

@@ -1,3 +1,6 @@
+// The registry of kinds, the collector, the search for a misspelt name, and the choice of fixes. Text is
+// written in render.cpp.
+
 #include "compiler/diag/diagnostic.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -13,6 +16,7 @@ struct Entry {
   std::string_view name, code, slug;
 };
 
+// In the order of the enumeration, since both come from one file; so a kind is an index.
 constexpr Entry kEntries[] = {
 #define EXPC_DIAGNOSTIC_KIND(name, code, slug) {#name, code, slug},
 #include "compiler/diag/kinds.def"
@@ -23,7 +27,8 @@ const Entry& entry(Kind kind) {
   return kEntries[static_cast<size_t>(kind)];
 }
 
-/// Whether two neighbouring letters changing places make one of the other: `form` of `from`.
+/// Whether swapping two neighbouring letters turns one into the other: `form` and `from`. A common slip that
+/// plain Levenshtein distance counts as two edits.
 bool isSwapped(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
   const auto first = std::mismatch(left.begin(), left.end(), right.begin());
@@ -32,7 +37,8 @@ bool isSwapped(std::string_view left, std::string_view right) {
          std::equal(first.first + 2, left.end(), first.second + 2);
 }
 
-/// Two insertions at one place overlap as well: which comes first would be a guess.
+/// Whether two edits touch the same text. Two insertions at one place overlap too, since their order is
+/// undefined.
 bool overlap(const FixIt& left, const FixIt& right) {
   if (!(left.range.file == right.range.file)) return false;
   if (left.range.begin == right.range.begin) return true;
@@ -53,7 +59,8 @@ const std::vector<Kind>& allKinds() {
   return kinds;
 }
 
-/// An invalid file id is the largest number; adding one puts those without a place first.
+/// Sort key of anything with a range. An invalid file id is the largest number, so adding one wraps it to zero
+/// and puts items without a place first.
 static constexpr auto placeOf = [](const auto& placed) {
   return std::tuple(placed.range.file.index + 1, placed.range.begin, placed.range.end);
 };
@@ -74,7 +81,7 @@ void sortByPlace(std::vector<Diagnostic>& diagnostics) { std::ranges::stable_sor
 // ---- names
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
-  // The distance costs the product of the lengths, and among thousands one is near by chance.
+  // The distance costs the product of the lengths, and among thousands of names one is near by chance.
   constexpr size_t kLongest = 64, kMost = 1000;
   if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
   std::string lower = llvm::StringRef(name.data(), name.size()).lower();
@@ -89,7 +96,7 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
       continue;
     }
     unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
-    // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
+    // A word in which every letter is replaced is another word: `a` is no likely slip for `b`.
     if (distance >= std::min(name.size(), candidate.size())) continue;
     if (distance < best) {
       best = distance;
@@ -117,7 +124,7 @@ std::optional<std::string> Builder::suggest(
   return near;
 }
 
-/// A name of a megabyte helps nobody.
+/// Cuts a name for a message: one of a megabyte helps nobody.
 static std::string shortened(std::string_view name) {
   constexpr size_t kLongest = 60;
   return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
@@ -162,7 +169,7 @@ FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::functi
   };
   for (size_t index = 0; index < diagnostics.size(); ++index) {
     const std::vector<FixIt>& fixes = diagnostics[index].fixes;
-    // What overlaps the fixes of an earlier one waits for another round.
+    // A fix that overlaps an earlier one waits until the caller checks and fixes again.
     const bool good = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
       return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes);
     });

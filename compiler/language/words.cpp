@@ -1,3 +1,7 @@
+// The tables. Each row of kWords is {text, role, documentation, snippet, blocks, type}; the texts are shown to
+// users as they stand. Roles must stay contiguous: `words(Role)` finds them by binary search. Properties of
+// GPUs are per device, those of hosts per node.
+
 #include "compiler/language/words.h"
 
 #include <algorithm>
@@ -7,6 +11,8 @@ namespace {
 
 using enum Role;
 
+// Ordered by role (the order of the enumeration); the order inside a role is that of messages, and for some
+// roles that of an enumeration in the checker (indexOf).
 constexpr Word kWords[] = {
     {"import", Head, "Brings in a module: `import std.image`, `import \"shared/jobs.exp\" as jobs`.", "import $0",
      File},
@@ -236,6 +242,8 @@ constexpr Word kWords[] = {
     {"memory", Property, "memory of a node", "", None, "Bytes"},
 };
 
+// Sorted by type. Every type's base unit has the factor 1: seconds, bytes, joules, watts, FLOP, and so on. `%`
+// is 1/100 of a Share; binary prefixes (KiB) and decimal ones (kB) differ.
 constexpr Unit kUnits[] = {
     {"ns", "Time", 1, 1'000'000'000},
     {"us", "Time", 1, 1'000'000},
@@ -269,6 +277,7 @@ constexpr Unit kUnits[] = {
     {"%", "Share", 1, 100},
 };
 
+/// Whether a name without context may mean a word of this role.
 bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling && role != Role::Place; }
 
 }  // namespace

@@ -1,3 +1,7 @@
+// The evaluator, ranges, and the topological order. The evaluator is a table of member functions by
+// Formula::Op. A value that is missing is an empty optional, and `failure` says why; the first failure ends the
+// evaluation.
+
 #include "compiler/check/formula/formula.h"
 
 #include <algorithm>
@@ -13,11 +17,12 @@ EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
 
 using Op = Formula::Op;
 
+/// One evaluation.
 struct Evaluator {
   const Environment& environment;
   Failure failure;
 
-  /// Nothing means that `failure` says why.
+  /// Records why there is no value.
   std::optional<Value> fail(Failure::Kind kind, source::Range range, unsigned parameter = 0) {
     failure = {kind, range, parameter};
     return std::nullopt;
@@ -29,6 +34,7 @@ struct Evaluator {
     return value ? std::optional<Value>(*value) : fail(Failure::Kind::Inactive, formula.range, formula.parameter);
   }
 
+  /// `and`, `or` over any number of operands; stops at the first one that decides.
   std::optional<Value> logic(const Formula& formula) {
     bool stop = formula.op == Op::Or;
     for (const FormulaPtr& operand : formula.operands) {
@@ -39,6 +45,7 @@ struct Evaluator {
     return Value::boolean(!stop);
   }
 
+  /// -1, 0 or 1: numbers by value, levels of an ordered enum by position.
   static int order(const Value& left, const Value& right) {
     if (const EnumValue* level = std::get_if<EnumValue>(&left.node)) {
       unsigned other = std::get<EnumValue>(right.node).level;
@@ -48,12 +55,13 @@ struct Evaluator {
     return a < b ? -1 : b < a ? 1 : 0;
   }
 
-  /// A result of arithmetic, where it can be held exactly.
+  /// The result of arithmetic, or Overflow if it cannot be held exactly.
   std::optional<Value> number(const std::optional<Rational>& result, const Formula& formula) {
     return result ? std::optional(Value::number(*result, formula.type.dimension))
                   : fail(Failure::Kind::Overflow, formula.range);
   }
 
+  /// Not, Negate, Field.
   std::optional<Value> unary(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;
@@ -62,6 +70,7 @@ struct Evaluator {
     return std::get<CompositeValue>(value->node).parts[formula.parameter];
   }
 
+  /// Comparisons, membership in a list, and arithmetic.
   std::optional<Value> binary(const Formula& formula) {
     auto left = run(*formula.operands[0]);
     if (!left) return left;
@@ -71,6 +80,7 @@ struct Evaluator {
     if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
     if (op == Op::InList)
       return Value::boolean(std::ranges::count(std::get<CompositeValue>(right->node).parts, *left) > 0);
+    // Operators before InSet are comparisons of order.
     if (op < Op::InSet) {
       const int sign = order(*left, *right);
       return Value::boolean(op == Op::Less        ? sign < 0
@@ -94,6 +104,7 @@ struct Evaluator {
     return Value::boolean(false);
   }
 
+  /// InRange: evaluates the bounds, then asks liesInRange.
   std::optional<Value> inRange(const Formula& formula) {
     std::optional<Value> values[4];
     for (size_t i = 0; i < formula.operands.size(); ++i) {
@@ -108,7 +119,7 @@ struct Evaluator {
     return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  /// Appends the values of all operands; false where one has none.
+  /// Appends the values of all operands; false if one has none.
   bool append(const Formula& formula, std::vector<Value>& values) {
     for (const FormulaPtr& operand : formula.operands) {
       auto value = run(*operand);
@@ -118,7 +129,7 @@ struct Evaluator {
     return true;
   }
 
-  /// A level with its payload, a list, a tuple or a record.
+  /// Variant and Sequence: a level with its payload, a list, a tuple or a record.
   std::optional<Value> composite(const Formula& formula) {
     Value result = formula.constant;
     auto* level = std::get_if<EnumValue>(&result.node);
@@ -135,6 +146,7 @@ struct Evaluator {
     return run(*formula.operands.back());
   }
 
+  /// Max, Min.
   std::optional<Value> extreme(const Formula& formula) {
     std::optional<Value> best;
     for (const FormulaPtr& operand : formula.operands) {
@@ -168,6 +180,7 @@ struct Evaluator {
     return std::nullopt;
   }
 
+  /// Only a missing parameter or file is replaced; overflow and division by zero stay failures.
   std::optional<Value> coalesce(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
@@ -187,6 +200,7 @@ struct Evaluator {
   }
 };
 
+/// Appends the indices of all leaves of one kind, each once.
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
   if (formula.op == leaf && std::ranges::find(found, formula.parameter) == found.end())
     found.push_back(formula.parameter);
@@ -218,6 +232,7 @@ std::optional<bool> liesInRange(const Rational& value, const Rational& lower, co
     const auto count = distance ? *distance / *step : std::nullopt;
     return count ? std::optional(count->isInteger()) : std::nullopt;
   }
+  // A factor that does not grow reaches only the beginning.
   if (*step <= Rational(1) || lower.sign() <= 0) return value == lower;
   std::optional<Rational> at = lower;
   while (at && *at < value) at = *at * *step;
@@ -282,6 +297,8 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
     return refuse("never ends: 'by *' takes a factor above 1 and a beginning above 0");
   if (!geometric && stride.sign() <= 0) return refuse("never ends: its step must be above 0");
   std::vector<Value> values;
+  // A value that overflows ends the range only if it lies beyond the end; else the range has a value that
+  // cannot be held.
   std::optional<Rational> next;
   for (std::optional<Rational> at = first; at && *at <= last; at = next) {
     if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
@@ -298,6 +315,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
 
 void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
              llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle) {
+  // Depth-first search; a node that is met while it is active closes a circle.
   enum class State : char { New, Active, Done };
   std::vector<State> states(count, State::New);
   const auto enter = [&](auto& self, size_t at) -> void {
