@@ -1,4 +1,8 @@
-// What may be typed next: names by what the grammar was reading, words by what it lets come.
+// Completion. Three kinds of proposals are added up: names, by the innermost rule that the parser was reading (the
+// table of slots); words with which the statement may go on, which are those that the grammar expects next; and words
+// that begin a new statement. completion_places.h collects what can be proposed and makes the items.
+//
+// To support a new construct, add its slots to the table here and its words to compiler/language.
 
 #include <algorithm>
 #include <iterator>
@@ -13,16 +17,19 @@ using parse::Rule;
 
 namespace {
 
+/// The proposals for one place.
 class Completion : Places {
  public:
   using Places::Places;
 
   llvm::json::Value run() {
-    // The names in an enum are the user's.
+    // Comments and texts get no proposals, nor do the names in an enum, which are the user's to choose. number() and
+    // member() answer alone if they apply.
     if (context_.inside != Context::Inside::Code || number() || member() || context_.in_enum) return std::move(items_);
     names();
     follow();
-    // A new line may go on with the statement above it or begin one; items that begin with a name share lines.
+    // Statements have no separator, so a new line may go on with the statement above it or begin one: both are offered.
+    // Items that begin with a name may also share a line.
     const bool item_ended = parse::isHead(context_.block, Token::Identifier) && afterOperand() &&
                             next(Token::Identifier) && (size() > 1 || context_.block == Rule::ReferenceBody);
     if (context_.brackets == 0 && (context_.statement.empty() || context_.line_start || item_ended)) heads();
@@ -30,10 +37,10 @@ class Completion : Places {
   }
 
  private:
-  /// How far behind its token a slot reaches: to the items of a list; to wherever an operand may begin, in brackets
-  /// too; or also to where a condition goes on with `and`, `or`, `in` or `not`.
+  /// How far behind its token a slot reaches. List: to the items of a list. Operands: to wherever an operand may begin,
+  /// in brackets too. Condition: also to where a condition goes on with `and`, `or`, `in` or `not`.
   enum class Reach { List, Operands, Condition };
-  /// What may stand behind a token of a rule, outside of brackets. EndOfFile stands for the beginning of the rule.
+  /// The proposals behind a token of a rule, outside of brackets. EndOfFile stands for the beginning of the rule.
   struct Slot {
     Rule rule;
     Token after;
@@ -41,6 +48,7 @@ class Completion : Places {
     Reach reach = Reach::List;
   };
 
+  /// The slot behind `after` in `rule`; null if names are not proposed there.
   static const Slot* slotOf(Rule rule, Token after) {
     using C = Completion;
     static constexpr auto kCondition = [](C& c) { c.condition(false); };
@@ -149,9 +157,10 @@ class Completion : Places {
     return found == std::end(kSlots) ? nullptr : found;
   }
 
+  /// Whether the grammar lets this token come next.
   bool next(Token token) const { return std::ranges::find(context_.expected, token) != context_.expected.end(); }
 
-  /// An operand of an expression.
+  /// Proposes an operand of an expression.
   void condition(bool with_metrics) {
     // Behind a comparison with a name of enum type only its levels make sense, in braces behind `in`.
     const auto open = openBracket();
@@ -174,7 +183,7 @@ class Completion : Places {
     if (with_metrics) words({"epochs_to"}, kFunction);
   }
 
-  /// The function of a comparison and what it takes.
+  /// Proposes the function of a comparison, or its arguments.
   void comparison() {
     const auto open = openBracket();
     if (!open) return words(Role::Comparison, kFunction);
@@ -182,8 +191,9 @@ class Completion : Places {
     metrics(true);
   }
 
-  /// Of `workload NAME(PARAMETER = VALUE, …)`: parameters that have no value yet, or values of one.
+  /// Proposes arguments of `workload NAME(PARAMETER = VALUE, …)`: parameters that have no value yet, or values of one.
   void arguments() {
+    // The first bracket of the statement is the one behind the workload's name.
     const size_t open = static_cast<size_t>(
         std::ranges::find(context_.statement, Token::LeftParen, &parse::LexedToken::kind) - context_.statement.begin());
     const bool dotted = kindAt(open - 2) == Token::Dot;
@@ -198,7 +208,7 @@ class Completion : Places {
     if (lastKind() == Token::Comma || open + 1 == size()) parameters(given);
   }
 
-  /// Parameters that the study neither varies nor fixes.
+  /// Proposes names for a new factor: parameters that the study neither varies nor fixes.
   void newFactors() {
     std::vector<std::string> without;
     if (const ast::StudyDecl* around = declaredStudy()) {
@@ -210,13 +220,15 @@ class Completion : Places {
     parameters(without);
   }
 
-  /// Of `[FACTOR = LEVEL, …]`.
+  /// Proposes factors or levels in `[FACTOR = LEVEL, …]`.
   void selectors() {
     if (lastKind() == Token::Assign) return levelsOf(nameBefore(size() - 1));
     if (lastKind() == Token::LeftBracket || lastKind() == Token::Comma) factors();
   }
 
-  /// Names by the innermost rule that has a slot here.
+  /// Proposes names, by the innermost rule that has a slot for the place. The last token of the rule outside of
+  /// brackets that has a slot decides; `direct_` says whether the place is right behind it or behind a comma of its
+  /// list.
   void names() {
     for (const auto& [rule, begin] : context_.rules) {
       if (parse::isBlock(rule)) return;
@@ -233,15 +245,18 @@ class Completion : Places {
         if (parse::opens(kindAt(at))) ++depth;
       }
       direct_ |= depth == 0 && lastKind() == Token::Comma;
+      // A slot of reach List counts right behind its token or a comma only; the rule around may have one that counts
+      // here.
       if (!slot || (!direct_ && slot->reach == Reach::List)) continue;
+      // Behind an operand none can begin; a condition may go on with an operator.
       if (direct_ || !afterOperand()) return slot->offer(*this);
       if (slot->reach == Reach::Condition) words({"and", "or", "in", "not"});
       return;
     }
   }
 
-  /// The words that go on with the statement are those that the grammar lets come next. Where any name may stand, words
-  /// that could be names are not told one by one.
+  /// Proposes words with which the statement goes on: those that the grammar lets come next. Where any name may stand,
+  /// words that may be names themselves are left out.
   void follow() {
     if (context_.statement.empty()) return;
     if (context_.expected.size() == 1)
@@ -249,13 +264,16 @@ class Completion : Places {
     const bool name = next(Token::Identifier);
     for (const Token token : context_.expected) {
       const language::Word* found = language::find(Role::Clause, parse::spelling(token));
+      // `in` after an operand is proposed with `and` and `or` by names().
       const bool operation = token == Token::In && next(Token::And);
       if (found && !(name && parse::isWord(token)) && !operation) word(*found, kKeyword);
     }
+    // Traits of metrics are names to the grammar, so it cannot tell them.
     const bool trait = kindAt(0) == Token::Metric && size() > 2 && context_.brackets == 0 && name && afterOperand();
     if (trait) words(Role::Trait, kKeyword);
   }
 
+  /// Proposes words that begin a statement of the block.
   void heads() {
     switch (context_.block) {
       case Rule::DesignBody:

@@ -1,6 +1,11 @@
 #pragma once
 
-// A part of completion.cpp, which alone includes it: what may stand in a place, whatever the statement around it.
+// The ground floor of completion.cpp, which alone includes it: looks at the statement so far, resolves names by the
+// checker's table of symbols, and makes proposals. Nothing here depends on which statement is being typed;
+// completion.cpp decides that.
+//
+// Names come from the last compilation of the whole document, in which the statement being typed may be broken. Its own
+// tokens are therefore read directly where its names matter.
 
 #include <fmt/ranges.h>
 
@@ -26,6 +31,7 @@ using check::SymbolKind;
 using language::Role;
 using parse::Token;
 
+/// The place, the symbols in its sight, and the proposals so far.
 class Places {
  public:
   explicit Places(const Query& query)
@@ -34,6 +40,7 @@ class Places {
         root_(&query.analysis.program.modules.root()) {
     const source::FileId root = query.analysis.root;
     file_ = fileOf(root_);
+    // The study and workload that hold the place may be half typed; if they could not be read, they have no symbol.
     if (context_.study != parse::kNone) study_ = symbols().declaredAt({root, context_.study, 0});
     if (context_.workload != parse::kNone) workload_ = symbols().declaredAt({root, context_.workload, 0});
     if (workload_) workloads_.insert(*workload_);
@@ -41,7 +48,7 @@ class Places {
   }
 
  protected:
-  // The protocol's kinds of proposal.
+  // CompletionItemKind of the protocol.
   static constexpr int kFunction = 3, kField = 5, kVariable = 6, kClass = 7, kModule = 9, kProperty = 10, kUnit = 11,
                        kValue = 12, kEnum = 13, kKeyword = 14, kSnippet = 15, kEnumMember = 20, kConstant = 21,
                        kStruct = 22, kEvent = 23;
@@ -49,11 +56,17 @@ class Places {
   const Query& query_;
   Context context_;
   const load::Module* root_;
-  std::optional<unsigned> file_;              // symbols: the document, …
-  std::optional<unsigned> study_, workload_;  // … what holds the place, as far as it could be read, …
-  std::set<unsigned> workloads_;              // … the workloads whose names are in sight
-  bool direct_ = false;  // nothing but items of a list stands between the slot's token and the place
+  // The symbol of the document's module.
+  std::optional<unsigned> file_;
+  // The symbols of the study and the workload that hold the place, if they could be read.
+  std::optional<unsigned> study_,
+      workload_;  // the symbols of the study and the workload that hold the place, if they could be read
+  // The symbols of the workloads whose names are in sight.
+  std::set<unsigned> workloads_;
+  // Whether only items of a list stand between the slot's token and the place.
+  bool direct_ = false;
   llvm::json::Array items_;
+  // Labels that were proposed, so that each comes once.
   std::set<std::string> seen_;
 
   // ---- the statement so far
@@ -62,6 +75,8 @@ class Places {
   size_t size() const { return context_.statement.size(); }
   std::string_view textAt(size_t index) const { return index < size() ? text(context_.statement[index]) : ""; }
   Token kindAt(size_t index) const { return index < size() ? context_.statement[index].kind : Token::EndOfFile; }
+  /// The text of the last token of the statement, or of one `back` tokens before; "" if there is none. Indices may run
+  /// below zero: they wrap around to a number past the end.
   std::string_view last(size_t back = 0) const { return textAt(size() - 1 - back); }
   Token lastKind(size_t back = 0) const { return kindAt(size() - 1 - back); }
 
@@ -72,7 +87,7 @@ class Places {
            kind == Token::True || kind == Token::False;
   }
 
-  /// The innermost bracket that is open, or nothing.
+  /// The index of the innermost bracket of the statement that is open; nothing outside of brackets.
   std::optional<size_t> openBracket() const {
     unsigned closed = 0;
     for (size_t at = size(); at-- > 0;) {
@@ -82,7 +97,7 @@ class Places {
     return std::nullopt;
   }
 
-  /// The name that ends before token `end`, or the parts of a lockstep one.
+  /// The name that ends before token `end`; the names of its parts if it is that of a lockstep factor.
   std::vector<std::string> nameBefore(size_t end) const {
     if (end == 0 || kindAt(end - 1) != Token::RightParen) return {std::string(textAt(end - 1))};
     std::vector<std::string> parts;
@@ -91,7 +106,7 @@ class Places {
     return parts;
   }
 
-  /// That before the first token of a kind.
+  /// The name before the first token of a kind.
   std::vector<std::string> nameBefore(Token kind) const {
     return nameBefore(static_cast<size_t>(std::ranges::find(context_.statement, kind, &parse::LexedToken::kind) -
                                           context_.statement.begin()));
@@ -101,20 +116,23 @@ class Places {
 
   const check::Names& symbols() const { return query_.analysis.names(); }
 
-  /// Of study_, or null.
+  /// The declaration of the study that holds the place; null if there is none or it could not be read.
   const ast::StudyDecl* declaredStudy() const {
     return study_ ? std::get<const ast::StudyDecl*>(symbols().symbols()[*study_].declaration) : nullptr;
   }
 
+  /// The symbol of the module that is imported under a name.
   std::optional<unsigned> importedAs(std::string_view name) const {
     const auto module = root_->imports.find(name);
     return module == root_->imports.end() ? std::nullopt : fileOf(module->second);
   }
 
+  /// The symbol of a module; nothing for null.
   std::optional<unsigned> fileOf(const load::Module* file) const {
     return file ? symbols().declaredAt({file->ast.file, 0, 0}) : std::nullopt;
   }
 
+  /// Brings the workloads that a study uses into sight.
   void addWorkloads(const ast::StudyDecl& study) {
     for (const ast::WorkloadUse& use : study.workloads) {
       const source::Range name = use.name.parts.back().range;
@@ -123,7 +141,8 @@ class Places {
     }
   }
 
-  /// The type of a name in sight, or of a lockstep one's parts; of type Error if it is unknown.
+  /// The type of the parameter with this name, or a tuple of the types of a lockstep factor's parts; the type Error if
+  /// the name is unknown.
   check::Type typeOf(const std::vector<std::string>& name) const {
     if (name.size() != 1) {
       std::vector<check::Type> parts;
@@ -132,7 +151,8 @@ class Places {
     }
     const check::Program& program = query_.analysis.program;
     std::vector<const check::Workload*> all;
-    // Of several workloads a study chooses one by the name `workload`.
+    // The study's own workload first: in a study with several workloads it has the factor `workload`, which chooses
+    // between them.
     if (const ast::StudyDecl* around = declaredStudy())
       if (const check::Study* study = checkedStudy(program, *around)) all.push_back(study->workload);
     for (const unsigned symbol : workloads_) all.push_back(checkedWorkload(program, symbols().symbols()[symbol].range));
@@ -142,7 +162,7 @@ class Places {
     return check::Type::error();
   }
 
-  /// The type in `param NAME : TYPE`, if it has values of its own.
+  /// The type in `param NAME : TYPE` if its values can be listed (bool, an enum); else the type Error.
   check::Type typeBehindColon() const {
     size_t first = 3;
     if (textAt(first) == "bool") return check::Type::boolean();
@@ -157,7 +177,8 @@ class Places {
     return check::Type::error();
   }
 
-  /// What is declared inside of `parent`, behind the name of its module and a dot if that is given.
+  /// Proposes the symbols of a kind that are declared in `parent`. `module` is the prefix of their names, such as
+  /// "image.".
   void declared(SymbolKind kind, std::optional<unsigned> parent, const std::string& module = "") {
     static const std::map<SymbolKind, int> kKinds = {
         {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
@@ -173,30 +194,33 @@ class Places {
 
   // ---- places
 
-  /// Where a unit is being typed.
+  /// Proposes the number that is being typed with each unit that fits; false if none is being typed.
   bool number() {
     const std::string_view written = query_.analysis.sources.text(context_.word);
     if (written.empty() || written[0] < '0' || written[0] > '9') return false;
     const std::string digits(written.substr(0, written.find_first_not_of("0123456789.")));
     check::Type type;
-    // `size = 3|`, `factor size in { 3|`, `batch >= 3|`: the name tells which units fit.
+    // The nearest name before the number whose type is known tells which units fit: `size = 3|`, `factor size in { 3|`,
+    // `batch >= 3|`.
     for (size_t at = size(); at > 0 && type.isError(); --at) type = typeOf({std::string(textAt(at - 1))});
-    // Of a number without a unit, or of a rate, none is the obvious one.
+    // Numbers without a unit and rates have no unit of their own here: then all are proposed.
     const auto fits = [&](const language::Unit& unit) {
       return type.kind == check::Type::Kind::Number && check::findDimension(unit.type) == type.dimension;
     };
+    // If no unit has the type's dimension (numbers without a unit, rates), all are proposed.
     const bool any = std::ranges::none_of(language::units(), fits);
     for (const language::Unit& unit : language::units())
       if (any || fits(unit)) propose(digits + std::string(unit.text), kUnit, unit.type, "");
     return true;
   }
 
-  /// A name after a dot.
+  /// Proposes names behind a dot; false if the place is not right behind one.
   bool member() {
     if (lastKind() != Token::Dot || size() < 2 || context_.statement.back().range.end != context_.word.begin)
       return false;
     const std::string owner(last(1));
     const Token head = kindAt(0);
+    // A property of a machine with two dots, such as `system.gpu.memory`, or a setting in `design.timed.repeat`.
     if (lastKind(2) == Token::Dot || context_.block == parse::Rule::SystemBody) {
       for (const language::Word& property : language::words(Role::Property))
         if (property.text.starts_with(owner + "."))
@@ -220,6 +244,7 @@ class Places {
     return true;
   }
 
+  /// Proposes values of a type: levels of an enum, `true` and `false`, names of constants.
   void values(const check::Type& type) {
     if (type.kind == check::Type::Kind::Tuple) {
       // In `(a, |` the commas since the bracket tell which part it is.
@@ -240,18 +265,21 @@ class Places {
     lets();
   }
 
+  /// Proposes constants in sight, and modules that have some.
   void lets() {
     for (const auto& parent : {workload_, study_, file_}) declared(SymbolKind::Let, parent);
     for (const auto& [name, target] : root_->imports)
       if (target && !target->ast.lets.empty()) propose(name, kModule, "module", "");
   }
 
+  /// Proposes the factors of the study.
   void factors() {
     declared(SymbolKind::Factor, study_);
     if (const ast::StudyDecl* around = declaredStudy(); around && around->workloads.size() > 1)
       propose("workload", kVariable, "factor", "The workloads of this study.");
   }
 
+  /// Proposes the parameters of all workloads in sight, except those named.
   void parameters(const std::vector<std::string>& without = {}) {
     const bool argument = openBracket() && kindAt(0) == Token::Workload;
     for (const check::Symbol& symbol : symbols().symbols()) {
@@ -262,18 +290,21 @@ class Places {
     }
   }
 
+  /// Proposes metrics in sight, and comparisons of the study if asked for.
   void metrics(bool comparisons) {
     if (comparisons) declared(SymbolKind::Comparison, study_);
     declared(SymbolKind::Metric, study_);
     for (const unsigned workload : workloads_) {
       declared(SymbolKind::Metric, workload);
-      // Those that it takes from a module are declared elsewhere.
+      // Metrics that a workload takes from a module (`metric NAME.*`) are declared elsewhere, but are in the checked
+      // form.
       if (const auto* checked = checkedWorkload(query_.analysis.program, symbols().symbols()[workload].range))
         for (const check::Metric& metric : checked->metrics)
           propose(metric.name, kField, metric.dimension.typeName(), metric.doc);
     }
   }
 
+  /// Proposes levels of a factor: its own if they are written as a set, else all values of its type.
   void levelsOf(const std::vector<std::string>& name) {
     // The factor's own levels where it can be read, else what its type allows.
     const std::string written = name.size() == 1 ? name[0] : fmt::format("({})", fmt::join(name, ", "));
@@ -286,17 +317,19 @@ class Places {
       propose(query_.analysis.sources.text(element->range), kValue, "level", "");
   }
 
+  /// Proposes types.
   void types() {
     words(Role::Type, kClass);
     if (lastKind() != Token::Slash && kindAt(0) != Token::Metric) imported(SymbolKind::Enum);
   }
 
+  /// Proposes the modules of the standard library.
   void modules(std::string_view prefix) {
     for (const std::string_view name : stdlib::names())
       propose(std::string(prefix) + std::string(name), kModule, "built in", "");
   }
 
-  /// Of this file, and of others behind the module's name.
+  /// Proposes symbols of a kind that this file declares, and those of imported modules with the module's name in front.
   void imported(SymbolKind kind) {
     declared(kind, file_);
     for (const auto& [name, target] : root_->imports) declared(kind, fileOf(target), name + ".");
@@ -304,8 +337,10 @@ class Places {
 
   // ---- proposing
 
+  /// Proposes a word of the language.
   void word(const language::Word& word, int kind) { propose(word.text, kind, "", word.doc, word.snippet); }
 
+  /// Proposes the words of a role; only those of certain blocks if `blocks` names some.
   void words(Role role, int kind, uint8_t blocks = language::Anywhere) {
     for (const language::Word& one : language::words(role))
       if (blocks == language::Anywhere || one.blocks & blocks) word(one, kind);
@@ -315,13 +350,15 @@ class Places {
     for (const std::string_view text : texts) word(*language::find(text), kind);
   }
 
+  /// Adds a proposal, unless its label is there already. The edit replaces the word that is being typed; a snippet is
+  /// used only if the client can fill it in.
   void propose(std::string_view label, int kind, std::string_view detail, std::string_view doc,
                std::string_view snippet = "") {
     if (!seen_.insert(std::string(label)).second) return;
     const bool filled = query_.workspace.snippets && !snippet.empty();
     llvm::json::Object item{{"label", jsonText(label)}, {"kind", kind}};
     item["textEdit"] = editJson(query_, context_.word, filled ? snippet : label);
-    if (filled) item["insertTextFormat"] = 2;
+    if (filled) item["insertTextFormat"] = 2;  // Snippet
     if (!detail.empty()) item["detail"] = jsonText(detail);
     if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(doc)}};
     items_.push_back(std::move(item));

@@ -1,3 +1,7 @@
+// Tells the surroundings of a place for completion and hovers: the block, the statement so far, the word that is being
+// typed. Tokens tell comments, texts and the word; the parser, which reads only the text before the word, tells the
+// rules that are open. The text behind the place is ignored, since the statement that is being typed rarely parses.
+
 #include "compiler/editor/features.h"
 #include "compiler/parse/cst.h"
 
@@ -8,7 +12,8 @@ using parse::LexedToken;
 using parse::Rule;
 using parse::Token;
 
-/// What the place is in and what is being typed there: from the tokens alone.
+/// Fills the parts of the context that tokens alone tell: whether the place is in a comment or text, and the word that
+/// is being typed.
 void typed(const source::SourceManager& sources, const std::vector<LexedToken>& tokens, uint32_t offset,
            Context& context) {
   const source::FileId file = tokens.empty() ? source::FileId{0} : tokens.back().range.file;
@@ -17,7 +22,7 @@ void typed(const source::SourceManager& sources, const std::vector<LexedToken>& 
     if (token.kind == Token::EndOfFile || token.range.begin >= offset) break;
     if (token.range.end < offset) continue;
     const bool within = token.range.end > offset;
-    // A comment and a text that is not closed reach to the end of their line.
+    // The end of a comment, and of a text that is not closed, still counts as inside: typing there goes on with it.
     if (token.isComment()) context.inside = Context::Inside::Comment;
     if (token.kind == Token::UnterminatedString || (token.kind == Token::String && within))
       context.inside = Context::Inside::Text;
@@ -25,7 +30,7 @@ void typed(const source::SourceManager& sources, const std::vector<LexedToken>& 
       context.word.begin = token.range.begin;
   }
   const std::string_view before = sources.text(source::Range{file, 0, context.word.begin});
-  const size_t line = before.find_last_of("\r\n") + 1;  // npos + 1 is the beginning
+  const size_t line = before.find_last_of("\r\n") + 1;  // npos + 1 is 0, the beginning of the text
   context.line_start = before.find_first_not_of(" \t", line) == std::string_view::npos;
 }
 
@@ -47,6 +52,8 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
   static_cast<parse::Cursor&>(context) = parse::cursorAt(sources, context.word.file, end);
   uint32_t statement = end;
   bool in_block = false;
+  // From the innermost rule outwards: the first block is the one that holds the place, and the first statement inside
+  // that block is the one that is being typed.
   for (const auto& [rule, begin] : context.rules) {
     if (!in_block && statement == end && parse::isStatement(rule) && !parse::isBlock(rule)) statement = begin;
     if (!in_block && parse::isBlock(rule)) {
@@ -66,6 +73,7 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
     if (!token.isComment() && token.range.begin >= statement) context.statement.push_back(token);
   }
   context.brackets = openBrackets(context.statement);
+  // Behind the closing brace the rule is still open, but the names are no longer the user's.
   context.in_enum &= context.brackets > 0;
   return context;
 }

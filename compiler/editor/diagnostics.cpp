@@ -1,4 +1,7 @@
-// What is wrong in a document, and what changes it: mends, and the formatter's text; and the protocol's shapes.
+// Problems of a document, the actions that mend them, formatting, and the JSON shapes that all features share.
+//
+// A problem in an imported file is published at the import, with the true place as related information: an editor shows
+// diagnostics per document, and the imported file may not be open.
 
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
@@ -14,7 +17,7 @@ namespace {
 
 constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left out
 
-/// Whether a kind is about something that is there without use.
+/// Whether a diagnostic is about something without use, which editors show faded.
 bool isUnnecessary(diag::Kind kind) {
   using enum diag::Kind;
   static constexpr diag::Kind kUseless[] = {UselessCoalesce, UnusedParameter, MeasuredTwice, UnusedDesign,
@@ -22,18 +25,20 @@ bool isUnnecessary(diag::Kind kind) {
   return llvm::is_contained(kUseless, kind);
 }
 
+/// Adds a module and everything that it imports to `seen`.
 void reachable(const load::Module* module, std::set<const load::Module*>& seen) {
   if (!module || !seen.insert(module).second) return;
   for (const auto& [name, target] : module->imports) reachable(target, seen);
 }
 
-/// The import of the root through which a file is read.
+/// The import of the root through which a file is read; an import that could not be loaded if no other leads there.
 source::Range importOf(const Query& query, source::FileId file) {
+  // Imports are compared by what they reach, since the file may be imported by an import.
   source::Range unresolved;
   for (const ast::Import& import : query.analysis.program.modules.root().ast.imports) {
     const check::Occurrence* name = query.analysis.names().at(query.analysis.root, import.target_range.begin);
     if (!name) {
-      unresolved = import.target_range;  // refused as a whole: it has no names
+      unresolved = import.target_range;  // refused as a whole, so it has no names
       continue;
     }
     std::set<const load::Module*> files;
@@ -44,7 +49,8 @@ source::Range importOf(const Query& query, source::FileId file) {
   return unresolved;
 }
 
-/// A diagnostic as it is published at `range`, with notes that have a place as related ones.
+/// A diagnostic as it is published at `range`. Notes with a place become related information, others lines of the
+/// message.
 llvm::json::Value published(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
                             std::string message, const std::vector<diag::Note>& notes) {
   llvm::json::Array related;
@@ -53,6 +59,7 @@ llvm::json::Value published(const Query& query, const diag::Diagnostic& diagnost
       message += "\n" + note.message;
     else if (llvm::json::Value location = locationJson(query, note.range); location.getAsObject())
       related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", jsonText(note.message)}});
+  // A diagnostic without a place is about the whole file; the protocol wants one, so the beginning stands for it.
   if (!range.isValid()) range = {query.analysis.root, 0, 0};
   llvm::json::Object result = diagnosticJson(query, diagnostic, range, message);
   if (const auto page = query.workspace.explanation(diagnostic.kind))
@@ -88,12 +95,14 @@ llvm::json::Array diagnostics(const Query& query) {
 
 namespace {
 
+/// The first line of a text, at most 40 bytes of it.
 std::string shortened(std::string_view text) {
   constexpr size_t kMost = 40;
   if (text.size() <= kMost && text.find('\n') == std::string_view::npos) return std::string(text);
   return std::string(text.substr(0, std::min(text.find('\n'), kMost))) + "…";
 }
 
+/// The title of a mend, as an editor's menu shows it.
 std::string title(const Query& query, const diag::Diagnostic& diagnostic) {
   if (diagnostic.fixes.size() != 1) return fmt::format("Mend: {}", diagnostic.message);
   const diag::FixIt& fix = diagnostic.fixes[0];
@@ -109,6 +118,7 @@ llvm::json::Array edits(const Query& query, const std::vector<diag::FixIt>& fixe
   return result;
 }
 
+/// Whether a diagnostic and all parts of its mend are in this document, so that one edit can carry it out.
 bool allHere(const Query& query, const diag::Diagnostic& diagnostic) {
   for (const diag::FixIt& fix : diagnostic.fixes)
     if (fix.range.file != query.analysis.root) return false;
@@ -128,11 +138,12 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
     if (!allHere(query, diagnostic)) continue;
     if (diagnostic.range.end < query.offset || diagnostic.range.begin > end) continue;
     llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
-    // Editors carry out what is preferred without a look at it.
+    // Editors carry out a preferred action without asking, so only certain mends are preferred.
     if (diagnostic.fixes[0].applicability == diag::Applicability::Certain) mend["isPreferred"] = true;
     mend["diagnostics"] = llvm::json::Array{diagnosticJson(query, diagnostic, diagnostic.range, diagnostic.message)};
     result.push_back(std::move(mend));
   }
+  // Edits that overlap cannot be carried out together; chooseFixes() leaves out a mend that overlaps an earlier one.
   const diag::FixSet all = diag::chooseFixes(query.analysis.said.diagnostics,
                                              [&](source::FileId file) { return file == query.analysis.root; });
   if (!all.edits.empty()) result.push_back(action(query, "Mend all", "source.fixAll", edits(query, all.edits)));
@@ -147,12 +158,14 @@ llvm::json::Value formatting(const Query& query) {
   diag::Emitter emitter(ignored);
   const std::optional<std::string> formatted = format::format(query.analysis.sources, query.analysis.root, emitter);
   if (!formatted) return nullptr;
-  // One edit from the first line that changes to the last.
+  // One edit from the first line that changes to the last: a whole text would move the cursor and all marks of the
+  // editor.
   const std::string& old = query.document.text;
   if (*formatted == old) return llvm::json::Array{};
   size_t front = 0;
   const size_t shorter = std::min(old.size(), formatted->size());
   while (front < shorter && old[front] == (*formatted)[front]) ++front;
+  // Whole lines only, so that no edit begins inside a character or a line end.
   while (front > 0 && old[front - 1] != '\n') --front;
   size_t back = 0;
   while (back < shorter - front && old[old.size() - 1 - back] == (*formatted)[formatted->size() - 1 - back]) ++back;

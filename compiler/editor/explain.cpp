@@ -1,3 +1,7 @@
+// Finds pages and renders Markdown for a terminal. The renderer reads line by line: it collects a paragraph or list
+// item, and writes it wrapped when the next block begins (flush). Widths are counted in columns of the terminal,
+// without the escape sequences of colours.
+
 #include "compiler/editor/explain.h"
 
 #include <fmt/format.h>
@@ -17,7 +21,7 @@ std::string_view page(diag::Kind kind) {
 }
 
 std::string summary(diag::Kind kind) {
-  // "# TITLE", an empty line, the sentence, an empty line.
+  // Each page begins with "# TITLE", an empty line, the sentence, and an empty line.
   std::string_view text = page(kind);
   const size_t title = text.find("\n\n");
   if (title == std::string_view::npos) return "";
@@ -46,16 +50,18 @@ namespace {
 
 constexpr std::string_view kBold = "1", kCode = "36", kDim = "2", kError = "1;31", kWarning = "1;35";
 
-/// A word of a paragraph: what is printed, and how wide that is without its colours.
+/// A word of a paragraph: the bytes to print, and their width in columns without colours.
 struct Word {
   std::string text;
   uint32_t width = 0;
 };
 
+/// Renders one text; used once.
 class Renderer {
  public:
   explicit Renderer(const TextStyle& style) : style_(style) { style_.width = std::max(style_.width, 20u); }
 
+  /// The rendered text; ends in one newline.
   std::string render(std::string_view markdown) {
     while (!markdown.empty()) {
       const size_t end = markdown.find('\n');
@@ -68,6 +74,7 @@ class Renderer {
   }
 
  private:
+  /// Reads one line.
   void line(std::string_view text) {
     if (text.starts_with("```")) {
       flush();
@@ -85,6 +92,7 @@ class Renderer {
       if (text.starts_with("- ")) {
         flush();
         bullet_ = true;
+        // Items of one list stand below each other without an empty line.
         if (out_.ends_with("\n\n") && in_list_) out_.pop_back();
         text.remove_prefix(2);
       }
@@ -93,7 +101,8 @@ class Renderer {
     }
   }
 
-  /// An example's line, with its comment dimmed and the code that it expects as bright as the diagnostic.
+  /// A line of an example. Its comment is dimmed; a code that the example expects is as bright as the diagnostic would
+  /// be.
   std::string code(std::string_view text) const {
     const size_t comment = text.find("// ");
     if (!style_.colour || comment == std::string_view::npos) return std::string(text);
@@ -106,7 +115,7 @@ class Renderer {
                                                                note);
   }
 
-  /// Ends the paragraph or list item that is being read.
+  /// Writes the paragraph or list item that was read, wrapped.
   void flush() {
     if (paragraph_.empty()) return;
     const std::string indent = bullet_ ? "  " : "";
@@ -124,7 +133,7 @@ class Renderer {
     paragraph_.clear();
   }
 
-  /// The paragraph cut at its blanks; `code`, **strong** and links are resolved first, and code is never cut.
+  /// Cuts the paragraph at its blanks. `code`, **strong** and links are resolved here; code is never cut.
   std::vector<Word> words() const {
     std::vector<Word> out;
     Word word;
@@ -136,6 +145,8 @@ class Renderer {
       if (!word.text.empty()) out.push_back(std::move(word));
       word = {};
     };
+    // Each step takes one construct from the front of the text: code, strong text, a link, a blank, or plain text up to
+    // the next sign. A sign without its partner is plain text.
     std::string_view rest = paragraph_;
     while (!rest.empty()) {
       size_t close;
@@ -145,6 +156,7 @@ class Renderer {
         rest.remove_prefix(close + 1);
       } else if (rest.starts_with("**") && (close = rest.find("**", 2)) != std::string_view::npos) {
         const std::string_view strong = rest.substr(2, close - 2);
+        // Strong text may be wrapped, so each of its words is painted by itself.
         for (size_t at = 0; at < strong.size();) {
           const size_t blank = std::min(strong.find(' ', at), strong.size());
           add(kBold, strong.substr(at, blank - at));
@@ -171,6 +183,7 @@ class Renderer {
 
   TextStyle style_;
   std::string out_, paragraph_;
+  // Whether the line is inside a fence, the item being read is a bullet, the block before was one.
   bool in_code_ = false, bullet_ = false, in_list_ = false;
 };
 

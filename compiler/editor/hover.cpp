@@ -1,4 +1,6 @@
-// Describes a name in a few lines.
+// Describes the name, the word of the language or the number under the cursor, as Markdown: its declaration as code,
+// its doc comment, and facts that the checker knows (types, units, numbers of points). Descriptions of parameters,
+// metrics and words come from compiler/editor and compiler/language, so that the editor says the same as `expc doc`.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -21,7 +23,7 @@ using check::Symbol;
 
 namespace {
 
-/// Text as it is written, on one line; shortened where it is long.
+/// The text at a range on one line, at most 160 bytes of it; the cut never splits a character.
 std::string written(const Analysis& analysis, source::Range range) {
   constexpr size_t kMost = 160;
   std::string text = source::squeeze(analysis.sources.text(range));
@@ -31,19 +33,20 @@ std::string written(const Analysis& analysis, source::Range range) {
   return text.substr(0, cut) + " …";
 }
 
-/// The unit of numbers: "px", "img/s"; "" where they have none.
+/// The base unit of a dimension, such as "px" or "img/s"; "" if it has none.
 std::string unitOf(const check::Dimension& dimension) {
   return dimension == check::Dimension::share() ? "%" : dimension.baseUnit();
 }
 
-/// How many points a study has, and how many of them each level of a factor.
+/// The number of points of a study, and how many of them have each level of each factor.
 struct PointCounts {
   points::Seen seen;
   uint64_t points = 0;
-  uint64_t product = 0;  // before the rules
+  uint64_t product = 0;  // combinations of levels before the rules
 };
 
-/// Nothing for a study with an error inside, or with more than `most` combinations of levels.
+/// Counts by walking the grid. Nothing if the study has an error or more than `most` combinations of levels, since a
+/// hover must not take long.
 std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
   if (!study.valid || productOf(study) > most) return std::nullopt;
   diag::Collector ignored;
@@ -62,7 +65,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   return counts;
 }
 
-/// The first levels of a factor as they are written, in declared order; with `count` behind each what that says.
+/// The first twelve levels of a factor in declared order; `count`, if given, adds a number behind each.
 std::string levelList(const check::Factor& factor, const std::function<uint64_t(unsigned)>& count = {}) {
   constexpr unsigned kMost = 12;
   std::string text;
@@ -73,7 +76,7 @@ std::string levelList(const check::Factor& factor, const std::function<uint64_t(
   return factor.levels.size() > kMost ? text + ", …" : text;
 }
 
-/// Markdown: a line of code, the doc comment, facts.
+/// A description in Markdown: a block of code, paragraphs, and a list of facts. Empty texts add nothing.
 class Page {
  public:
   explicit Page(std::string head) : head_(std::move(head)) {}
@@ -92,6 +95,7 @@ class Page {
   std::string head_, parts_, facts_;
 };
 
+/// Describes a symbol, by the kind of its declaration.
 class Hover {
  public:
   Hover(const Query& query, const Symbol& symbol)
@@ -102,7 +106,7 @@ class Hover {
   }
 
  private:
-  /// The declaration itself, where there is nothing to add.
+  /// Declarations of all other kinds: the source itself and its comment.
   template <typename Declared>
   std::string describe(const Declared& declared) {
     Page page(written(analysis_, declared.range));
@@ -110,7 +114,7 @@ class Hover {
     return page.text();
   }
 
-  /// The names of declarations.
+  /// The names of declarations, joined by commas.
   template <typename Declared>
   static std::string list(const std::vector<Declared>& all) {
     std::string text;
@@ -119,6 +123,7 @@ class Hover {
   }
 
   std::string describe(const load::Module& module) {
+    // The prefix of a built-in module is its name with a dot.
     std::string name = module.is_stdlib
                            ? "std." + module.prefix.substr(0, module.prefix.size() - !module.prefix.empty())
                            : "\"" + module.path + "\"";
@@ -131,6 +136,7 @@ class Hover {
   }
 
   std::string describe(const ast::EnumLevel& level) {
+    // A level with fields is shown with them, as it is declared.
     std::string text = level.name.name;
     if (!level.fields.empty())
       text = written(analysis_, source::join(level.name.range, level.fields.back().type->range)) + ")";
@@ -157,6 +163,7 @@ class Hover {
     return page.text();
   }
 
+  /// Adds the description of a parameter; a factor that varies it shows the same.
   void parameter(Page& page, const Symbol& symbol) {
     documented(page, *std::get<const ast::ParamDecl*>(symbol.declaration));
     const check::Workload* workload = workloadOf(symbol);
@@ -170,7 +177,7 @@ class Hover {
     if (type.kind == check::Type::Kind::Number) page.code("unit", unitOf(type.dimension));
   }
 
-  /// Adds the text that the module's page has about a declaration (`expc doc`).
+  /// Adds the cells of the table that a module's page has for the declaration (`expc doc`), so that both say the same.
   template <typename Declared>
   void documented(Page& page, const Declared& declared) {
     const editor::Table table = editor::tableOf(analysis_.sources, declared);
@@ -214,6 +221,7 @@ class Hover {
   std::string describe(const ast::WorkloadUse& use) {
     Page page(written(analysis_, use.range));
     const source::Range name = use.name.parts.back().range;
+    // The symbol stands for the use; its documentation is that of the workload used.
     if (const Occurrence* used = analysis_.names().at(name.file, name.begin))
       if (const auto* found = std::get_if<const ast::WorkloadDecl*>(&symbolAt(used->symbol).declaration))
         page.doc((*found)->doc);
@@ -228,12 +236,14 @@ class Hover {
     return page.text();
   }
 
+  /// Adds a factor's levels, with the number of points of each where they can be counted.
   void levels(Page& page, const check::Study& study) {
     const int index = study.findFactor(symbol_.name);
     if (index < 0) return;
     const check::Factor& factor = study.factors[index];
     const std::optional<PointCounts> counts = countPoints(study, most_);
     if (!counts) return page.code("levels", levelList(factor));
+    // Counts show at once which levels the rules have thinned out.
     page.fact(fmt::format("{} levels (points of {})", factor.levels.size(), counts->points),
               levelList(factor, [&](unsigned level) { return counts->seen.count(index, level); }));
     if (factor.baseline) page.code("baseline", factor.levels[*factor.baseline].label);
@@ -254,11 +264,12 @@ class Hover {
   const Symbol& symbolAt(unsigned id) const { return analysis_.names().symbols()[id]; }
   const Symbol* parentOf(const Symbol& symbol) const { return symbol.parent ? &symbolAt(*symbol.parent) : nullptr; }
 
-  /// The checked form of the workload that a symbol is declared in, or of the study; null where there is none.
+  /// The checked form of the workload in which a symbol is declared; null if there is none.
   const check::Workload* workloadOf(const Symbol& symbol) const {
     const Symbol* parent = parentOf(symbol);
     return parent ? checkedWorkload(analysis_.program, parent->range) : nullptr;
   }
+  /// The checked form of the metric: in the study, or in a workload, which may have taken it from a module.
   const check::Metric* checkedMetric() const {
     const auto among = [&](const std::vector<check::Metric>& all) {
       const auto found = std::ranges::find(all, symbol_.range, &check::Metric::range);
@@ -271,6 +282,7 @@ class Hover {
       if (!found) found = among(workload->metrics);
     return found;
   }
+  /// The checked form of the study in which the symbol is declared; null if there is none.
   const check::Study* checkedStudy() const {
     const ast::StudyDecl* study = analysis_.names().studyOf(symbol_);
     return study ? editor::checkedStudy(analysis_.program, *study) : nullptr;
@@ -281,7 +293,7 @@ class Hover {
   uint64_t most_;
 };
 
-/// The token that holds the place, or ends there.
+/// The token that holds the place, or else the one that ends there.
 const parse::LexedToken* tokenAt(const Analysis& analysis, uint32_t offset) {
   const parse::LexedToken* ending = nullptr;
   for (const parse::LexedToken& token : analysis.tokens) {
@@ -292,10 +304,11 @@ const parse::LexedToken* tokenAt(const Analysis& analysis, uint32_t offset) {
   return ending;
 }
 
-/// The property of a machine that is named there: `system.gpu.memory`, or `gpu.memory` in the braces of a system.
+/// The property of a machine that is named at a token: `system.gpu.memory`, or `gpu.memory` in the braces of a system.
 const language::Word* propertyAt(const Query& query, const parse::LexedToken& token) {
   const std::string_view all = query.analysis.sources.text(query.analysis.root);
   uint32_t begin = token.range.begin;
+  // Back over the dots to the beginning of the whole name; the token is only a part of it.
   while (begin > 0 && (all[begin - 1] == '.' || llvm::isAlnum(all[begin - 1]))) --begin;
   llvm::StringRef name(all.data() + begin, token.range.end - begin);
   const bool of_system = name.consume_front("system.");
@@ -304,21 +317,24 @@ const language::Word* propertyAt(const Query& query, const parse::LexedToken& to
   return language::find(language::Role::Property, name);
 }
 
-/// What a word of the language means, "" if it is none.
+/// The description of a word of the language; "" if it is none.
 std::string ofWord(const Query& query, const parse::LexedToken& token) {
   const language::Word* word = propertyAt(query, token);
   if (!word) word = language::find(query.analysis.sources.text(token.range));
   return word ? fmt::format("```exp\n{}\n```\n\n{}", word->text, word->doc) : "";
 }
 
-/// What the units of a number are: "1GiB = 1073741824B", and of which type; "" where it has none or one's own.
+/// The value of a number's units in base units, "1GiB = 1073741824B", and their types; "" if the number has no unit, or
+/// one that a module declares.
 std::string ofNumber(llvm::StringRef number) {
   std::string lines, types;
   llvm::SmallVector<llvm::StringRef, 2> names;
+  // `120img/s` is two units, one above and one below the stroke.
   number.drop_while([](char sign) { return llvm::isDigit(sign) || sign == '.'; }).split(names, '/');
   for (const llvm::StringRef name : names) {
     const language::Unit* unit = language::findUnit(name);
     if (!unit) return "";
+    // The base unit of a type is the one with factor 1.
     const auto base = std::ranges::find_if(language::units(), [&](const language::Unit& other) {
       return other.type == unit->type && other.above == other.below;
     });
@@ -335,6 +351,7 @@ std::string ofNumber(llvm::StringRef number) {
 llvm::json::Value hover(const Query& query) {
   std::string text;
   source::Range range;
+  // Names come first: a word of the language may be a name as well.
   if (const Symbol* symbol = query.symbol()) {
     text = Hover(query, *symbol).text();
     range = query.name()->range;

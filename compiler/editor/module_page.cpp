@@ -1,3 +1,9 @@
+// Builds a module's page from its syntax tree and renders it. The page is a list of sections with tables of rows; one
+// set of column definitions at the top serves both renderings. In Markdown a row is a line of a table; in a terminal it
+// is written as the declaration stands in the source, each column after its `lead`.
+//
+// To show a new kind of declaration: its columns, a cells() for it, and its line in Writer::run or Writer::workload.
+
 #include "compiler/editor/module_page.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -9,7 +15,7 @@ namespace expc::editor {
 
 namespace {
 
-/// The file's first comment, up to the first line that is none.
+/// The comment at the beginning of a file, up to the first line that is none. Doc comments belong to declarations.
 std::string openingComment(std::string_view text) {
   std::string out;
   while (text.starts_with("//") && !text.starts_with("///")) {
@@ -23,6 +29,7 @@ std::string openingComment(std::string_view text) {
   return out;
 }
 
+// The columns of each kind of declaration: head, lead, whether code, text for a missing value.
 constexpr Column kParameters[] = {{"parameter"},
                                   {"type", " : "},
                                   {"range", " in "},
@@ -40,15 +47,17 @@ constexpr Column kProperties[] = {{"property"}, {"value", " = "}};
 constexpr Column kReferences[] = {{"reference"}, {"value", " from "}};
 constexpr Column kFactors[] = {{"factor"}, {"levels", " in "}, {"active when", "  when "}};
 
-/// Turns declarations into rows, and these into the sections of a page.
+/// Turns declarations into rows, and rows into the sections of a page.
 struct Writer {
   const source::SourceManager& sources;
   std::string prefix = "";
   std::vector<Section> sections = {};
 
+  // Source text is squeezed onto one line: declarations may span several.
   std::string text(source::Range range) const { return source::squeeze(sources.text(range)); }
   std::string text(const ast::ExprPtr& expr) const { return expr ? text(expr->range) : ""; }
 
+  // The values of a declaration, in the order of the columns of its kind.
   std::vector<std::string> cells(const ast::LetDecl& let) const { return {let.name.name, text(let.value)}; }
   std::vector<std::string> cells(const ast::ReferenceDecl& table) const {
     return {table.name.name, text(table.path.range)};
@@ -68,6 +77,7 @@ struct Writer {
   }
   std::vector<std::string> cells(const ast::MetricDecl& metric) const {
     if (metric.all) return {metric.name.name + ".*", "", "", "", "", ""};
+    // Metrics come from timed trials unless they say otherwise; a derived one has no trials of its own.
     std::string kind = metric.kind ? metric.kind->name : metric.derived ? "" : "timed";
     if (metric.exact) kind += kind.empty() ? "exact" : " exact";
     if (metric.series) kind += kind.empty() ? "series" : " series";
@@ -87,6 +97,7 @@ struct Writer {
     return {decl.name.name, (decl.ordered ? "in order: " : "") + llvm::join(levels, ", ")};
   }
 
+  /// The rows of several declarations of one kind.
   template <typename Declared>
   Table table(std::string_view title, std::span<const Column> columns, std::span<const Declared> all) const {
     Table out{title, columns, {}};
@@ -102,6 +113,7 @@ struct Writer {
     return out;
   }
 
+  /// The sections of a page: workloads first, since most readers look for these.
   std::vector<Section> run(const ast::Module& module) {
     for (const ast::WorkloadDecl& decl : module.workloads) workload(decl);
     all("Enums", kEnums, module.enums);
@@ -117,7 +129,7 @@ struct Writer {
     return std::move(sections);
   }
 
-  /// What rows of one kind have besides.
+  /// Completes a row where its kind needs more than its columns.
   template <typename Declared>
   void finish(Row&, const Declared&) const {}
   void finish(Row& row, const ast::MetricDecl& metric) const {
@@ -139,6 +151,7 @@ struct Writer {
     return rule.kind == ast::RuleKind::Exclude ? "exclude " : "require ";
   }
 
+  /// A level of an enum with its fields, as it is declared.
   std::string levelText(const ast::EnumLevel& level) const {
     std::vector<std::string> fields;
     for (const ast::EnumField& field : level.fields)
@@ -146,13 +159,16 @@ struct Writer {
     return level.name.name + (fields.empty() ? "" : "(" + llvm::join(fields, ", ") + ")");
   }
 
+  /// Begins the section of one declaration.
   Section& begin(std::string_view kind, const std::string& prefix, const ast::Declaration& decl) {
     return sections.emplace_back(Section{kind, prefix, decl.name.name, decl.doc, 0, "", {}});
   }
+  /// Adds a table to the last section, unless it would be empty.
   template <typename Declared>
   void add(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
     if (!all.empty()) sections.back().tables.push_back(table(title, columns, std::span(all)));
   }
+  /// Adds a section for all declarations of one kind, unless there are none.
   template <typename Declared>
   void all(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
     if (all.empty()) return;
@@ -174,6 +190,7 @@ struct Writer {
     add("Expected before a run", kEstimates, decl.estimates);
   }
 
+  /// Adds a system. Its properties are padded so that their values line up in the terminal.
   void system(const ast::SystemDecl& decl) {
     begin("system", prefix, decl);
     add("", kProperties, decl.properties);
@@ -184,7 +201,7 @@ struct Writer {
       for (Row& row : table.rows) row.after.insert(0, widest - row.cells[0].size(), ' ');
   }
 
-  /// The type without its refinement.
+  /// The text of a type without its refinement, which has a column of its own.
   std::string typeName(const ast::TypeExpr& type) const {
     source::Range range = type.range;
     if (!type.refinement) return text(range);
@@ -194,7 +211,8 @@ struct Writer {
   }
 };
 
-/// Up to the first full stop that ends a sentence.
+/// The text up to the first full stop that ends a sentence: one before a blank and a capital, so that "e.g. this" does
+/// not end it.
 std::string firstSentence(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   for (size_t at = text.find(". "); at != std::string::npos; at = text.find(". ", at + 1))
@@ -202,6 +220,7 @@ std::string firstSentence(std::string text) {
   return text;
 }
 
+/// A line for the list of modules: the comment's first sentence, a single workload with its own, or just the names.
 std::string summaryOf(const std::string& doc, const ast::Module& module) {
   if (!doc.empty()) return firstSentence(doc);
   if (module.workloads.size() == 1 && !module.workloads[0].doc.empty())
@@ -244,6 +263,8 @@ void keepWorkload(ModulePage& page, std::string_view name) {
   std::erase_if(page.sections, [&](const Section& section) {
     return section.kind.empty() ? section.name != "Enums" : section.kind != "workload" || section.name != name;
   });
+  // The types of the parameters, by name, tell which enums are needed. Sections keep their order, so the workload is
+  // first.
   std::set<std::string> types;
   for (const Table& table : page.sections[0].tables)
     if (table.title == "Parameters")
@@ -257,7 +278,7 @@ void keepWorkload(ModulePage& page, std::string_view name) {
 
 namespace {
 
-/// Text for a cell of a table: one line, bars escaped.
+/// Text for a cell of a Markdown table: one line, with bars escaped.
 std::string cell(const std::string& text, bool code) {
   std::string out;
   for (const char c : text) {
@@ -267,10 +288,11 @@ std::string cell(const std::string& text, bool code) {
   return code && !out.empty() ? "`" + out + "`" : out;
 }
 
-/// A table without the columns that are empty throughout.
+/// A Markdown table, without the columns that are empty in all rows.
 std::string print(const Table& table) {
   const size_t columns = table.columns.size();
   std::vector<std::vector<std::string>> rows;
+  // One more column than the table has: the comments.
   std::vector<bool> used(columns + 1, false);
   for (const Row& row : table.rows) {
     std::vector<std::string>& cells = rows.emplace_back();
@@ -292,9 +314,10 @@ std::string print(const Table& table) {
   return out + "\n";
 }
 
-/// A comment with a margin, as wide as the style has it; "" for none.
+/// A comment wrapped to the style's width, behind a margin of `indent`; "" for an empty one.
 std::string wrapped(const std::string& text, unsigned indent, const editor::TextStyle& style) {
   if (text.empty()) return "";
+  // Narrow terminals still get twenty columns of text, else words would stand below each other.
   const editor::TextStyle inner{style.width > indent + 20 ? style.width - indent : 20, style.colour};
   const std::string lines = editor::renderMarkdown(text, inner);
   std::string out;
@@ -337,6 +360,7 @@ std::string renderText(const ModulePage& page, const editor::TextStyle& style) {
   };
   comment(page.doc, 0);
   for (const Section& section : page.sections) {
+    // Sections of one declaration have a kind; their rows are indented one level more.
     const bool one = !section.kind.empty();
     out += fmt::format("{}{}{}", section.kind, one ? " " : "", style.paint("1", section.prefix + section.name));
     out += section.version > 0 ? fmt::format("  version {}\n\n", section.version) : "\n\n";

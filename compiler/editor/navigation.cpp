@@ -1,4 +1,9 @@
-// Where names are declared and used, and what is said of them; what a document declares, as a tree.
+// Where names are declared and used, renaming, and the outline of a document. All answers are read from the table of
+// names that the checker makes (check::Names): every declaration with its place, and every use with the symbol that it
+// means. There are no rules of scoping here.
+//
+// Symbols are numbers of one compilation. References are collected from several documents, each compiled by itself, so
+// a symbol is found again there by the place of its declaration.
 
 #include <map>
 #include <set>
@@ -15,14 +20,15 @@ using check::SymbolKind;
 
 namespace {
 
-/// Where a symbol is declared, so that it can be found again in another compilation.
+/// The place of a symbol's declaration, which identifies it in every compilation.
 struct Place {
   std::string file;
   uint32_t begin = 0;
   bool operator==(const Place&) const = default;
 };
 
-/// A file by the name that it has in every analysis, also where it is a built-in module shown on the disk.
+/// A file's name in every analysis: its URI if it has one, so that a built-in module is the same file whether it is
+/// opened from the cache or imported.
 std::string fileOf(const Query& query, source::FileId file) {
   return query.workspace.uri(query.analysis, file).value_or(std::string(query.analysis.sources.name(file)));
 }
@@ -31,7 +37,8 @@ Place placeOf(const Query& query, const Symbol& symbol) {
   return {fileOf(query, symbol.range.file), symbol.range.begin};
 }
 
-/// The symbols of `analysis` that are `place`, or a factor that varies it.
+/// The symbols of an analysis that are declared at `place`, and the factors that vary them: references of a parameter
+/// include those of its factors.
 std::set<unsigned> matching(const Query& query, const Place& place) {
   std::set<unsigned> result;
   const std::vector<Symbol>& symbols = query.analysis.names().symbols();
@@ -42,7 +49,8 @@ std::set<unsigned> matching(const Query& query, const Place& place) {
   return result;
 }
 
-/// A study's own names can be changed: what is called by them stands in this file alone, apart from command lines.
+/// Whether a symbol can be renamed. Only names that their study alone knows can: other names occur in files that import
+/// this one, in stored results and on command lines, which an edit here does not reach.
 bool canRename(const Names& names, const Symbol& symbol) {
   switch (symbol.kind) {
     case SymbolKind::Let:
@@ -61,7 +69,8 @@ bool canRename(const Names& names, const Symbol& symbol) {
   }
 }
 
-/// What else a study calls by the name.
+/// Whether a name is taken in the study of `symbol`. Parameters, metrics and constants count wherever they are
+/// declared, since a study may see them.
 bool taken(const Names& names, const Symbol& symbol, const std::string& name) {
   for (const Symbol& other : names.symbols()) {
     const bool near = other.range.file == symbol.range.file && names.studyOf(other) == names.studyOf(symbol);
@@ -71,7 +80,7 @@ bool taken(const Names& names, const Symbol& symbol, const std::string& name) {
   return false;
 }
 
-/// The part of a declaration that tells most beside its name; invalid where there is none.
+/// The part of a declaration that tells most beside its name; invalid if there is none.
 template <typename Declared>
 source::Range tellingPart(const Declared&) {
   return {};
@@ -124,7 +133,7 @@ llvm::json::Value definition(const Query& query) {
   if (!name) return nullptr;
   const std::vector<Symbol>& symbols = query.analysis.names().symbols();
   const Symbol* symbol = &symbols[name->symbol];
-  // From where a factor is declared, on to what it varies.
+  // A factor's name is also its declaration; from there the parameter that it varies is of more use.
   if (name->declares && symbol->varies) symbol = &symbols[*symbol->varies];
   return locationJson(query, symbol->range);
 }
@@ -135,13 +144,16 @@ llvm::json::Value references(const Query& query, bool with_declaration) {
   const Place place = placeOf(query, *symbol);
   std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
   llvm::json::Array result;
+  // Adds the references in one compilation.
   const auto collect = [&](const Query& in) {
     const std::set<unsigned> wanted = matching(in, place);
     for (const Occurrence& found : in.analysis.names().occurrences()) {
       if (!wanted.contains(found.symbol)) continue;
       const Symbol& meant = in.analysis.names().symbols()[found.symbol];
+      // Only the declaration itself is left out; the declaration of a factor is a use of its parameter.
       if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place)
         continue;
+      // A module that several documents import is a part of each of their compilations.
       if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;
       if (llvm::json::Value location = locationJson(in, found.range); location.getAsObject())
         result.push_back(std::move(location));
@@ -160,7 +172,7 @@ llvm::json::Value highlights(const Query& query) {
   for (const Occurrence& other : query.analysis.names().occurrences())
     if (other.symbol == name->symbol && other.range.file == query.analysis.root)
       result.push_back(llvm::json::Object{{"range", rangeJson(query, other.range)},
-                                          {"kind", other.declares ? 3 : 2}});  // Write, Read
+                                          {"kind", other.declares ? 3 : 2}});  // DocumentHighlightKind: Write, Read
   return result;
 }
 
@@ -186,6 +198,7 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
                                    "' is no name: letters, digits and _, and no word of the language");
   if (name != symbol->name && taken(names, *symbol, name))
     return llvm::createStringError("'" + name + "' is there already");
+  // The parser leaves broken statements out, and uses of the name in them would be missed.
   if (!query.analysis.parsed)
     return llvm::createStringError("the file has syntax errors, so that not every use of the name is known");
   llvm::json::Array edits;
@@ -199,7 +212,7 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
 
 namespace {
 
-/// The protocol's kind of a symbol.
+/// The protocol's SymbolKind of a symbol, by which editors choose an icon.
 int kindOf(SymbolKind kind) {
   static const std::map<SymbolKind, int> kKinds = {
       {SymbolKind::Enum, 10},      {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},   {SymbolKind::Let, 14},
@@ -211,11 +224,13 @@ int kindOf(SymbolKind kind) {
   return kKinds.at(kind);
 }
 
-using Parts = std::map<unsigned, std::vector<unsigned>>;  // of a symbol those that are declared in it
+/// The symbols that are declared in each symbol.
+using Parts = std::map<unsigned, std::vector<unsigned>>;
 
+/// An entry of the outline. `range` is what it covers, `name` what is selected when it is chosen.
 llvm::json::Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind,
                         std::string detail, llvm::json::Array children = {}) {
-  // The name's range lies inside the whole one, whatever was written.
+  // The protocol demands that the name's range lies inside the whole one, whatever was written.
   llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
                             {"kind", kind},
                             {"range", rangeJson(query, source::join(range, name.range))},
@@ -225,6 +240,8 @@ llvm::json::Value shape(const Query& query, const ast::Identifier& name, source:
   return result;
 }
 
+/// The entry of a symbol with its parts. Workloads that a study uses without a label declare no symbol, so they are
+/// added by hand.
 llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
   const Symbol& symbol = query.analysis.names().symbols()[id];
   llvm::json::Array children;
@@ -233,6 +250,7 @@ llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
       if (!use.label)
         children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
                                  writtenShort(query.analysis, use.name.range)));
+  // The parts of a preset are changes of the study's own and would only repeat its names.
   if (const auto found = parts.find(id); found != parts.end() && symbol.kind != SymbolKind::Preset)
     for (const unsigned part : found->second) children.push_back(entry(query, parts, part));
   return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),

@@ -1,3 +1,7 @@
+// Diagnostics as SARIF 2.1.0 (OASIS), the format that code scanning services read. One log has one run; rules are the
+// kinds that occur, and results refer to them by index. Columns are counted in characters, as in the terminal's
+// messages (`columnKind`).
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +19,11 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
+/// SARIF's message object. jsonText() makes valid UTF-8 of texts that quote a user's file.
 Object message(std::string_view text) { return Object{{"text", jsonText(text)}}; }
 
-/// A path as a URI: relative as it is, absolute as a file, a module of the stdlib under a scheme of our own.
+/// A path as a URI: a relative one stays relative, an absolute one becomes `file:`, a module of the standard library
+/// gets a scheme of our own, since it has no file.
 std::string uri(std::string_view path) {
   constexpr std::string_view kStdlib = "<stdlib>/";
   std::string out;
@@ -35,6 +41,7 @@ std::string uri(std::string_view path) {
   return out;
 }
 
+/// A range as SARIF's region: lines and columns from one, and bytes.
 Object region(const source::SourceManager& sources, source::Range range) {
   const source::Position begin = sources.position(range.file, range.begin);
   const source::Position end = sources.position(range.file, range.end);
@@ -51,6 +58,7 @@ Object location(const source::SourceManager& sources, source::Range range) {
                  Object{{"artifactLocation", artifact(sources, range.file)}, {"region", region(sources, range)}}}};
 }
 
+/// A kind of diagnostic as a rule, with its page as help.
 Object rule(diag::Kind kind) {
   const std::string_view code = diag::code(kind);
   const TextStyle plain{.width = 100, .colour = false};
@@ -63,7 +71,8 @@ Object rule(diag::Kind kind) {
       {"defaultConfiguration", Object{{"level", code[0] == 'W' ? "warning" : "error"}}}};
 }
 
-/// One change for each file: SARIF asks for the replacements of a file together.
+/// The fixes of one diagnostic as a single SARIF fix, with one change per file: SARIF wants the replacements in a file
+/// together.
 Object fixObject(const source::SourceManager& sources, const std::vector<diag::FixIt>& fixes) {
   Array changes;
   std::vector<bool> done(fixes.size(), false);
@@ -84,6 +93,8 @@ Object fixObject(const source::SourceManager& sources, const std::vector<diag::F
                 {"artifactChanges", std::move(changes)}};
 }
 
+/// One diagnostic. Notes with a place become related locations, others further lines of the message. Fixes are left out
+/// if one of them has no place.
 Object result(const source::SourceManager& sources, const diag::Diagnostic& diagnostic, size_t rule_index) {
   std::string text = diagnostic.message;
   Array related;
@@ -113,6 +124,7 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
 
 Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Diagnostic>& diagnostics,
                std::string_view version) {
+  // The kinds that occur, sorted and each once; a result refers to its rule by the index in this list.
   std::vector<diag::Kind> kinds;
   for (const diag::Diagnostic& diagnostic : diagnostics) kinds.push_back(diagnostic.kind);
   std::sort(kinds.begin(), kinds.end());

@@ -1,4 +1,8 @@
-// Messages: what is one, in which order they are answered, the life of a server, and how they travel.
+// Messages: checking and queueing them, the life of a server, framing, and the loop over the descriptors. Texts and
+// questions are in server_documents.cpp.
+//
+// Nothing that a client sends may end the process: each broken message is answered with an error, if at all possible
+// with its id, and the stream is picked up at the next header.
 
 #include "compiler/editor/server.h"
 
@@ -22,13 +26,14 @@ bool isId(const llvm::json::Value& value) {
   return value.kind() == llvm::json::Value::String || value.kind() == llvm::json::Value::Number;
 }
 
+/// The value as an object; an empty one if it is none, so that members are simply missing.
 const llvm::json::Object& asObject(const llvm::json::Value& value) {
   static const llvm::json::Object kNone;
   const llvm::json::Object* object = value.getAsObject();
   return object ? *object : kNone;
 }
 
-/// A setting at a path of the client's capabilities.
+/// Whether a setting of the client's capabilities, at a path of nested objects, is true.
 bool offers(const llvm::json::Object& capabilities, std::initializer_list<llvm::StringRef> path) {
   const llvm::json::Object* at = &capabilities;
   for (const llvm::StringRef* step = path.begin(); step + 1 != path.end(); ++step)
@@ -48,6 +53,7 @@ bool offersUtf8(const llvm::json::Object& capabilities) {
 }  // namespace
 
 llvm::Error protocolError(ErrorCode code, const std::string& text) {
+  // The number travels as an error code of the generic category; answer() takes it out again.
   return llvm::createStringError(std::error_code(code, std::generic_category()), text);
 }
 
@@ -66,17 +72,20 @@ void Server::enqueue(const Deframer::Item& item) {
 void Server::take(llvm::json::Value value) {
   llvm::json::Object* object = value.getAsObject();
   if (!object) return fail(nullptr, kInvalidRequest, "a message is an object; there are no batches here");
+  // Checked from the outside in, so that each error is sent with the id if there is a valid one.
   const llvm::json::Value* id = object->get("id");
   if (id && !isId(*id)) return fail(nullptr, kInvalidRequest, "an id is a number or a string");
   if (object->getString("jsonrpc") != llvm::StringRef("2.0"))
     return fail(id ? *id : nullptr, kInvalidRequest, "a message says \"jsonrpc\": \"2.0\"");
   const llvm::json::Value* method = object->get("method");
-  if (!method && id && (object->get("result") || object->get("error"))) return;  // an answer to us
+  // The client's answer to a request of ours; none is awaited.
+  if (!method && id && (object->get("result") || object->get("error"))) return;
   if (!method || !method->getAsString()) return fail(id ? *id : nullptr, kInvalidRequest, "a message names its method");
   Message message;
   if (id) message.id = *id;
   message.method = method->getAsString()->str();
   if (llvm::json::Value* params = object->get("params")) message.params = std::move(*params);
+  // A cancellation is handled at once: in the queue it would come behind the request that it means.
   if (message.method == "$/cancelRequest" && !message.id) {
     const llvm::json::Value* wanted = asObject(message.params).get("id");
     for (Message& waiting : queue_)
@@ -117,6 +126,7 @@ void Server::request(const Message& message) {
 
 void Server::notification(const Message& message) {
   if (message.method == "exit") {
+    // The protocol's rule: an exit without shutdown is a failure.
     exit_code_ = state_ == State::ShutDown ? 0 : 1;
     return;
   }
@@ -129,6 +139,8 @@ void Server::notification(const Message& message) {
   if (message.method == "textDocument/didClose") return didClose(params);
   if (message.method == "workspace/didChangeWatchedFiles") {
     workspace_.changed();
+    // Which documents import the changed files is not looked up: changes on the disk are rare. The subscript adds an
+    // entry and keeps one that is there.
     for (const auto& [uri, document] : workspace_.documents()) stale_[uri];
   }
 }
@@ -159,10 +171,12 @@ void Server::notify(llvm::StringRef method, llvm::json::Value params) {
 Server::Result Server::initialize(const llvm::json::Object& params) {
   state_ = State::Running;
   if (const llvm::json::Object* capabilities = params.getObject("capabilities")) {
+    // UTF-8 is preferred, since columns are then bytes and need no counting.
     if (offersUtf8(*capabilities)) workspace_.encoding = Encoding::Utf8;
     workspace_.snippets = offers(*capabilities, {"textDocument", "completion", "completionItem", "snippetSupport"});
     watch_files_ = offers(*capabilities, {"workspace", "didChangeWatchedFiles", "dynamicRegistration"});
   }
+  // "change": 2 asks for changes instead of whole texts; "includeText": the text is known when it is saved.
   llvm::json::Object server{
       {"positionEncoding", workspace_.encoding == Encoding::Utf8 ? "utf-8" : "utf-16"},
       {"textDocumentSync",
@@ -183,7 +197,7 @@ Server::Result Server::initialize(const llvm::json::Object& params) {
 
 void Server::initialized() {
   if (!watch_files_) return;
-  // A file that is imported may change without being open.
+  // An imported file may change without being open, by an editor or a checkout, so the client watches the disk.
   const llvm::json::Object watcher{{"globPattern", "**/*.exp"}};
   send_(llvm::json::Object{
       {"jsonrpc", "2.0"},
@@ -203,7 +217,8 @@ namespace {
 
 constexpr llvm::StringLiteral kField = "content-length:";
 
-/// The length that a header states; nothing if it states none.
+/// The length that a header states; nothing if it has no such field. Sets `malformed` if the length is no number or is
+/// given twice.
 std::optional<size_t> lengthIn(llvm::StringRef header, bool& malformed) {
   std::optional<size_t> length;
   llvm::SmallVector<llvm::StringRef, 4> lines;
@@ -219,12 +234,14 @@ std::optional<size_t> lengthIn(llvm::StringRef header, bool& malformed) {
   return length;
 }
 
+/// Whether input can be read without blocking.
 bool waits(int input) {
   pollfd entry{input, POLLIN, 0};
   return ::poll(&entry, 1, 0) > 0;
 }
 
-/// What is there, waiting for it; 0 at the end.
+/// Reads the input that is there, waiting for it if there is none; returns the number of bytes, 0 at the end or after
+/// an error.
 size_t readSome(int input, char* buffer, size_t size) {
   for (;;) {
     const ssize_t count = ::read(input, buffer, size);
@@ -239,7 +256,7 @@ std::optional<Deframer::Item> Deframer::header() {
   if (resync_) {
     const size_t at = llvm::StringRef(buffer_).find_insensitive(kField);
     if (at == llvm::StringRef::npos) {
-      // The end might be the beginning of the field.
+      // The field may begin in the last bytes, so these stay.
       if (buffer_.size() > kField.size()) buffer_.erase(0, buffer_.size() - kField.size());
       return std::nullopt;
     }
@@ -247,12 +264,15 @@ std::optional<Deframer::Item> Deframer::header() {
     resync_ = false;
     searched_ = 0;
   }
+  // An empty line ends the header.
   const size_t end = buffer_.find("\r\n\r\n", searched_);
   if (end == std::string::npos || end > kMaxHeader) {
     if (end == std::string::npos && buffer_.size() <= kMaxHeader) {
+      // The end of the header may begin in the last three bytes.
       searched_ = buffer_.size() < 3 ? 0 : buffer_.size() - 3;
       return std::nullopt;
     }
+    // Too long for a header: drop it and look for the next one.
     buffer_.erase(0, kMaxHeader);
     searched_ = 0;
     resync_ = true;
@@ -267,6 +287,7 @@ std::optional<Deframer::Item> Deframer::header() {
     return Item{"", "a header without a Content-Length that is a number"};
   }
   if (*length > kMaxBody) {
+    // The body is skipped as it arrives; it is never held in memory.
     skip_ = *length;
     return Item{"", fmt::format("a message of {} bytes; {} is the most", *length, kMaxBody)};
   }
@@ -275,6 +296,7 @@ std::optional<Deframer::Item> Deframer::header() {
 }
 
 std::optional<Deframer::Item> Deframer::next() {
+  // The rest of a body that was too large.
   if (skip_ > 0) {
     const size_t now = std::min(skip_, buffer_.size());
     buffer_.erase(0, now);
@@ -300,13 +322,14 @@ std::string frame(const llvm::json::Value& message) {
 }
 
 int serve(int input, int output, const std::string& version) {
+  // Whether the client no longer reads; the loop ends then, since answers would go nowhere.
   bool gone = false;
   Server server(load::FileSystem::real(), libraryFolder(), version,
                 [&](llvm::json::Value message) { gone = gone || files::writeAll(output, frame(message)) != 0; });
   Deframer deframer;
   std::string buffer(1 << 16, '\0');
   for (;;) {
-    // What waits is read before anything is done, so that a cancellation or the next key overtakes what is slow.
+    // Waiting input is read before anything is answered, so that a cancellation or the next key overtakes slow work.
     if (waits(input)) {
       const size_t count = readSome(input, buffer.data(), buffer.size());
       if (count == 0) break;
@@ -318,11 +341,12 @@ int serve(int input, int output, const std::string& version) {
       if (server.exitCode()) return *server.exitCode();
     } else if (!server.publishNext()) {
       pollfd entry{input, POLLIN, 0};
+      // Nothing to do until the client sends more.
       if (::poll(&entry, 1, -1) < 0 && errno != EINTR) break;
     }
     if (gone) break;
   }
-  // The client closed the stream: what it asked before is still answered, as far as it listens.
+  // The client closed the stream. Its earlier requests are still answered, as long as it listens.
   while (!gone && server.step()) {
   }
   if (server.exitCode()) return *server.exitCode();

@@ -1,4 +1,6 @@
-// Texts as the editor changes them, what is said about them, and what it asks of them.
+// The half of the server that is about documents: texts as the editor changes them, the diagnostics that are published
+// about them, and the dispatch of questions to features.h. Parameters come from outside, so each is checked; malformed
+// notifications are dropped, malformed requests answered with kInvalidParams.
 
 #include <fmt/format.h>
 
@@ -10,13 +12,15 @@
 namespace expc::editor {
 namespace {
 
+/// The URI of the document that a message names.
 std::optional<std::string> uriFrom(const llvm::json::Object& params) {
   const llvm::json::Object* document = params.getObject("textDocument");
   const auto uri = document ? document->getString("uri") : std::nullopt;
   return uri ? std::optional(uri->str()) : std::nullopt;
 }
 
-/// Reads a place; nothing where it is none.
+/// Reads a position; nothing if the value is none. Numbers beyond any text are cut to INT32_MAX, which the line index
+/// takes for the end.
 std::optional<Position> positionFrom(const llvm::json::Value* value) {
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return std::nullopt;
@@ -26,7 +30,7 @@ std::optional<Position> positionFrom(const llvm::json::Value* value) {
   return Position{static_cast<uint32_t>(std::min(*line, kMost)), static_cast<uint32_t>(std::min(*character, kMost))};
 }
 
-/// Or two of them, where a range begins and ends.
+/// Reads a range: its two ends.
 std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* value) {
   const llvm::json::Object* ends = value ? value->getAsObject() : nullptr;
   const auto begin = ends ? positionFrom(ends->get("start")) : std::nullopt;
@@ -43,11 +47,12 @@ void Server::didOpen(const llvm::json::Object& params) {
   const auto text = document.getString("text");
   if (!text) return;
   const Document& opened = workspace_.open(*uri, document.getInteger("version").value_or(0), text->str());
+  // Other documents may import this one, and its unsaved text now counts.
   markStale(opened.path);
   stale_[*uri] = true;
 }
 
-/// The open document that a message is about; null where it names none.
+/// The open document that a message is about; null if it names none.
 Document* Server::named(const llvm::json::Object& params) {
   const std::optional<std::string> uri = uriFrom(params);
   return uri ? workspace_.find(*uri) : nullptr;
@@ -57,7 +62,10 @@ void Server::didChange(const llvm::json::Object& params) {
   Document* document = named(params);
   const llvm::json::Array* changes = params.getArray("contentChanges");
   if (!document || !changes) return;
+  // Published diagnostics carry the version, so that an editor can drop those of an older text.
   document->version = params.getObject("textDocument")->getInteger("version").value_or(document->version);
+  // Changes build on each other: each is relative to the text after the one before. One without a range is a whole
+  // text.
   for (const llvm::json::Value& value : *changes) {
     const llvm::json::Object* change = value.getAsObject();
     const auto text = change ? change->getString("text") : std::nullopt;
@@ -86,11 +94,13 @@ void Server::didClose(const llvm::json::Object& params) {
   markStale(document->path);  // its importers read the file on the disk again
   stale_.erase(uri);
   workspace_.close(uri);
+  // An empty list clears the problems that the editor shows.
   notify("textDocument/publishDiagnostics",
          llvm::json::Object{{"uri", jsonText(uri)}, {"diagnostics", llvm::json::Array{}}});
 }
 
-/// The document itself and the open ones that import it.
+/// Marks the document at `path`, and the open ones that import it, for publishing. The subscript adds an entry and
+/// keeps one that is there, so a pending walk of large grids is not forgotten.
 void Server::markStale(const std::string& path) {
   for (const auto& [uri, document] : workspace_.documents())
     if (document->path == path || workspace_.mayImport(*document, path)) stale_[uri];
@@ -102,6 +112,7 @@ bool Server::publishNext() {
   stale_.erase(stale_.begin());
   const Document* document = workspace_.find(uri);
   if (!document) return true;
+  // Grids are walked up to the size that fits the occasion; a larger one has no lints until the document is saved.
   Analysis& analysis = workspace_.analyse(*document);
   workspace_.verify(analysis, saved ? workspace_.limits.saved : workspace_.limits.typing);
   notify("textDocument/publishDiagnostics",
@@ -118,7 +129,7 @@ namespace {
 using Result = llvm::Expected<llvm::json::Value>;
 using Params = llvm::json::Object;
 
-/// Only the kinds of action that the client asks for; a kind covers those below it (`source` covers `source.fixAll`).
+/// The actions of the kinds that the client asks for; a kind covers those below it (`source` covers `source.fixAll`).
 llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* context) {
   const llvm::json::Array* kinds = context ? context->getArray("only") : nullptr;
   if (!kinds) return actions;
@@ -141,7 +152,7 @@ Result actionsIn(const Query& query, const Params& params) {
   const auto offset = [&](Position position) {
     return static_cast<uint32_t>(query.document.lines.offset(position, query.workspace.encoding));
   };
-  // What was published of the grid is worth mending too.
+  // Lints of the grid have mends too, and they may not have been computed for this analysis.
   query.workspace.verify(query.analysis, query.workspace.limits.typing);
   const Query from{query.workspace, query.document, query.analysis, offset(ends->first)};
   return wanted(actions(from, offset(ends->second)), params.getObject("context"));
@@ -158,13 +169,14 @@ Result renameTo(const Query& query, const Params& params) {
   return rename(query, name->str());
 }
 
-/// A question that needs no more than the place.
+/// A question that needs nothing but the document and the place.
 template <llvm::json::Value (*Answer)(const Query&)>
 Result plain(const Query& query, const Params&) {
   return Answer(query);
 }
 
 using Questions = std::map<std::string_view, Result (*)(const Query&, const Params&)>;
+// Questions about a whole document, and questions about a place in one, by the protocol's methods.
 const Questions kOfDocument = {{"textDocument/documentSymbol", plain<outline>},
                                {"textDocument/formatting", plain<formatting>},
                                {"textDocument/codeAction", actionsIn}};

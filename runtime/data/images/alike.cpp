@@ -10,6 +10,7 @@ namespace expc::data {
 uint64_t digestOf(const Pixels& pixels) {
   const auto bytes = static_cast<size_t>(pixels.rows * pixels.cols * pixels.channels);
   const uint64_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(pixels.data), bytes});
+  // The bytes alone do not tell 2 x 6 from 3 x 4 pixels.
   return hash ^ (static_cast<uint64_t>(pixels.rows) << 32 | static_cast<uint64_t>(pixels.cols));
 }
 

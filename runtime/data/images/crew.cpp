@@ -1,3 +1,10 @@
+// Workers of the data loader as threads and as forked processes.
+//
+// Processes: the parent sends positions of the epoch's order, which a child has from the fork, so indices are never
+// copied. Both directions are SOCK_SEQPACKET sockets, whose packets arrive whole, so that several workers can share one
+// queue of results. A worker ends when its queue of jobs is closed or its parent is gone; the parent learns of a dead
+// worker by waitpid, and reports the death only after the results that were sent before it.
+
 #include "runtime/data/images/crew.h"
 
 #include <fcntl.h>
@@ -51,6 +58,7 @@ class ThreadCrew : public Crew {
   ThreadCrew(const Images& images, const LoaderOptions& options, Slots& slots)
       : writer_(images, options), slots_(slots), jobs_(options.workers) {}
 
+  // Closing the queues ends the threads, which are joined as the last members are destroyed.
   ~ThreadCrew() override {
     abandoned_ = true;
     for (auto& jobs : jobs_) jobs.close();
@@ -81,36 +89,39 @@ class ThreadCrew : public Crew {
   const ItemWriter writer_;
   Slots& slots_;
   std::atomic<bool> abandoned_{false};
-  std::vector<Conveyor<Job>> jobs_;  // of each worker
+  std::vector<Conveyor<Job>> jobs_;  // one for each worker
   Conveyor<Done> done_;
-  std::vector<std::jthread> threads_;  // last: they use the others
+  std::vector<std::jthread> threads_;  // last, since its threads use the other members until they are joined
 };
 
-/// On an index queue: where the batch lies in the epoch's order, which the worker has from its parent.
+/// A job as it is sent to a worker process: a range of the epoch's order.
 struct IndexMessage {
   uint64_t ticket;
   uint64_t slot;
   int64_t begin, count;
 };
 
-/// On the result queue: one packet, so that workers cannot mix theirs.
+/// A result as it is sent back. One packet with everything, so that the results of several workers cannot mix; a longer
+/// text of an error is cut.
 struct ResultMessage {
   uint64_t ticket;
   int64_t skipped;
   uint64_t error_bytes;
   char error[3000];
 };
+/// Bytes of a result without an error.
 constexpr size_t kResultHead = offsetof(ResultMessage, error);
 
-/// Milliseconds between looks at whether a peer is still there, for when no hang-up can be seen.
+/// Milliseconds between looks at whether the other side is still alive, for deaths that show as no hang-up.
 constexpr int kLook = 500;
-/// Time that a worker has to leave before it is killed.
+/// The time that a worker has to leave before it is killed.
 constexpr std::chrono::seconds kPatience{5};
 
-/// Packets from one end to the other; no ends and errno where the system has none.
+/// Two connected sockets for packets.
 struct SocketPair {
   base::Descriptor near, far;
 
+  /// False, with errno set, if the system has none left.
   bool open() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
@@ -119,17 +130,18 @@ struct SocketPair {
   }
 };
 
-/// False when the other end is gone.
+/// Sends a packet; false if the other end is closed. MSG_NOSIGNAL: a write to a dead process must not kill this one.
 bool sendPacket(int socket, const void* packet, size_t bytes) {
   return llvm::sys::RetryAfterSignal(-1, ::send, socket, packet, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
 }
 
-/// False when there is nothing more to do.
+/// Waits for the next job; false if the worker should leave.
 bool receiveJob(int jobs, pid_t parent, IndexMessage& message) {
   while (true) {
     pollfd waiting{jobs, POLLIN, 0};
     const int ready = poll(&waiting, 1, kLook);
-    // Another child may have inherited the other end of this queue, so its end alone would not tell.
+    // The other end of this queue may live on in another child that inherited it, so a hang-up alone would not tell
+    // that the parent died.
     if (getppid() != parent) return false;
     if (ready <= 0) continue;
     const ssize_t got = recv(jobs, &message, sizeof message, 0);
@@ -139,10 +151,10 @@ bool receiveJob(int jobs, pid_t parent, IndexMessage& message) {
   }
 }
 
-/// The first thing a worker does: the parent's handlers are not meant for it.
+/// Undoes the parent's handling of signals, as the first thing that a worker does.
 void resetSignals() {
   for (int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD}) ::signal(signal, SIG_DFL);
-  // Ctrl-C reaches the whole group; the parent decides what it means.
+  // Ctrl-C reaches the whole process group; the parent decides what it means.
   ::signal(SIGINT, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
@@ -176,13 +188,13 @@ class ProcessCrew : public Crew {
   Slots& slots_;
   const Order order_;
   std::shared_ptr<void> shared_;            // memory shared with the workers
-  std::atomic<bool>* abandoned_ = nullptr;  // there
-  SocketPair results_;                      // ours, the workers'
-  base::Descriptor interrupt_;
+  std::atomic<bool>* abandoned_ = nullptr;  // in that memory
+  SocketPair results_;                      // near: ours; far: the workers'
+  base::Descriptor interrupt_;              // an eventfd that ends a waiting receive()
   std::vector<Worker> workers_;
 
-  std::mutex mutex_;  // guards what follows
-  std::map<uint64_t, Job> under_way_;
+  std::mutex mutex_;                   // guards the map
+  std::map<uint64_t, Job> under_way_;  // by ticket; results carry only the ticket
 };
 
 llvm::Error systemError(const char* what) { return base::failure("loader: {}: {}", what, std::strerror(errno)); }
@@ -196,7 +208,7 @@ llvm::Error ProcessCrew::start() {
   if (interrupt_ < 0) return systemError("no event for worker processes");
   for (unsigned i = 0; i < options_.workers; ++i)
     if (auto error = fork(i)) return error;
-  // With the workers' end closed here, it closes with the last worker.
+  // The workers' end is closed here, so that it closes with the last worker.
   results_.far.close();
   return llvm::Error::success();
 }
@@ -209,6 +221,8 @@ llvm::Error ProcessCrew::fork(unsigned number) {
   if (pid < 0)
     return base::failure("loader: worker process {} of {} does not start: {}", number + 1, options_.workers,
                          std::strerror(errno));
+  // The child closes the ends that belong to the parent and to its siblings, else they would stay open after these are
+  // gone.
   if (pid == 0) {
     resetSignals();
     jobs.near.close();
@@ -221,7 +235,7 @@ llvm::Error ProcessCrew::fork(unsigned number) {
   return llvm::Error::success();
 }
 
-/// A worker's life: what it needs it has from its parent.
+/// The life of a worker. Everything it needs it has from its parent by the fork.
 void ProcessCrew::work(int jobs, pid_t parent) const {
   const ItemWriter writer(images_, options_);
   std::vector<uint8_t> scratch;
@@ -238,9 +252,10 @@ void ProcessCrew::work(int jobs, pid_t parent) const {
 ProcessCrew::~ProcessCrew() {
   if (abandoned_ != nullptr) *abandoned_ = true;
   for (Worker& worker : workers_) worker.jobs.close();
+  // One deadline for all: a worker that is stuck in a read must not hold up the end of a trial.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (Worker& worker : workers_) {
-    if (worker.pid < 0) continue;  // died before
+    if (worker.pid < 0) continue;  // it died before and was waited for
     // A worker that is stuck in a read must not hold up the end of a trial.
     pid_t left = 0;
     while ((left = waitpid(worker.pid, nullptr, WNOHANG)) == 0 && std::chrono::steady_clock::now() < deadline)
@@ -258,12 +273,13 @@ llvm::Error ProcessCrew::send(unsigned worker, Job job) {
     const std::lock_guard lock(mutex_);
     under_way_.emplace(job.ticket, std::move(job));
   }
-  // A worker that is gone is met, with its reason, by receive().
+  // A dead worker is no error here: receive() reports it, with the reason.
   if (!sendPacket(workers_[worker].jobs, &message, sizeof message) && errno != EPIPE && errno != ECONNRESET)
     return systemError("an index queue failed");
   return llvm::Error::success();
 }
 
+/// The next result if one has arrived.
 std::optional<Done> ProcessCrew::takeResult() {
   ResultMessage message{};
   const ssize_t got = recv(results_.near, &message, sizeof message, MSG_DONTWAIT);
@@ -279,7 +295,7 @@ std::optional<Done> ProcessCrew::takeResult() {
   return done;
 }
 
-/// An error when one of them has died.
+/// An error if a worker has died.
 llvm::Error ProcessCrew::lookAtWorkers() {
   for (unsigned i = 0; i < workers_.size(); ++i) {
     int status = 0;
@@ -290,6 +306,8 @@ llvm::Error ProcessCrew::lookAtWorkers() {
     if (WIFSIGNALED(status)) {
       const int signal = WTERMSIG(status);
       how = fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
+      // The two signals that users meet, with the usual reason. Memory mapped from /dev/shm or a file faults when it
+      // runs out.
       if (signal == SIGKILL) how += "; the system does that when memory runs out: lower workers, prefetch or batch";
       if (signal == SIGBUS) how += "; shared memory, or a mapped file, ran out: lower workers, prefetch or batch";
     }
@@ -300,12 +318,12 @@ llvm::Error ProcessCrew::lookAtWorkers() {
 
 llvm::Expected<std::optional<Done>> ProcessCrew::receive() {
   std::vector<pollfd> waiting{{interrupt_, POLLIN, 0}, {results_.near, POLLIN, 0}};
-  for (const Worker& worker : workers_) waiting.push_back({worker.jobs, 0, 0});  // hang-ups only
+  for (const Worker& worker : workers_) waiting.push_back({worker.jobs, 0, 0});  // for hang-ups only
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), kLook);
     if (ready > 0 && waiting[0].revents != 0) return std::optional<Done>();
     if (auto done = takeResult()) return done;
-    // What a worker sent before it died counts; only then is its death news.
+    // Results that a worker sent before it died count, so its death is looked for only when there are none left.
     if (auto error = lookAtWorkers()) return error;
   }
 }

@@ -1,7 +1,9 @@
 #pragma once
 
-// The workers of the data loader for one epoch: each with a queue of its own, one queue for all results. Threads or
-// processes, behind one face.
+// The workers of the data loader for one epoch, as threads or as processes behind one interface. As in PyTorch, each
+// worker has a queue of jobs of its own, and all share one queue of results. Results arrive in any order;
+// dataloader.cpp puts them into order. Images travel through Slots, memory that loader and workers share; only small
+// messages go through the queues.
 
 #include <llvm/Support/Error.h>
 
@@ -23,23 +25,24 @@ namespace expc::data {
 
 /// A batch to be prepared in a slot.
 struct Job {
-  uint64_t ticket = 0;  // position in the order of delivery
+  uint64_t ticket = 0;  // its number in the order of delivery
   size_t slot = 0;
   PlannedBatch batch;
 };
 
-/// A job that came back.
+/// A job that came back from a worker.
 struct Done {
   Job job;
-  int64_t skipped = 0;  // images of it that could not be decoded
-  std::string error;    // why it could not be prepared; empty when it could
+  int64_t skipped = 0;  // images in it that could not be decoded
+  std::string error;    // why it could not be prepared; empty if it could
 };
 
-/// Prepares a job in its slot; stops early when `abandoned`. `scratch` is kept from job to job, one for each worker.
+/// Prepares a job in its slot, on the calling thread. Stops between two images once `abandoned` is set. `scratch` is
+/// kept from job to job, one for each worker.
 Done prepare(Job job, const ItemWriter& writer, const Slots& slots, std::vector<uint8_t>& scratch,
              const std::atomic<bool>& abandoned);
 
-/// From thread to thread, in order.
+/// A queue without limit, for any number of threads. The loader bounds what is under way by its slots.
 template <typename T>
 class Conveyor {
  public:
@@ -50,7 +53,7 @@ class Conveyor {
     }
     changed_.notify_one();
   }
-  /// Waits for the next; nothing once it is closed, whatever is on it.
+  /// Waits for the next value; nothing once the queue is closed, even if values are left.
   std::optional<T> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !values_.empty(); });
@@ -59,6 +62,7 @@ class Conveyor {
     values_.pop_front();
     return value;
   }
+  /// Wakes everyone who waits; nothing can be taken afterwards.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -68,32 +72,35 @@ class Conveyor {
   }
 
  private:
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;
   std::deque<T> values_;
   bool closed_ = false;
 };
 
-/// Made by one thread and used by at most two: one sends, one receives.
+/// The workers of one epoch. At most two threads use a crew: one sends, one receives.
 class Crew {
  public:
-  /// Stops: waits only for the item that each worker has in hand.
+  /// Stops the workers. Waits only for the image that each is preparing.
   virtual ~Crew() = default;
-  /// All jobs of a crew belong to one epoch.
+  /// Gives a job to a worker. All jobs of a crew belong to one epoch.
   virtual llvm::Error send(unsigned worker, Job job) = 0;
-  /// Waits for the next result of any worker; nothing after interrupt(). An error when a worker died.
+  /// Waits for the next result of any worker; nothing after interrupt(). An error if a worker died.
   virtual llvm::Expected<std::optional<Done>> receive() = 0;
-  /// From any thread: makes a receive() that waits, and every later one, return nothing.
+  /// Makes a receive() that waits, and every later one, return nothing. May be called from any thread.
   virtual void interrupt() = 0;
 };
 
-/// Threads. `images`, `options` and `slots` must outlive the crew.
+/// Starts threads as workers. `images`, `options` and `slots` must outlive the crew.
 llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots);
 
-/// Processes, forked by the calling thread, that work for `order`'s epoch; slots of sharedMemory(). Forking a process
-/// that has threads is safe here because a child calls nothing that another thread could have locked: it computes in
-/// its own memory and in the shared slots, reads images by files or maps of its own, talks over sockets, and leaves by
-/// _exit. malloc, which it needs, is put right by the C library's fork. It never touches torch, a device or a log.
+/// Forks processes as workers from the calling thread, for the epoch with this order; `slots` must be of
+/// sharedMemory().
+///
+/// Forking a process with threads is safe here because a child calls nothing that another thread could have locked at
+/// that moment. It computes in its own memory and in the shared slots, reads images through files or maps of its own,
+/// talks over sockets, and leaves by _exit. malloc, which it needs, is repaired by the C library's fork. It never
+/// touches torch, a device or a log.
 llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
                                                      Order order);
 

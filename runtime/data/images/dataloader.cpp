@@ -1,3 +1,11 @@
+// A loader with the semantics of torch.utils.data.DataLoader, so that a study can measure what they cost beside the
+// native loader: workers by epoch, whole batches by worker, results held back until their turn, and a pinning thread
+// that copies. docs/semantics.md §10 describes them.
+//
+// Batches are numbered by tickets in the order of delivery. `sent_` tickets are given out, `delivered_` handed over;
+// results between them wait in `early_`. Slots bound the memory: no more batches are under way and held than there are
+// slots.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +26,8 @@
 namespace expc::data {
 namespace {
 
-/// Copies a batch that could be prepared from its slot of `from` to one of `to`, which must have one free; `from` gets
-/// its slot back either way.
+/// Copies a finished batch from its slot of `from` to a slot of `to`, which must have one free, and gives the old slot
+/// back. A failed batch only gives its slot back.
 void copyAcross(Done& done, Slots& from, Slots& to) {
   const size_t source = done.job.slot;
   if (done.error.empty()) {
@@ -27,6 +35,7 @@ void copyAcross(Done& done, Slots& from, Slots& to) {
     assert(target);
     // Only the images that are there, then the labels, which follow at the same place in both.
     const auto count = static_cast<size_t>(done.job.batch.count);
+    // Only the images of the batch; the labels lie at the same offset in both slots.
     std::memcpy(to.images(*target), from.images(source), count * from.imageBytes());
     std::memcpy(to.labels(*target), from.labels(source), count * sizeof(int64_t));
     done.job.slot = *target;
@@ -34,12 +43,13 @@ void copyAcross(Done& done, Slots& from, Slots& to) {
   from.give(source);
 }
 
-/// The pinning thread: takes results from the crew as they arrive, copies them, passes them on in the same order.
+/// The pinning thread: takes results from the crew as they arrive, copies them, and passes them on in that order.
 class Pinner {
  public:
   Pinner(Crew& crew, Slots& from, Slots& to) : crew_(crew), thread_([this, &from, &to] { work(from, to); }) {}
+  // The crew is interrupted first, since the thread may wait for it; the thread is joined with the last member.
   ~Pinner() { crew_.interrupt(); }
-  /// The next copied result; waits. An error of the crew comes once, at the end.
+  /// The next copied result; waits for it. An error of the crew comes once, as the last.
   llvm::Expected<std::optional<Done>> receive() {
     auto done = *copied_.take();
     if (!done && !failure_.empty()) return llvm::createStringError(failure_);
@@ -58,9 +68,9 @@ class Pinner {
   }
 
   Crew& crew_;
-  Conveyor<std::optional<Done>> copied_;  // nothing is the last
-  std::string failure_;                   // of the crew, written before that
-  std::jthread thread_;                   // last: it uses the others
+  Conveyor<std::optional<Done>> copied_;  // an empty value is the last
+  std::string failure_;                   // of the crew; written before the last value, which orders it
+  std::jthread thread_;                   // last, since it uses the other members
 };
 
 class DataLoader : public Loader {
@@ -68,31 +78,36 @@ class DataLoader : public Loader {
   DataLoader(const Images& images, LoaderOptions options)
       : Loader(options.held), images_(images), options_(std::move(options)), plan_(options_) {}
 
-  /// Memory, and the first epoch's workers.
+  /// Allocates memory and starts the first epoch.
   llvm::Error open();
 
  private:
   llvm::Expected<std::optional<HostBatch>> take() override;
   void stop() override;
+  /// Starts the workers of the next epoch that has a batch, and gives them their first jobs.
   llvm::Error beginEpoch();
   void endEpoch();
+  /// Gives the epoch's next batch, if there is one, to the worker whose turn it is.
   llvm::Error sendOne();
+  /// The batch whose turn it is, in a slot of out_; nothing after the last.
   llvm::Expected<std::optional<Done>> turn();
+  /// The next batch, prepared on this thread.
   llvm::Expected<std::optional<Done>> prepareHere();
+  /// The next batch, from the workers; puts results that come early aside.
   llvm::Expected<std::optional<Done>> fromWorkers();
 
   const Images& images_;
   const LoaderOptions options_;
   BatchPlan plan_;
-  std::shared_ptr<Slots> work_;         // where batches are prepared: out_ unless they are pinned
-  std::unique_ptr<ItemWriter> writer_;  // without workers
+  std::shared_ptr<Slots> work_;         // where batches are prepared; the same as out_ unless results are copied
+  std::unique_ptr<ItemWriter> writer_;  // if there are no workers
   std::vector<uint8_t> scratch_;
 
-  std::unique_ptr<Crew> crew_;  // the epoch's
+  std::unique_ptr<Crew> crew_;  // of the current epoch
   std::unique_ptr<Pinner> pinner_;
-  std::map<uint64_t, Done> early_;  // results whose turn has not come
+  std::map<uint64_t, Done> early_;  // results whose turn has not come, by ticket
   uint64_t sent_ = 0, delivered_ = 0;
-  uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch
+  uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch; worker numbers start there
 };
 
 llvm::Error DataLoader::open() {
@@ -100,6 +115,8 @@ llvm::Error DataLoader::open() {
   const int64_t batch = options_.batch;
   const size_t image = options_.preparation.imageBytes();
   const bool processes = options_.workers > 0 && options_.processes;
+  // With copying, a batch leaves the workers' memory before the caller holds it, so that memory needs no slots for held
+  // batches.
   const size_t slots = options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held;
   if (auto error = Slots::create(slots, batch, image, processes ? sharedMemory() : ownMemory()).moveInto(work_))
     return error;
@@ -131,6 +148,7 @@ llvm::Error DataLoader::beginEpoch() {
   return llvm::Error::success();
 }
 
+/// Ends the workers. The pinning thread uses the crew, so it ends first.
 void DataLoader::endEpoch() {
   pinner_.reset();
   crew_.reset();
@@ -167,7 +185,7 @@ llvm::Expected<std::optional<Done>> DataLoader::fromWorkers() {
   while (early_.empty() || early_.begin()->first != delivered_) {
     auto done = pinner_ ? pinner_->receive() : crew_->receive();
     if (!done) return done.takeError();
-    assert(*done);  // only stopping interrupts
+    assert(*done);  // only stop() interrupts
     const uint64_t ticket = (*done)->job.ticket;
     early_.emplace(ticket, std::move(**done));
   }
@@ -188,6 +206,7 @@ llvm::Expected<std::optional<HostBatch>> DataLoader::take() {
   if (!(*done)->error.empty()) return llvm::createStringError((*done)->error);
   ++delivered_;
   std::optional<HostBatch> batch = handOver((*done)->job.slot, (*done)->job.batch, (*done)->skipped);
+  // One batch was handed over, so one more is given out, as in PyTorch's _process_data.
   if (crew_)
     if (auto error = sendOne()) return error;
   return batch;

@@ -1,3 +1,7 @@
+// JPEG by TurboJPEG, PNG by libpng. Settings follow PIL: the accurate inverse transform and smooth upsampling for JPEG,
+// and PIL's conversions of palettes, depths and alpha for PNG. A warning that loses nothing of the picture is ignored,
+// as PIL does; every other irregularity makes the image corrupt.
+
 #include "runtime/data/images/decode.h"
 
 #include <fmt/format.h>
@@ -16,6 +20,7 @@ namespace {
 
 llvm::Error corrupt(std::string message) { return llvm::make_error<CorruptImage>(std::move(message)); }
 
+/// Refuses sizes that are zero or beyond the limits.
 llvm::Error checkSides(int64_t rows, int64_t cols) {
   if (rows >= 1 && cols >= 1 && rows <= kLargestSide && cols <= kLargestSide && rows * cols <= kMostPixels)
     return llvm::Error::success();
@@ -27,7 +32,7 @@ struct DestroyDecoder {
   void operator()(void* handle) const { tjDestroy(handle); }
 };
 
-/// libjpeg goes on after these, and so does PIL: nothing of the picture is lost.
+/// Whether a warning of libjpeg leaves the picture complete. libjpeg and PIL go on after these.
 bool harmless(std::string_view warning) {
   return warning.find("extraneous bytes") != std::string_view::npos ||
          warning.find("Unknown Adobe") != std::string_view::npos || warning.find("ICC") != std::string_view::npos;
@@ -35,7 +40,7 @@ bool harmless(std::string_view warning) {
 
 using Decoder = std::unique_ptr<void, DestroyDecoder>;
 
-/// A thread's decoder, or null.
+/// The decoder of this thread, made when it is first used; null if there is no memory.
 Decoder& decoder() {
   static thread_local Decoder handle;
   if (!handle) handle.reset(tjInitDecompress());
@@ -44,13 +49,15 @@ Decoder& decoder() {
 
 llvm::Error noMemory() { return llvm::createStringError("no memory for a JPEG decoder"); }
 
-/// Gives the decoder up: after a header that ends too early TurboJPEG goes on in the middle of it with the next image.
+/// An error with TurboJPEG's message. The decoder is given up: after a header that ends too early, it would go on in
+/// the middle of that header with the next image.
 llvm::Error damagedJpeg(Decoder& handle) {
   llvm::Error error = corrupt(fmt::format("damaged JPEG: {}", tjGetErrorStr2(handle.get())));
   handle.reset();
   return error;
 }
 
+/// The shape in a JPEG's header; refuses CMYK.
 llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes) {
   Decoder& handle = decoder();
   if (!handle) return noMemory();
@@ -71,8 +78,8 @@ llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destinati
   if (!handle) return noMemory();
   const int width = static_cast<int>(shape->cols), height = static_cast<int>(shape->rows);
   uint8_t* out = to.place(height, width);
-  // As libjpeg's default and so PIL's: the accurate transform, smooth upsampling. A file cannot ask for scans without
-  // end.
+  // libjpeg's defaults, and so PIL's: the accurate transform and smooth upsampling. LIMITSCANS stops progressive files
+  // with endless scans, a known way to occupy a decoder.
   if (tjDecompress2(handle.get(), bytes.data(), bytes.size(), out, width, 0, height, TJPF_RGB,
                     TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS) != 0 &&
       (tjGetErrorCode(handle.get()) == TJERR_FATAL || !harmless(tjGetErrorStr2(handle.get()))))
@@ -80,8 +87,8 @@ llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destinati
   return Pixels{out, height, width, 3};
 }
 
-// libpng leaves by longjmp. Between setjmp and the end of a reading function there are only plain values and pointers,
-// so nothing is left undestroyed.
+/// The state of reading one PNG. libpng reports errors by longjmp, so between setjmp and the end of a function that
+/// reads there must be only plain values and pointers: destructors would not run.
 struct Reading {
   const uint8_t* next = nullptr;
   size_t left = 0;
@@ -90,10 +97,11 @@ struct Reading {
   png_uint_32 width = 0, height = 0;
   int bits = 0, colours = 0;
   int passes = 1;
-  bool wide_grey = false;  // 16 bits, without alpha
+  bool wide_grey = false;  // 16 bits without alpha, which PIL treats specially
   char message[128] = "";
 };
 
+// Callbacks of libpng.
 void onError(png_structp png, png_const_charp message) {
   auto* reading = static_cast<Reading*>(png_get_error_ptr(png));
   std::strncpy(reading->message, message, sizeof(reading->message) - 1);
@@ -110,11 +118,13 @@ void onRead(png_structp png, png_bytep out, size_t bytes) {
   reading->left -= bytes;
 }
 
-/// Reads up to the first image data and asks for 8-bit red, green, blue; 16-bit grey stays as it is.
+/// Reads up to the image data and asks for 8-bit red, green, blue; 16-bit grey stays as it is. False after an error,
+/// with its message in `reading`.
 bool beginPng(Reading& reading) {
   if (setjmp(png_jmpbuf(reading.png)) != 0) return false;
   png_set_read_fn(reading.png, &reading, onRead);
   png_set_user_limits(reading.png, kLargestSide, kLargestSide);
+  // Limits on chunks that we do not need, against files that are all metadata.
   png_set_chunk_cache_max(reading.png, 256);
   png_set_chunk_malloc_max(reading.png, 16 << 20);
   png_read_info(reading.png, reading.info);
@@ -133,8 +143,8 @@ bool beginPng(Reading& reading) {
   return true;
 }
 
-/// 16-bit grey is 2 bytes a pixel, big-endian: they are read where the row's 3 bytes a pixel end, then widened in
-/// place.
+/// Widens a row of 16-bit grey in place, 2 bytes a pixel to 3. The input lies at the end of the row's memory, so that
+/// reading stays ahead of writing. PIL clips 16-bit grey at 255 instead of taking the upper bits.
 void widen(uint8_t* row, png_uint_32 width) {
   const uint8_t* in = row + width;
   for (png_uint_32 x = 0; x < width; ++x, row += 3) {
@@ -143,6 +153,7 @@ void widen(uint8_t* row, png_uint_32 width) {
   }
 }
 
+/// Reads all rows into `out`. False after an error.
 bool readPngRows(Reading& reading, uint8_t* out) {
   if (setjmp(png_jmpbuf(reading.png)) != 0) return false;
   const size_t line = size_t{3} * reading.width, offset = reading.wide_grey ? reading.width : 0;
@@ -153,19 +164,23 @@ bool readPngRows(Reading& reading, uint8_t* out) {
   return true;
 }
 
+/// Reads a PNG whose structures were made.
 llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
   if (!beginPng(reading)) return corrupt(fmt::format("not a readable PNG: {}", reading.message));
   const size_t expected = size_t{reading.wide_grey ? 2u : 3u} * reading.width;
+  // libpng's transformations must have given the row that the memory is sized for.
   if (png_get_rowbytes(reading.png, reading.info) != expected)
     return corrupt(
         fmt::format("a PNG of {} bits and colour type {}, which is not read", reading.bits, reading.colours));
   uint8_t* out = to.place(reading.height, reading.width);
-  // Rows that an interlaced file has not brought yet are read before they are written.
+  // An interlaced file is read in passes, and libpng combines each row with what is there, so the memory must be
+  // initialised.
   if (reading.passes > 1) std::fill_n(out, size_t{3} * reading.width * reading.height, uint8_t{0});
   if (!readPngRows(reading, out)) return corrupt(fmt::format("damaged PNG: {}", reading.message));
   return Pixels{out, static_cast<int64_t>(reading.height), static_cast<int64_t>(reading.width), 3};
 }
 
+/// The shape in a PNG's header, which must be its first chunk.
 llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
   constexpr size_t kHeader = 24;  // signature, length, "IHDR", width, height
   if (bytes.size() < kHeader || std::memcmp(bytes.data() + 12, "IHDR", 4) != 0)
@@ -176,7 +191,7 @@ llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
 }
 
 llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
-  // libpng calls an image beyond its limits invalid.
+  // Checked before libpng is asked, which would only say that the image is invalid.
   if (auto error = pngShape(bytes).takeError()) return error;
   Reading reading;
   reading.next = bytes.data();
@@ -194,7 +209,7 @@ llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destinatio
 
 enum class Format { Jpeg, Png };
 
-/// By the first bytes.
+/// The format of a file by its first bytes.
 llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
   static constexpr uint8_t kPng[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
   if (bytes.size() >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff) return Format::Jpeg;

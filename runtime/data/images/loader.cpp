@@ -1,3 +1,5 @@
+// The shared parts of our loaders (loader.h).
+
 #include "runtime/data/images/loader.h"
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@ namespace expc::data {
 
 llvm::Expected<Order> BatchPlan::beginEpoch() {
   while (options_.epochs == 0 || epoch_ + 1 < options_.first_epoch + options_.epochs) {
+    // The sampler is the caller's code and may throw, for example when memory is short.
     try {
       order_ = std::make_shared<const std::vector<int64_t>>(options_.order(++epoch_));
     } catch (const std::exception& error) {
@@ -42,6 +45,7 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
                               std::vector<uint8_t>& scratch, int64_t& skipped) const try {
   const auto count = static_cast<int64_t>(order.size());
   std::string first;
+  // First all images of the order, beginning at the wanted one, then all images of the set.
   for (int64_t tried = 0; tried < count + images_.count(); ++tried) {
     const int64_t index = tried < count ? order[static_cast<size_t>((position + tried) % count)] : tried - count;
     if (index < 0 || index >= images_.count())
@@ -52,6 +56,7 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
       skipped += tried > 0 ? 1 : 0;
       return llvm::Error::success();
     }
+    // Errors of the machine (a file that cannot be opened) are never passed over: the next image would fail as well.
     if (on_corrupt_ == OnCorrupt::Fail || !error.isA<CorruptImage>()) return error;
     if (on_corrupt_ == OnCorrupt::LeaveOut) {
       llvm::consumeError(std::move(error));
@@ -82,7 +87,7 @@ llvm::Error checkOptions(const LoaderOptions& options) {
         "loader: images of {} x {} pixels and {} channels cannot be prepared; sides go from 1 to {}, "
         "channels are 1 or 3",
         wanted.rows, wanted.cols, wanted.channels, kMostSide);
-  // Above this no allocation can work, and products would overflow.
+  // Above this no allocation can work, and products of sizes would overflow.
   constexpr int64_t kMostBytes = int64_t{1} << 40;
   const auto bytes = static_cast<int64_t>(wanted.imageBytes());
   if (options.batch > kMostBytes / std::max<int64_t>(bytes, sizeof(int64_t)))
@@ -93,6 +98,7 @@ llvm::Error checkOptions(const LoaderOptions& options) {
 
 llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (!failure_.empty()) return llvm::createStringError(failure_);
+  // All slots are held: waiting for one that only the caller can release would never end.
   if (out_ && out_->held() >= held_)
     return base::failure("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
                          held_);

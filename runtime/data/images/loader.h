@@ -1,7 +1,7 @@
 #pragma once
 
-// What our loaders do alike: epochs' orders cut into batches, one item of a batch read, prepared and put in its place,
-// and what stands around those that each takes in its own way.
+// The parts that both of our loaders share: cutting the orders of epochs into batches (BatchPlan), reading and
+// preparing one image of a batch (ItemWriter), checking options, and the bookkeeping around next() (Loader).
 
 #include <llvm/Support/Error.h>
 
@@ -18,14 +18,15 @@
 
 namespace expc::data {
 
-/// Batches an epoch of `items` gives.
+/// The number of batches that `items` images give in an epoch.
 inline int64_t batchesPerEpoch(int64_t items, int64_t batch, bool drop_last) {
   return drop_last ? items / batch : (items + batch - 1) / batch;
 }
 
+/// The order of an epoch's images, shared by all its batches.
 using Order = std::shared_ptr<const std::vector<int64_t>>;
 
-/// A batch before it is prepared: `count` items of its epoch's order from `begin`.
+/// A batch that is to be prepared: `count` images of its epoch's order, from position `begin`.
 struct PlannedBatch {
   Order order;
   int64_t begin = 0;
@@ -35,22 +36,22 @@ struct PlannedBatch {
   bool last = false;   // the epoch's last
 };
 
-/// What a loader hands over for it, but for the memory.
+/// The finished batch without its memory.
 inline HostBatch delivered(const PlannedBatch& planned) {
   return {.count = planned.count, .epoch = planned.epoch, .number = planned.number, .last = planned.last};
 }
 
-/// Goes through the epochs batch by batch. `options` must live longer.
+/// Walks through the epochs batch by batch. Not safe for several threads. `options` must outlive it.
 class BatchPlan {
  public:
   explicit BatchPlan(const LoaderOptions& options) : options_(options), epoch_(options.first_epoch - 1) {}
 
-  /// Goes on to the next epoch that has a batch: its order, or null after the last epoch. An error when an order cannot
-  /// be made, or when an endless plan meets an epoch without a batch.
+  /// Goes on to the next epoch that has a batch and returns its order; null after the last epoch. An error if an order
+  /// cannot be made, or if an endless plan meets an epoch without a batch, which would loop for ever.
   llvm::Expected<Order> beginEpoch();
-  /// Whether the epoch has another batch.
+  /// Whether the current epoch has another batch.
   bool hasNext() const { return number_ < batches_; }
-  /// The epoch's next batch.
+  /// The current epoch's next batch; hasNext() must hold.
   PlannedBatch next();
 
  private:
@@ -59,19 +60,21 @@ class BatchPlan {
   int64_t epoch_, number_ = 0, batches_ = 0;
 };
 
-/// Writes single items of a batch. Safe from several threads at once. `images` must live longer.
+/// Reads and prepares single images of a batch. Safe for several threads. `images` must outlive it.
 class ItemWriter {
  public:
+  /// `past_caches` as for Preparer.
   ItemWriter(const Images& images, const LoaderOptions& options, bool past_caches = false)
       : images_(images), preparer_(options.preparation, past_caches), on_corrupt_(options.on_corrupt) {}
 
-  /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
+  /// Writes the image at `position` of an epoch's order to `image`, and its label to `label`. The error names the
+  /// image; exceptions become errors too, since threads may not throw.
   ///
-  /// With OnCorrupt::Replace an image that cannot be read is replaced by the next one of `order` that can be, label
-  /// included, from the order's start again after its end, and of the set where none of the order can be: ranks share a
-  /// set as its order falls out. Nothing else moves, so every other place keeps its image whatever worker prepares it,
-  /// and that next image comes once more at its own place. It is an error when no image of the set can be read. With it
-  /// and with OnCorrupt::LeaveOut `skipped` grows by one. What throws is an error too.
+  /// OnCorrupt::Replace puts the next image of `order` that can be read in the place of one that cannot, with its
+  /// label. The order starts again after its end, and if none of it can be read, any image of the set will do: ranks
+  /// share a set as their orders fall out. Nothing else moves, so every other place keeps its image whichever worker
+  /// prepares it; the replacement occurs once more at its own place. It is an error if no image of the set can be read.
+  /// Replaced and left-out images raise `skipped` by one.
   llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                     std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
@@ -83,11 +86,12 @@ class ItemWriter {
   OnCorrupt on_corrupt_;
 };
 
-/// What is wrong with the options of any loader: no order, nothing in a batch or ahead, images too large for any
-/// memory.
+/// Checks options that any loader needs: an order, a batch, something ahead, and images and batches that memory can
+/// hold.
 llvm::Error checkOptions(const LoaderOptions& options);
 
-/// The first error comes again at every later call.
+/// The base of our loaders. Measures the time in next(), bounds the batches that are held, and repeats the first error
+/// at every later call.
 class Loader : public Batches {
  public:
   llvm::Expected<std::optional<HostBatch>> next() final;
@@ -95,17 +99,17 @@ class Loader : public Batches {
   int64_t skipped() const final { return skipped_; }
 
  protected:
-  /// `held`: slots that the caller may keep.
+  /// `held`: the number of batches that the caller may keep.
   explicit Loader(unsigned held) : held_(held) {}
 
-  /// The next batch in order, or nothing after the last.
+  /// The next batch in order; nothing after the last.
   virtual llvm::Expected<std::optional<HostBatch>> take() = 0;
-  /// After the first error: nothing is taken any more.
+  /// Called once after the first error; take() is not called again.
   virtual void stop() {}
-  /// What lies in a slot of out_, of which `skipped` images could not be decoded.
+  /// The finished batch in a slot of out_. `skipped` of its images could not be decoded.
   HostBatch handOver(size_t slot, const PlannedBatch& planned, int64_t skipped);
 
-  std::shared_ptr<Slots> out_;  // where batches are handed over; null where each has memory of its own
+  std::shared_ptr<Slots> out_;  // finished batches; null if each batch has memory of its own
 
  private:
   const unsigned held_;

@@ -1,4 +1,7 @@
-// Images that are held in memory: MNIST's and made up ones, grey and of one size, and those of any set as tensors.
+// Images that lie in memory: MNIST's from IDX files, synthetic ones, and any set decoded in advance as tensors
+// (preload). The first two are grey and of one size.
+//
+// IDX files are untrusted: header, counts and length are checked against each other before any payload is copied.
 
 #include <fmt/format.h>
 #include <llvm/Support/Endian.h>
@@ -26,10 +29,11 @@ namespace {
 
 using base::failure;
 
+/// Grey images of one size.
 class MemoryImages : public Images {
  public:
-  /// `pixels`: rows x cols of each image, row-major, 0 black to 255 white; as many labels as images, each below
-  /// `classes`.
+  /// `pixels`: rows x cols bytes for each image, row-major, from 0 (black) to 255 (white); `labels`: one for each
+  /// image, below `classes`.
   MemoryImages(std::string origin, int64_t rows, int64_t cols, std::vector<uint8_t> pixels, std::vector<uint8_t> labels,
                int64_t classes)
       : origin_(std::move(origin)),
@@ -54,12 +58,14 @@ class MemoryImages : public Images {
   std::vector<uint8_t> pixels_, labels_;
 };
 
+// Magic numbers of IDX files: type 8 (unsigned byte) with 3 dimensions or 1.
 constexpr uint32_t kImagesMagic = 0x00000803;
 constexpr uint32_t kLabelsMagic = 0x00000801;
 constexpr uint8_t kDigits = 10;
 
 using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
 
+/// Maps a file; if only a compressed one is there, the error says how to unpack it.
 llvm::Expected<Buffer> readFile(const std::string& path) {
   auto buffer = files::map(path);
   if (buffer || llvm::sys::fs::exists(path) || !llvm::sys::fs::exists(path + ".gz")) return buffer;
@@ -72,7 +78,7 @@ uint32_t bigEndian(const Buffer& file, size_t offset) {
   return llvm::support::endian::read32be(file->getBufferStart() + offset);
 }
 
-/// Checks magic number and header size of one file. `what` is "images" or "labels".
+/// Checks the magic number and the size of the header. `what` is "images" or "labels".
 llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header,
                         llvm::StringRef what) {
   const size_t size = file->getBufferSize();
@@ -86,6 +92,7 @@ llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t ma
   return llvm::Error::success();
 }
 
+/// Checks that the file has exactly the bytes that its header promises. `shape` describes them.
 llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload,
                         std::string shape) {
   const uint64_t found = file->getBufferSize();
@@ -94,7 +101,7 @@ llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t he
                  shape, found < header + payload ? "truncated" : "longer than it should be");
 }
 
-/// Pixels of a file, and how many rows and columns each image has.
+/// The content of a file of images.
 struct IdxImages {
   std::vector<uint8_t> pixels;
   uint32_t count = 0, rows = 0, cols = 0;
@@ -128,6 +135,7 @@ llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
   return labels;
 }
 
+/// One set: a file of images with its file of labels.
 llvm::Expected<std::unique_ptr<Images>> readPair(const std::string& images_path, const std::string& labels_path) {
   auto images = readImages(images_path);
   if (!images) return images.takeError();
@@ -140,6 +148,8 @@ llvm::Expected<std::unique_ptr<Images>> readPair(const std::string& images_path,
                                         std::move(*labels), kDigits);
 }
 
+// Synthetic images. Classes differ in the places of three smooth spots; each image shifts them by up to two pixels and
+// adds noise.
 constexpr int kSide = 28;
 constexpr int kClasses = 10;
 constexpr int kSpots = 3;
@@ -149,20 +159,22 @@ struct Spot {
   int row, col;
 };
 
-// Whole-number arithmetic only, and raw generator words instead of distributions (which differ between libraries), so
-// that the bytes are the same everywhere.
+/// A random number below `bound`. Whole-number arithmetic on raw words of the generator only, since distributions
+/// differ between standard libraries and the bytes must be the same everywhere.
 int below(std::mt19937& random, int bound) { return static_cast<int>(random() % static_cast<uint32_t>(bound)); }
 
 using Pattern = std::array<Spot, kSpots>;
 
+/// The spots of each class.
 std::array<Pattern, kClasses> patterns() {
-  std::mt19937 random(20051);  // fixed: a class looks the same whatever the seed
+  std::mt19937 random(20051);  // fixed, so that a class looks the same for every seed
   std::array<Pattern, kClasses> result;
   for (auto& pattern : result)
     for (auto& spot : pattern) spot = {4 + below(random, kSide - 8), 4 + below(random, kSide - 8)};
   return result;
 }
 
+/// Paints one image: noise below 64, and spots that fall off with the square of the distance.
 void paint(const Pattern& pattern, std::mt19937& random, uint8_t* image) {
   const int shift_row = below(random, 5) - 2, shift_col = below(random, 5) - 2;
   for (int row = 0; row < kSide; ++row) {
@@ -177,6 +189,7 @@ void paint(const Pattern& pattern, std::mt19937& random, uint8_t* image) {
   }
 }
 
+/// A set of `count` images, with labels 0, 1, …, 9, 0, …
 std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
   std::vector<uint8_t> pixels(static_cast<size_t>(count) * kSide * kSide), labels(static_cast<size_t>(count));
   const auto shapes = patterns();
@@ -188,6 +201,7 @@ std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
   return std::make_unique<MemoryImages>(name, kSide, kSide, std::move(pixels), std::move(labels), kClasses);
 }
 
+/// Images of another set, prepared in advance. Their memory is filled by preload().
 class Preloaded : public Images {
  public:
   Preloaded(std::unique_ptr<Images> source, const Preparation& preparation)
@@ -213,7 +227,7 @@ class Preloaded : public Images {
   std::unique_ptr<Images> source_;
   Shape shape_;
   int64_t values_of_one_;
-  std::unique_ptr<float[]> values_;  // not initialised before an image is there
+  std::unique_ptr<float[]> values_;  // deliberately not initialised: the threads that fill it place its pages
 };
 
 }  // namespace
@@ -241,6 +255,7 @@ llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
 
 llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
   preparation.element = Element::Float32;
+  // Values stay 0 to 255 in fp32: every type of batch can be made from these, with normalisation, without loss.
   preparation.normalise = false;
   const Preparer preparer(preparation);
   const Images& source = *images;

@@ -1,3 +1,11 @@
+// The native loader. Its threads share batches image by image. A queue of assemblies, batches under construction, is
+// kept in the order of delivery; a thread claims the first unclaimed image of the oldest assembly that has one, and
+// cuts the next batch from the plan when there is none and a slot is free. So the oldest batch is finished as fast as
+// all threads can, and no batch is held back by one slow worker.
+//
+// One mutex guards the queue; decoding and preparing happen outside of it. Slots are the only limit on how far the
+// threads run ahead.
+
 #include <fmt/format.h>
 
 #include <atomic>
@@ -17,20 +25,20 @@
 namespace expc::data {
 namespace {
 
-/// A batch that threads work on. The queue's lock guards all but the memory of the slot.
+/// A batch that threads are working on. The queue's lock guards all of it; the memory of its slot is written without.
 struct Assembly {
   PlannedBatch batch;
   size_t slot = 0;
-  int64_t claimed = 0;   // items that a thread has taken
-  int64_t finished = 0;  // of these, done
+  int64_t claimed = 0;   // images that a thread has taken
+  int64_t finished = 0;  // images that are done
   int64_t skipped = 0;
-  std::string error;       // of the failing item that comes first
-  int64_t error_item = 0;  // its place in the batch
+  std::string error;       // of the first failing image by its place, so that the message does not depend on timing
+  int64_t error_item = 0;  // that image's place in the batch
 
   bool complete() const { return finished == batch.count; }
 };
 
-/// What threads and the loader share.
+/// The state that threads and loader share.
 class Queue {
  public:
   Queue(const Images& images, const LoaderOptions& options, std::shared_ptr<Slots> slots)
@@ -39,22 +47,28 @@ class Queue {
         writer_(images, options, slots->count() * slots->bytes() >= stream::kWorthwhile),
         slots_(std::move(slots)) {}
 
-  /// A thread's life.
+  /// Prepares images until stop(); the body of each thread.
   void work();
-  /// Wakes all threads for the last time.
+  /// Ends all threads after the image that each has in hand.
   void stop();
-  /// A slot has become free.
+  /// Wakes threads because a slot became free.
   void slotGiven();
 
   /// Opens the first epoch.
   llvm::Error open();
-  /// Waits for the oldest batch; nothing after the last.
+  /// Waits for the oldest batch and removes it from the queue; nothing after the last. Without threads it prepares the
+  /// batch itself.
   llvm::Expected<std::optional<Assembly>> take();
 
  private:
+  /// The first image that nobody has taken, in the oldest batch that has one; null if there is nothing to do. Needs the
+  /// lock.
   Assembly* claim(int64_t& item);
+  /// Appends the next batch to the queue; false if there is none or no slot is free. Needs the lock.
   bool cut();
+  /// Notes that an image is done. Needs the lock.
   void finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error);
+  /// Reads and prepares an image, without the lock.
   void prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch);
 
   const LoaderOptions& options_;
@@ -62,13 +76,15 @@ class Queue {
   const ItemWriter writer_;
   const std::shared_ptr<Slots> slots_;
   std::atomic<bool> stopping_{false};
-  std::vector<uint8_t> scratch_;  // without threads
+  std::vector<uint8_t> scratch_;  // of take(), if there are no threads
 
-  std::mutex mutex_;  // guards what follows, and plan_
+  std::mutex mutex_;  // guards all that follows, and plan_
   std::condition_variable work_left_, batch_complete_;
-  std::deque<Assembly> assemblies_;  // in order of delivery; references stay good while others come and go
-  bool exhausted_ = false;           // no batch is left to cut
-  std::string plan_failure_;         // met after the batches before it
+  // The batches under construction, in the order of delivery. A deque: threads keep references to its members while
+  // others come and go.
+  std::deque<Assembly> assemblies_;
+  bool exhausted_ = false;    // no batch is left in the plan
+  std::string plan_failure_;  // an error of the plan, returned after the batches before it
 };
 
 llvm::Error Queue::open() {
@@ -104,7 +120,7 @@ Assembly* Queue::claim(int64_t& item) {
   for (Assembly& assembly : assemblies_)
     if (left(assembly)) return item = assembly.claimed++, &assembly;
   if (!cut()) return nullptr;
-  // Others may wait because this batch was not there yet.
+  // A new batch has images for threads that are waiting.
   work_left_.notify_all();
   return item = assemblies_.back().claimed++, &assemblies_.back();
 }
@@ -120,7 +136,7 @@ void Queue::finish(Assembly& assembly, int64_t item, int64_t skipped, std::strin
 }
 
 void Queue::prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch) {
-  // Neither the batch nor the slot of an assembly changes once it is in the queue.
+  // No lock is needed for these: the batch and slot of an assembly never change once it is in the queue.
   const PlannedBatch& batch = assembly.batch;
   char* image = slots_->images(assembly.slot) + static_cast<size_t>(item) * slots_->imageBytes();
   int64_t* label = slots_->labels(assembly.slot) + item;
@@ -172,6 +188,7 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
     lock.lock();
     assembly.finished = assembly.batch.count;
   }
+  // An empty queue means that threads are about to cut a batch, unless the plan is exhausted.
   batch_complete_.wait(lock, [&] { return assemblies_.empty() ? exhausted_ : assemblies_.front().complete(); });
   if (assemblies_.empty()) {
     if (!plan_failure_.empty()) return llvm::createStringError(plan_failure_);
@@ -202,6 +219,7 @@ class NativeLoader : public Loader {
 };
 
 llvm::Error NativeLoader::open(const Images& images) {
+  // Slots for the batches ahead and those that the caller holds. Without threads nothing is ahead.
   const size_t count = (options_.workers == 0 ? 0 : options_.prefetch) + options_.held;
   if (auto error = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
                                  options_.memory ? options_.memory : ownMemory())
@@ -209,7 +227,7 @@ llvm::Error NativeLoader::open(const Images& images) {
     return error;
   queue_ = std::make_shared<Queue>(images, options_, out_);
   if (auto error = queue_->open()) return error;
-  // A batch may be given back after the loader is gone.
+  // A batch may be given back after the loader is gone, so the callback must not keep the queue alive or rely on it.
   out_->onGive([queue = std::weak_ptr(queue_)] {
     if (const auto still = queue.lock()) still->slotGiven();
   });

@@ -1,3 +1,7 @@
+// Opens folders of images in the order of torchvision's ImageFolder, which fixes labels and indices, and dispatches the
+// other kinds of data. Listing a folder of a million images reads only directories; the names lie in one string, which
+// is smaller and faster than a million strings.
+
 #include "runtime/data/images/open.h"
 
 #include <fcntl.h>
@@ -28,19 +32,21 @@ namespace {
 
 using base::failure;
 
-constexpr int kDeepest = 32;  // folders in folders; more is a link that leads back
+constexpr int kDeepest = 32;  // levels of folders in folders; deeper is a link that leads back
 
+/// The content of one folder.
 struct Listed {
   std::vector<std::string> folders, files;  // names, sorted
 };
 
+/// Lists a folder, with its names sorted. Links are followed, as os.walk(followlinks=True) does in torchvision.
 llvm::Expected<Listed> contentsOf(const std::string& path) {
   Listed result;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
     auto type = entry->type();
     if (type == llvm::sys::fs::file_type::symlink_file || type == llvm::sys::fs::file_type::type_unknown) {
-      auto status = entry->status();  // follows links; a broken one is a file that fails when it is read
+      auto status = entry->status();  // follows links; a broken one counts as a file, whose reading will fail
       type = status ? status->type() : llvm::sys::fs::file_type::regular_file;
     }
     const std::string name = llvm::sys::path::filename(entry->path()).str();
@@ -52,21 +58,23 @@ llvm::Expected<Listed> contentsOf(const std::string& path) {
   return result;
 }
 
+/// Whether a file is an image by its name.
 bool readable(llvm::StringRef name) {
   return name.ends_with_insensitive(".jpg") || name.ends_with_insensitive(".jpeg") ||
          name.ends_with_insensitive(".png");
 }
 
-/// What torchvision would read as well, and this does not: leaving it out would be another set of images.
+/// Whether torchvision would read a file that this does not. Leaving it out would silently give another set of images.
 bool otherImage(llvm::StringRef name) {
   for (const char* ending : {".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"})
     if (name.ends_with_insensitive(ending)) return true;
   return false;
 }
 
-/// All of a class, by folder: path below the class ("" or "a/b/") and its image files.
+/// The files of a class by folder: the folder's path below the class ("" or "a/b/"), and the names of its images.
 using Below = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
+/// Adds the folder `below` of a class, and the folders in it, to `result`.
 llvm::Error gather(const std::string& root, const std::string& below, int depth, Below& result) {
   if (depth > kDeepest) return failure("{}/{}: folders in folders without end", root, below);
   auto listed = contentsOf(below.empty() ? root : root + "/" + below);
@@ -84,9 +92,10 @@ llvm::Error gather(const std::string& root, const std::string& below, int depth,
   return llvm::Error::success();
 }
 
-/// The whole file in memory that its thread keeps.
+/// The bytes of a file, in memory that the thread keeps; valid until the thread's next call.
 llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
+  // O_NONBLOCK: a named pipe that is called like an image must not block the loader.
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
   if (file < 0 || ::fstat(file, &status) != 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
@@ -101,12 +110,13 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
     const ssize_t got = ::read(file, memory.data() + size, wanted - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
-    if (got == 0) break;  // it became shorter: the decoder will say what is missing
+    if (got == 0) break;  // the file became shorter; the decoder reports the damage
     size += static_cast<size_t>(got);
   }
   return llvm::ArrayRef<uint8_t>(memory.data(), size);
 }
 
+/// Decodes a file. The error names the file and keeps its kind.
 llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to) {
   auto bytes = fileBytes(path);
   if (!bytes) return bytes.takeError();
@@ -121,7 +131,7 @@ llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to
 
 class FolderImages : public Images {
  public:
-  /// Lists; reads no image.
+  /// Lists the folder; reads no image.
   llvm::Error list(const std::string& path);
 
   int64_t count() const override { return static_cast<int64_t>(labels_.size()); }
@@ -144,11 +154,12 @@ class FolderImages : public Images {
   }
 
  private:
+  /// Lists one class.
   llvm::Error addClass(const std::string& name, uint32_t label);
 
   std::string path_;
   std::vector<std::string> names_;
-  // A million names in one piece of memory: name i ends at ends_[i].
+  // A million names in one piece of memory: name i ends at ends_[i], where name i + 1 begins.
   std::string files_;
   std::vector<uint64_t> ends_;
   std::vector<uint32_t> labels_;
@@ -157,7 +168,7 @@ class FolderImages : public Images {
 llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
   Below below;
   if (auto error = gather(path_ + "/" + name, "", 0, below)) return error;
-  // Python sorts what os.walk gives by the folder's path, without the slash at its end.
+  // Python sorts the results of os.walk by the folder's path, which has no slash at its end.
   std::sort(below.begin(), below.end(), [](const auto& a, const auto& b) {
     return llvm::StringRef(a.first).rtrim('/') < llvm::StringRef(b.first).rtrim('/');
   });

@@ -1,3 +1,8 @@
+// Reads packed files (packed.h has their format; runtime/data/dataset writes them). Everything that a number in the
+// file leads to is checked before it is used, since the file may be damaged or made by someone else. The sums of pixels
+// are checked on first use: checking all at the start would read the whole file, and a study that stops early never
+// needs most of it.
+
 #include "runtime/data/images/packed.h"
 
 #include <fmt/format.h>
@@ -20,6 +25,7 @@ namespace {
 
 using base::failure;
 
+/// Whether the counts and sizes of a header are within the limits, so that arithmetic with them cannot overflow.
 bool sensible(const PackedHeader& header) {
   const auto side = [](uint32_t pixels) { return pixels >= 1 && pixels <= kLargestSide; };
   return side(header.rows) && side(header.cols) && (header.channels == 1 || header.channels == 3) &&
@@ -27,7 +33,7 @@ bool sensible(const PackedHeader& header) {
          header.test >= 1 && header.test < kMostPacked && header.name_bytes <= kMostNameBytes;
 }
 
-/// The names, or nothing when lengths and bytes do not fit.
+/// The names of classes; nothing if lengths and bytes do not fit together.
 std::optional<std::vector<std::string>> namesIn(llvm::ArrayRef<uint8_t> bytes, uint32_t classes) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < classes; ++i) {
@@ -64,7 +70,7 @@ class PackedImages : public Images {
  private:
   const std::shared_ptr<const PackedFile> file_;
   const PackedHeader& header_;
-  const uint64_t first_;
+  const uint64_t first_;  // number in the file of the set's first image
   const bool test_;
 };
 
@@ -90,6 +96,8 @@ llvm::Error PackedFile::readHeader() {
   if (header_.version != kPackedVersion)
     return failure("{}: packed in version {} of the format, this build reads {}; pack it again", path_, header_.version,
                    kPackedVersion);
+  // The order of checks decides the message: first what the file is, then damage, then contradictions that only a
+  // faulty writer can make, then truncation.
   if (header_.header_sum != headerSum(header_))
     return failure("{}: its header is damaged (checksum {:016x}, expected {:016x}); pack it again", path_,
                    headerSum(header_), header_.header_sum);
@@ -110,6 +118,7 @@ llvm::Error PackedFile::readIndex() {
   if (sum != header_.index_sum)
     return failure("{}: its labels are damaged (checksum {:016x}, expected {:016x}); pack it again", path_, sum,
                    header_.index_sum);
+  // Both are aligned: the header has 96 bytes and the file is mapped at a page.
   sums_ = reinterpret_cast<const uint64_t*>(begin);
   labels_ = reinterpret_cast<const uint32_t*>(begin + images * sizeof(uint64_t));
   const uint8_t* names = begin + images * (sizeof(uint64_t) + sizeof(uint32_t));
@@ -139,7 +148,8 @@ llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::st
   if (auto error = file->readHeader()) return error;
   if (auto error = file->readIndex()) return error;
   static_assert(sizeof(std::atomic<uint8_t>) == 1 && std::atomic<uint8_t>::is_always_lock_free);
-  file->checked_ = sharedMemory()(file->header_.images());  // zeroed, and common to the processes that a loader forks
+  // Zeroed by the system. Shared, so that an image which one worker process has checked is not checked by the others.
+  file->checked_ = sharedMemory()(file->header_.images());
   if (!file->checked_) return failure("{}: no memory to note which images were checked", path);
   return std::shared_ptr<const PackedFile>(std::move(file));
 }
@@ -150,6 +160,7 @@ std::string PackedFile::describe(uint64_t image) const {
 }
 
 llvm::Error PackedFile::check(uint64_t image) const {
+  // Relaxed is enough: two threads at the same image only compute the same sum twice.
   std::atomic<uint8_t>& checked = static_cast<std::atomic<uint8_t>*>(checked_.get())[image];
   if (checked.load(std::memory_order_relaxed) != 0) return llvm::Error::success();
   const uint64_t sum = packedSum({pixels(image), header_.imageBytes()});

@@ -1,3 +1,7 @@
+// Prepares images: grey ones, colour ones, and tensors that were scaled in advance. Each way scales and maps row by row
+// and hands rows to a Target, which knows the type and layout of the batch. Intermediate rows live in memory that each
+// thread keeps, so no allocation happens per image.
+
 #include "runtime/data/images/preparer.h"
 
 #include <algorithm>
@@ -12,9 +16,9 @@
 namespace expc::data {
 namespace {
 
-constexpr size_t kTablesKept = 16;  // shapes of images in a set; more are made again
+constexpr size_t kTablesKept = 16;  // sizes of images whose filters are kept; filters of others are made again
 
-/// Memory that a thread keeps from image to image.
+/// Memory of at least so many elements that the thread keeps from image to image. Each `Use` is a buffer of its own.
 template <typename T, int Use>
 T* kept(int64_t elements) {
   static thread_local std::vector<T> memory;
@@ -22,6 +26,7 @@ T* kept(int64_t elements) {
   return memory.data();
 }
 
+/// A filter's weights in the type of the computation.
 template <typename T>
 const std::vector<T>& weightsOf(const Taps& taps) {
   if constexpr (sizeof(T) == sizeof(float))
@@ -30,7 +35,8 @@ const std::vector<T>& weightsOf(const Taps& taps) {
     return taps.weights64;
 }
 
-/// Where prepared rows go. Rows are computed as T; where the batch has another type, in kept memory first.
+/// The destination of prepared rows. Rows are computed as T, straight in the batch if that is its type, else in kept
+/// memory, from which finish() converts them.
 template <typename T>
 class Target {
  public:
@@ -46,17 +52,18 @@ class Target {
     if (!direct_) scratch_ = kept<T, 1>(channels_ * n_);
   }
 
+  /// Whether each channel's row lies by itself.
   bool planar() const { return planar_; }
 
-  /// The row's place: of channel c where it is planar, else of all of them.
+  /// The memory for row y: of channel c if rows are planar, else of all channels side by side.
   T* line(int64_t y, int64_t c) { return direct_ ? reinterpret_cast<T*>(place(y, c)) : scratch_ + c * n_; }
-  /// What line() gave is complete.
+  /// Completes row y, whose line() has been filled.
   void finish(int64_t y) {
     if (direct_) return;
     for (int64_t c = 0; c < (planar_ ? channels_ : 1); ++c)
       convert(scratch_ + c * n_, planar_ ? n_ : channels_ * n_, place(y, c));
   }
-  /// Line(y, 0) holds one value a pixel, in the place of the first channel or in kept memory: every channel gets it.
+  /// Completes row y with the same `values` in every channel. They are converted once and then copied.
   void finishEqual(int64_t y, const T* values) {
     char* first = place(y, 0);
     if (planar_ || channels_ == 1) {
@@ -79,10 +86,12 @@ class Target {
   }
 
  private:
+  /// The place of a row in the batch.
   char* place(int64_t y, int64_t c) const {
     const int64_t element = planar_ ? (c * rows_ + y) * n_ : y * n_ * channels_;
     return out_ + element * bytes_;
   }
+  /// Converts n values to the batch's type.
   void convert(const T* values, int64_t n, char* out) const {
     if constexpr (std::is_same_v<T, double>) {
       std::memcpy(out, values, static_cast<size_t>(n) * sizeof(double));
@@ -108,7 +117,7 @@ class Target {
   T* scratch_ = nullptr;
 };
 
-/// Every row of a grey image scaled across, one after the other.
+/// Scales all rows of a grey image across. The result is not rounded.
 template <typename T>
 const T* greyLines(const Pixels& image, const Taps& across) {
   const int64_t n = across.outputs;
@@ -127,7 +136,8 @@ const T* greyLines(const Pixels& image, const Taps& across) {
   return lines;
 }
 
-/// A row as the weighted sum of at most two lines of `n`; more are summed up first.
+/// A row as the weighted sum of two lines of `n` values, the usual case of an axis that grows. If the filter has more
+/// taps, they are summed first, and the sum is the only line.
 template <typename T>
 struct Pair {
   const T* a;
@@ -154,6 +164,8 @@ struct Pair {
   }
 };
 
+/// Prepares a grey image: all rows across first, then each output row as a blend of lines. The three branches differ in
+/// what normalisation and layout let the inner loop do at once.
 template <typename T>
 void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps& across, const Taps& down, void* out) {
   Target<T> target(preparation, out);
@@ -175,8 +187,8 @@ void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps
       target.finish(y);
     }
   } else {
-    // Weights sum up to 1, so lines can be normalised before they are blended: then channels side by side cost no
-    // shuffling in the loop over rows.
+    // The weights of a filter sum up to 1, so lines can be normalised before they are blended. Then channels that lie
+    // side by side need no shuffling in the loop over rows.
     const int64_t channels = preparation.channels, width = n * channels;
     T* mapped = kept<T, 6>(image.rows * width);
     for (int64_t i = 0; i < image.rows * n; ++i)
@@ -189,7 +201,8 @@ void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps
   }
 }
 
-/// The colour image scaled as PIL does: across, then down, 8 bits after each; its own memory where nothing changes.
+/// Scales a colour image as PIL does: across, then down, each rounded to 8 bits. Returns the image's own memory if it
+/// has the right size already.
 const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps& down) {
   const uint8_t* pixels = image.data;
   const int64_t width = 3 * across.outputs;
@@ -212,6 +225,7 @@ const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps&
   return pixels;
 }
 
+/// Writes scaled pixels as bytes.
 void copyColour(const Preparation& preparation, const uint8_t* pixels, uint8_t* out) {
   const int64_t plane = preparation.rows * preparation.cols;
   if (preparation.layout == Layout::Nhwc)
@@ -220,6 +234,7 @@ void copyColour(const Preparation& preparation, const uint8_t* pixels, uint8_t* 
     rows::split(pixels, plane, out, out + plane, out + 2 * plane);
 }
 
+/// Maps scaled pixels to the batch's type and layout.
 template <typename T>
 void prepareColour(const Preparation& preparation, const uint8_t* pixels, void* out) {
   Target<T> target(preparation, out);
@@ -235,7 +250,7 @@ void prepareColour(const Preparation& preparation, const uint8_t* pixels, void* 
   }
 }
 
-/// Of what was scaled before, only the values change.
+/// Prepares an image that was scaled in advance: only the values change.
 template <typename T>
 void prepareTensor(const Preparation& preparation, const float* values, void* out) {
   Target<T> target(preparation, out);
@@ -255,6 +270,7 @@ void prepareTensor(const Preparation& preparation, const float* values, void* ou
 
 }  // namespace
 
+/// The filters of both axes for one size of images.
 struct Preparer::Tables {
   Taps across, down;
 };
@@ -263,6 +279,7 @@ Preparer::Preparer(const Preparation& preparation, bool past_caches)
     : preparation_(preparation), past_caches_(past_caches) {
   assert(preparation.rows > 0 && preparation.cols > 0);
   assert(preparation.channels == 1 || preparation.channels == kChannels);
+  // Normalised values do not fit into bytes; whoever asks for bytes normalises on the device.
   if (preparation_.element == Element::UInt8) preparation_.normalise = false;
 }
 
@@ -274,6 +291,7 @@ std::shared_ptr<const Preparer::Tables> Preparer::tables(int64_t rows, int64_t c
     for (const auto& known : recent_)
       if (known->down.inputs == rows && known->across.inputs == cols) return known;
   }
+  // Made without the lock. Two threads may make the same filters, which does no harm.
   auto made =
       std::make_shared<const Tables>(Tables{makeTaps(cols, preparation_.cols), makeTaps(rows, preparation_.rows)});
   std::lock_guard lock(mutex_);
@@ -309,7 +327,7 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
 
 llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const {
   const Preparation& want = preparation_;
-  // A batch of bytes, channels last, is what a decoder writes: nothing is left to do where the size fits.
+  // A decoder writes bytes with channels last. If the batch wants just that and the size fits, nothing is left to do.
   const bool as_decoded = want.element == Element::UInt8 && (want.layout == Layout::Nhwc || want.channels == 1);
   auto pixels = as_decoded
                     ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)

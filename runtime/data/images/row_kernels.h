@@ -1,7 +1,9 @@
 #pragma once
 
-// The inner loops of preparing images, each over one row; compiled for several instruction sets, chosen when the
-// program starts. Pointers never overlap.
+// The inner loops of preparing images, each over one row. They are compiled for several instruction sets, of which one
+// is chosen when the program starts (clones.h). Pointers must not overlap, which is what lets the compiler vectorise.
+//
+// All templates take float or double as T.
 
 #include <cstdint>
 
@@ -26,8 +28,6 @@ Affine<T> affineOf(bool normalise) {
   }
   return affine;
 }
-
-// Of templates T is float or double.
 
 /// out = wa a + wb b, n elements.
 template <typename T>

@@ -12,6 +12,7 @@ std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
+  // torch's randperm_cpu: the modulo is biased, but must be the same.
   for (int64_t i = 0; i + 1 < n; ++i)
     std::swap(order[i], order[i + static_cast<int64_t>(random() % static_cast<uint64_t>(n - i))]);
   return order;
@@ -29,6 +30,7 @@ std::vector<int64_t> DistributedSampler::indices(int64_t epoch) const {
     std::iota(order.begin(), order.end(), int64_t{0});
   }
   std::vector<int64_t> mine(static_cast<size_t>(perRank()));
+  // The modulo repeats the order from its start.
   for (size_t i = 0; i < mine.size(); ++i) mine[i] = order[(rank + static_cast<int64_t>(i) * world) % count];
   return mine;
 }

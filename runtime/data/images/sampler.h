@@ -1,35 +1,36 @@
 #pragma once
 
-// Which image goes to which rank in which order: torch's randperm and DistributedSampler, bit for bit
-// (docs/semantics.md §9).
+// The assignment of images to ranks, and their order: torch's randperm and DistributedSampler, bit for bit
+// (docs/semantics.md §9), so that a training sees the images in the order of its Python counterpart.
 
 #include <cstdint>
 #include <vector>
 
 namespace expc::data {
 
-/// torch.randperm(n) of a fresh CPU generator seeded with `seed` (its low 32 bits count): MT19937, Fisher-Yates from
-/// the front. n below 2^32 / 20, where torch changes to 64-bit draws.
+/// torch.randperm(n) of a fresh CPU generator seeded with `seed`, of which the low 32 bits count: MT19937 and a
+/// Fisher-Yates shuffle from the front. n must be below 2^32 / 20, where torch changes to 64-bit draws.
 std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed);
 
-/// torch.utils.data.DistributedSampler: every rank gets the same number of indices; the tail is filled by repeating the
-/// order from its start, or cut with `drop_last`.
+/// torch.utils.data.DistributedSampler. Every rank gets the same number of images: the order is repeated from its start
+/// until they can be shared out, or cut if `drop_last` is set.
 struct DistributedSampler {
-  int64_t count = 0;  // images
-  int64_t world = 1;
+  int64_t count = 0;  // of images
+  int64_t world = 1;  // of ranks
   int64_t rank = 0;
   bool shuffle = true;
   uint64_t seed = 0;
   bool drop_last = false;
 
-  /// Indices each rank gets in an epoch: ceil(count / world), or count div world when the tail is dropped.
+  /// The images of each rank in an epoch: ceil(count / world), or floor with drop_last.
   int64_t perRank() const;
-  /// This rank's indices in `epoch` (order = randomPermutation(count, seed + epoch), or 0..count-1 unshuffled).
+  /// This rank's images in `epoch`: every world-th of randomPermutation(count, seed + epoch), or of 0..count-1
+  /// unshuffled.
   std::vector<int64_t> indices(int64_t epoch) const;
 };
 
-/// For evaluation: rank, rank + world, … below count. Every image exactly once over all ranks; a rank may get one
-/// fewer, or none.
+/// A rank's images for evaluation: rank, rank + world, … below count. Each image occurs exactly once over all ranks,
+/// unlike with DistributedSampler, whose repetitions would count twice; a rank may get one image fewer, or none.
 std::vector<int64_t> evaluationShard(int64_t count, int64_t world, int64_t rank);
 
 }  // namespace expc::data

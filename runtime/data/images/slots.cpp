@@ -14,12 +14,13 @@ namespace {
 
 constexpr size_t kLargePage = size_t{2} << 20;
 
+/// Memory by mmap, in multiples of a large page.
 Memory mapped(int sharing) {
   return [sharing](size_t bytes) -> std::shared_ptr<void> {
     const size_t length = (bytes + kLargePage - 1) / kLargePage * kLargePage;
     void* memory = mmap(nullptr, length, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    madvise(memory, length, MADV_HUGEPAGE);  // a wish
+    madvise(memory, length, MADV_HUGEPAGE);  // only a request; small pages work too
     return {memory, [length](void* mapping) { munmap(mapping, length); }};
   };
 }
@@ -32,6 +33,7 @@ Memory sharedMemory() { return mapped(MAP_SHARED); }
 llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items, size_t image_bytes,
                                                      const Memory& memory) {
   std::shared_ptr<Slots> slots(new Slots());
+  // Labels begin at a cache line of their own.
   constexpr size_t kAlignment = 64;
   slots->image_bytes_ = image_bytes;
   slots->labels_at_ = (static_cast<size_t>(items) * image_bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -42,6 +44,7 @@ llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items
       return base::failure("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch",
                            count, slots->bytes_);
     slots->memory_of_.push_back(std::move(place));
+    // The first slot is taken first.
     slots->free_.push_back(count - 1 - i);
   }
   return slots;
@@ -56,6 +59,7 @@ std::optional<size_t> Slots::take() {
 }
 
 void Slots::give(size_t slot) {
+  // Called without the lock, since the callback may take a slot.
   std::function<void()> call;
   {
     const std::lock_guard lock(mutex_);

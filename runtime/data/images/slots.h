@@ -1,6 +1,8 @@
 #pragma once
 
-// Memory for a loader's batches: made once, used again, alive as long as one of them is.
+// The memory of a loader's batches: a fixed number of slots, allocated once and used again. Slots live as long as the
+// loader or a batch in one of them, so a batch may outlive its loader. Allocation during a run would fault pages in and
+// disturb what is measured.
 
 #include <llvm/Support/Error.h>
 
@@ -15,33 +17,36 @@
 
 namespace expc::data {
 
-/// Pages of this process, large ones where the system has them, untouched: whoever writes first decides on which
-/// socket they lie.
+/// Anonymous pages of this process, large ones where the system has them. They are untouched: the thread that first
+/// writes to a page decides on which socket it lies.
 Memory ownMemory();
-/// The same, shared with the processes that are forked afterwards.
+/// Pages as of ownMemory(), shared with processes that are forked afterwards.
 Memory sharedMemory();
 
+/// Slots for whole batches: images, then labels. All members may be called from several threads at once.
 class Slots : public std::enable_shared_from_this<Slots> {
  public:
-  /// `count` slots for `items` images of `image_bytes` and as many labels. An error when memory is short.
+  /// Makes `count` slots, each for `items` images of `image_bytes` and as many labels. An error if memory is short.
   static llvm::Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes,
                                                        const Memory& memory);
 
-  /// A free slot, or nothing.
+  /// A free slot, or nothing if there is none.
   std::optional<size_t> take();
+  /// Makes a slot free again.
   void give(size_t slot);
-  /// Called after each give(), from whatever thread gives; nothing once the loader is gone.
+  /// Sets a function that is called after each give(), on the thread that gives.
   void onGive(std::function<void()> call);
-  /// Slots that holders keep.
+  /// The number of slots that holders keep.
   unsigned held() const;
 
+  /// The images and labels of a slot.
   char* images(size_t slot) const { return static_cast<char*>(memory_of_[slot].get()); }
   int64_t* labels(size_t slot) const { return reinterpret_cast<int64_t*>(images(slot) + labels_at_); }
   size_t count() const { return memory_of_.size(); }
   size_t imageBytes() const { return image_bytes_; }
-  /// Bytes of one slot.
+  /// The bytes of one slot.
   size_t bytes() const { return bytes_; }
-  /// Gives the slot back when the last copy goes.
+  /// A handle that gives the slot back when its last copy is destroyed. It keeps all slots alive.
   std::shared_ptr<void> holder(size_t slot);
 
  private:
@@ -50,7 +55,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   size_t image_bytes_ = 0, labels_at_ = 0, bytes_ = 0;
   std::vector<std::shared_ptr<void>> memory_of_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::vector<size_t> free_;
   unsigned held_ = 0;
   std::function<void()> on_give_;

@@ -1,3 +1,6 @@
+// Decides whether an image can be streamed, and calls the loops. Compiled for plain x86-64; only stream_avx512.cpp
+// needs the instructions.
+
 #include "runtime/data/images/stream.h"
 
 #include <vector>
@@ -9,6 +12,7 @@ namespace expc::data {
 
 bool stream::usable() {
 #if defined(__x86_64__)
+  // All parts of x86-64-v4 that the compiler may use in stream_avx512.cpp.
   static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2") &&
@@ -22,7 +26,7 @@ bool stream::usable() {
 #if defined(__x86_64__)
 namespace {
 
-/// Calls `write` with the output as its type; false where that is none of stream.h's.
+/// Calls `write` with the output as a pointer of its type; false if stream.h has no loop for the type.
 template <typename Write>
 bool typed(Element element, void* out, Write write) {
   switch (element) {
@@ -40,9 +44,9 @@ bool typed(Element element, void* out, Write write) {
   }
 }
 
-/// The image's rows grown across, mapped, channels last; in memory that the thread keeps.
+/// The image's rows scaled across and mapped, channels last, in memory that the thread keeps.
 const float* grownLines(const Pixels& image, const Taps& across) {
-  constexpr int64_t kBehind = 32;  // growRow reads so far
+  constexpr int64_t kBehind = 32;  // growRow() reads that far behind the row
   static thread_local std::vector<float> line, lines;
   const int64_t width = across.outputs * kChannels;
   line.resize(static_cast<size_t>(image.cols + kBehind));
@@ -56,6 +60,7 @@ const float* grownLines(const Pixels& image, const Taps& across) {
   return lines.data();
 }
 
+/// Whether an axis grows or stays, so that each output needs at most two inputs.
 bool grows(const Taps& taps) { return taps.outputs >= taps.inputs && taps.width <= 2; }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #pragma once
 
-// The last step of preparing an image, by stores that go past the caches: for batches that are larger than these. What
-// is overwritten is not read first, and nothing else is thrown out. AVX-512 only: there one store is a whole cache
-// line, and a line that is written in part costs more than a plain store.
+// The last step of preparing an image by stores that bypass the caches, for batches larger than the caches. A plain
+// store reads its cache line first and evicts another one; streaming does neither. AVX-512 only: there one store fills
+// a whole line of 64 bytes, and a line that is streamed in parts costs more than plain stores.
+//
+// The first two functions are the interface to the preparer; the loops below, in stream_avx512.cpp, may only be called
+// if usable().
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +17,13 @@ namespace expc::data {
 struct Pixels;
 struct Taps;
 
-/// Writes scaled red, green, blue pixels as `preparation` says if that is channels last and bytes, or normalised to
-/// fp32, fp16 or bf16. False: it is not, or the processor lacks the instructions, and nothing was written.
+/// Writes scaled red, green, blue pixels. It can do so if the batch has channels last and its elements are bytes, or
+/// normalised fp32, fp16 or bf16. Returns false, with nothing written, if it cannot or the processor lacks the
+/// instructions.
 bool streamColour(const Preparation& preparation, const uint8_t* pixels, void* out);
 
-/// The same from a grey image that grows, or stays, along both axes, into three normalised channels. Equal to the plain
-/// form but for the last bit of a float.
+/// Scales and writes a grey image that grows, or stays, along both axes, into three normalised channels, channels last.
+/// Equal to the plain form except for the last bit of a float. Returns false as streamColour() does.
 bool streamGrey(const Preparation& preparation, const Pixels& image, const Taps& across, const Taps& down, void* out);
 
 }  // namespace expc::data
@@ -27,14 +31,14 @@ bool streamGrey(const Preparation& preparation, const Pixels& image, const Taps&
 // Their loops.
 namespace expc::data::stream {
 
-/// Whether this processor has the instructions; of what follows nothing else may be called without.
+/// Whether this processor has the instructions. Nothing below may be called otherwise.
 bool usable();
 
-/// Bytes of batches from which on they should be written this way: more than a rank can hope to keep of the last cache,
-/// whose size virtual machines and shared sockets do not tell.
+/// The size of all batches, in bytes, from which streaming pays off: more than a rank can hope to keep in the
+/// last-level cache. A constant, since virtual machines and shared sockets do not tell the size of that cache.
 inline constexpr size_t kWorthwhile = size_t{16} << 20;
 
-/// 16-bit elements by their bits.
+/// 16-bit elements as bits. The types choose the conversion.
 struct Half {
   uint16_t bits;
 };
@@ -42,32 +46,36 @@ struct BFloat {
   uint16_t bits;
 };
 
-/// As rows::mapInterleaved, over `elements` bytes red, green, blue, red, … Out: float, Half or BFloat.
+/// Maps `elements` bytes, red, green, blue, red, …, as rows::mapInterleaved() does. Out is float, Half or BFloat.
 template <typename Out>
 void map(const uint8_t* pixels, int64_t elements, const rows::Affine<float>& affine, Out* out);
 
-/// How rows are made of lines: row y of the `taps` (1 or 2) lines from first[y], weights[tap * rows + y] of each.
+/// How rows are made from lines: row y from the `taps` (1 or 2) lines from first[y] on, with the weights weights[tap *
+/// rows + y].
 struct Blend {
   const int32_t* first;
   const float* weights;
   int64_t taps, rows;
 };
 
-/// Rows of n elements, one behind the other. Each as rows::blend.
+/// Writes all rows of n elements, one behind the other, each as by rows::blend().
 template <typename Out>
 void blendRows(const float* lines, const Blend& down, int64_t n, Out* out);
 
+/// Copies bytes.
 void copy(const uint8_t* from, int64_t bytes, uint8_t* to);
 
-/// A row of a grey image that grows: `outputs` x 3 mapped values by plain stores. Output i is made of the `taps` (1 or
-/// 2) inputs from first[i], weights[tap * outputs + i] of each. `line` is the row as floats with 32 more after it.
+/// Scales a row of a grey image across and maps it, by plain stores: `outputs` x 3 values. Output i is made from the
+/// `taps` (1 or 2) inputs from first[i] on, with the weights weights[tap * outputs + i]. `line` is the row as floats,
+/// followed by 32 more that may be read.
 void growRow(const float* line, const int32_t* first, const float* weights, int64_t taps, int64_t outputs,
              const rows::Affine<float>& affine, float* out);
 
-/// Bytes to floats, by plain stores.
+/// Converts bytes to floats, by plain stores.
 void widen(const uint8_t* from, int64_t n, float* to);
 
-/// What was written is seen by whoever is told afterwards.
+/// Orders the streamed stores before all later ones. Without it another thread that learns of the finished batch might
+/// not see them.
 void finish();
 
 }  // namespace expc::data::stream

@@ -1,3 +1,6 @@
+// Computes filters as PIL's precompute_coeffs() does, in the same order of operations: the fixed-point weights must be
+// equal to the last bit, and so must the scaled images.
+
 #include "runtime/data/images/taps.h"
 
 #include <algorithm>
@@ -9,7 +12,9 @@ namespace expc::data {
 Taps makeTaps(int64_t inputs, int64_t outputs) {
   assert(inputs > 0 && outputs > 0);
   const double scale = static_cast<double>(inputs) / static_cast<double>(outputs);
+  // An axis that grows keeps the filter of one input pixel; one that shrinks widens it.
   const double support = std::max(scale, 1.0);
+  // The inputs of each output, and the largest number of them.
   std::vector<int64_t> begin(outputs), end(outputs);
   Taps taps;
   taps.inputs = inputs;
@@ -23,11 +28,11 @@ Taps makeTaps(int64_t inputs, int64_t outputs) {
   taps.first.resize(outputs);
   taps.weights64.assign(outputs * taps.width, 0.0);
   for (int64_t i = 0; i < outputs; ++i) {
-    // Every output reads `width` inputs; where it needs fewer, the others weigh nothing.
+    // Every output reads `width` inputs; if it needs fewer, the others get no weight.
     const int64_t first = std::min(begin[i], inputs - taps.width);
     taps.first[i] = static_cast<int32_t>(first);
     const double centre = scale * (static_cast<double>(i) + 0.5);
-    const double narrowed = 1.0 / support;  // multiplied, not divided by: PIL's rounding
+    const double narrowed = 1.0 / support;  // multiplied by, as PIL does: dividing would round differently
     double sum = 0;
     for (int64_t j = begin[i]; j < end[i]; ++j) {
       const double distance = (static_cast<double>(j) - centre + 0.5) * narrowed;
@@ -35,6 +40,7 @@ Taps makeTaps(int64_t inputs, int64_t outputs) {
       taps.weights64[(j - first) * outputs + i] = weight;
       sum += weight;
     }
+    // At the borders the triangle is cut, so the weights are scaled to the sum 1.
     for (int64_t j = begin[i]; j < end[i]; ++j) taps.weights64[(j - first) * outputs + i] /= sum;
   }
   taps.weights32.assign(taps.weights64.begin(), taps.weights64.end());
