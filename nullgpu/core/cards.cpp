@@ -68,8 +68,8 @@ std::string cardName() { return "Null GPU (computes nothing)"; }
 
 std::string cardUuid(unsigned card) {
   char text[48];
-  // The last 6 bytes hold the number plus one, so that no uuid but the mark is all zeros.
-  // propertiesOf() in cudart/device.cpp fills the same bytes.
+  // The last six bytes hold the number plus one. propertiesOf() in cudart/device.cpp fills the same
+  // bytes.
   std::snprintf(text, sizeof text, "GPU-%02x%02x%02x%02x-0000-0000-0000-%012x", kUuidMark[0], kUuidMark[1],
                 kUuidMark[2], kUuidMark[3], card + 1);
   return text;

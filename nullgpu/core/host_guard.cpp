@@ -168,7 +168,7 @@ void HostGuard::unprotect() {
   if (begin) guards().reopen(begin, end);
 }
 
-/// Of the whole buffer, or of its parts before and behind the protected pages.
+/// Checksum of the whole buffer, or of its parts before and behind the protected pages.
 uint64_t HostGuard::checksum() const {
   if (!pages_begin_) return mixed(host_, bytes_, bytes_);
   return mixed(pages_end_, size_t(host_ + bytes_ - pages_end_), mixed(host_, size_t(pages_begin_ - host_), bytes_));

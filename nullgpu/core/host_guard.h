@@ -65,7 +65,7 @@ class HostGuard {
   bool watched_ = false;
   /// The pages that are write-protected meanwhile; null if none are.
   char *pages_begin_ = nullptr, *pages_end_ = nullptr;
-  /// Of the content outside those pages.
+  /// Checksum of the content outside those pages.
   uint64_t checksum_ = 0;
 };
 

@@ -8,7 +8,8 @@ namespace nullgpu {
 namespace {
 
 std::shared_mutex ranges_mutex;
-/// By the address of their end, so that upper_bound() finds the range that contains an address.
+/// Keys are the addresses of the ranges' ends, so upper_bound() finds the range that contains an
+/// address.
 std::map<const char*, HostRange> ranges;
 
 /// The first range that ends after `address`, which is the only one that can contain it.

@@ -195,7 +195,7 @@ CardState Machine::state(unsigned card) {
   const uint64_t time = sharedClock(), born = shared_->born;
   const uint64_t age = time > born ? time - born : 0;  // the machine may have restarted since the file was made
   const double working = utilisation(shared, time);
-  // Divide before multiplying: nanoseconds times watts would overflow after some weeks.
+  // Divide before multiplying: nanoseconds times watts would overflow after about a year of work.
   state.millijoules = (kIdleWatts * (age / 1000) + kWorkWatts * (shared.busy / 1000)) / 1000;
   state.milliwatts = static_cast<unsigned>(1000.0 * (kIdleWatts + kWorkWatts * working));
   state.celsius = static_cast<unsigned>(kIdleCelsius + kWorkCelsius * working);

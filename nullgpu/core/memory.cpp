@@ -132,8 +132,8 @@ class Arena {
   uint64_t held_ = 0;
 };
 
-/// By this process's number of the card. Made at the first use and never destroyed, so that a
-/// signal handler can search them without a lock.
+/// Indexed by this process's number of the card. Made at the first use and never destroyed, so that
+/// a signal handler can search them without a lock.
 std::array<std::atomic<Arena*>, kMostCards> arenas;
 std::mutex arenas_mutex;
 std::atomic<uint64_t> allocations{0};

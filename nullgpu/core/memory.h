@@ -37,7 +37,7 @@ cudaError_t deallocate(void* address);
 /// An allocation of a card's memory; null and 0 if there is none.
 struct Allocation {
   char* begin = nullptr;
-  /// As requested, not rounded up to pages.
+  /// The size that was requested, not rounded up to pages.
   size_t bytes = 0;
 };
 /// The allocation that contains `address`.

@@ -27,7 +27,7 @@ class Operation {
   /// `card` and `correlation`.
   virtual Activity* activity() { return nullptr; }
   /// Starts watching the host buffer that the operation uses, until it is done; null if it uses
-  /// none that could be watched. Called when the operation is queued as part of a graph.
+  /// none that could be watched. A graph calls it at each launch.
   virtual std::unique_ptr<HostGuard> guard() const { return nullptr; }
 };
 

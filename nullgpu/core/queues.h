@@ -81,9 +81,9 @@ class Handles {
 };
 
 /// All streams, and the thread that executes them. The first operation starts the thread. It works
-/// when a host waits, when a query asks, when nothing was queued for 2 ms, when the oldest
-/// operation has waited 20 ms, or when many are queued. In between nothing moves, so that a wait
-/// which the program forgot is missed.
+/// when a host waits, when a query asks, when nothing was queued for 2 ms, when the queues have not
+/// been empty for 20 ms, or when many operations are queued. In between nothing moves, so that a
+/// wait which the program forgot is missed.
 class Queues {
  public:
   /// Protects everything here, and all streams, events, graphs and captures.
@@ -175,8 +175,8 @@ class Queues {
 
 Queues& queues();
 
-/// Whose operation the device's thread is executing, for records and for nested operations of
-/// graphs.
+/// The operation that the device's thread is executing, for records and for operations within a
+/// graph.
 struct Place {
   unsigned card = 0;
   uint32_t stream = 0, correlation = 0;
