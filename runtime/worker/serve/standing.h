@@ -31,7 +31,7 @@ class Standing {
   long io_ = 0;
   std::array<rlimit, RLIM_NLIMITS> limits_{};
   cpu_set_t cores_{};
-  /// As text from /proc: the score for the kernel's memory killer, and the control groups.
+  /// Texts from /proc: the score for the kernel's memory killer, and the control groups.
   std::string killer_, groups_;
 };
 
