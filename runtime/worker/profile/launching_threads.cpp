@@ -1,3 +1,6 @@
+// Measures the processor time of threads that launch work. Threads are recognised by their names in
+// /proc, because autograd's threads belong to torch and cannot be instrumented.
+
 #include "runtime/worker/profile/launching_threads.h"
 
 #include <pthread.h>
@@ -13,11 +16,13 @@
 namespace expc::profile {
 namespace {
 
-constexpr const char* kMarked = "expc_launches";        // a thread's name has 15 characters at most
-constexpr std::string_view kAutograd = "pt_autograd_";  // so torch names those that run a device's backward passes
+constexpr const char* kMarked = "expc_launches";  // a thread's name has at most 15 characters
+/// The beginning of the names that torch gives the threads of a device's backward passes.
+constexpr std::string_view kAutograd = "pt_autograd_";
 
-/// Linux's number of the clock that counts a thread's processor time; pthread_getcpuclockid gives it for threads that
-/// one has started oneself.
+/// The id of the clock that counts a thread's processor time, in Linux's encoding (the kernel's
+/// MAKE_THREAD_CPUCLOCK). pthread_getcpuclockid would need the pthread_t, which we have only for
+/// our own threads.
 clockid_t clockOf(pid_t thread) {
   constexpr int kScheduled = 2, kOfThread = 4;
   return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
@@ -25,7 +30,7 @@ clockid_t clockOf(pid_t thread) {
 
 double secondsOf(clockid_t clock) {
   timespec time{};
-  if (clock_gettime(clock, &time) != 0) return 0;  // it has ended
+  if (clock_gettime(clock, &time) != 0) return 0;  // the thread has ended
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
@@ -33,6 +38,7 @@ double secondsOf(clockid_t clock) {
 
 void markLaunchingThread() { pthread_setname_np(pthread_self(), kMarked); }
 
+/// The calling thread counts whatever its name is; the others by their names.
 double launchingSeconds() {
   double seconds = secondsOf(CLOCK_THREAD_CPUTIME_ID);
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,3 +1,6 @@
+// Writes events line by line. All writes of a process go through one mutex, so that lines of
+// several threads do not mix and only one event ends the trial.
+
 #include "runtime/worker/serve/event_writer.h"
 
 #include <unistd.h>
@@ -25,6 +28,7 @@ bool EventWriter::send(std::string_view text) {
 bool EventWriter::writeRaw(std::string_view text) {
   const std::lock_guard lock(mutex_);
   return send(text);
+  // A failed write means that the engine is gone. Further events are dropped without an error.
 }
 
 bool EventWriter::write(const plan::Event& event) {
