@@ -1,3 +1,5 @@
+// The loss is a few operators on [pairs]. Most of this file remembers log-probabilities of the reference model.
+
 #include "runtime/worker/llama/dpo.h"
 
 #include <ATen/ATen.h>
@@ -20,6 +22,7 @@ DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta
   const at::Tensor gained = policy - reference.to(policy.options());
   const at::Tensor chosen = gained.narrow(0, 0, pairs), rejected = gained.narrow(0, pairs, pairs);
   DpoResult result;
+  // log_sigmoid rather than log(sigmoid): it does not overflow for large margins.
   result.losses = -at::log_sigmoid((chosen - rejected) * beta);
   result.chosen_rewards = chosen.detach() * beta;
   result.rejected_rewards = rejected.detach() * beta;
@@ -36,6 +39,7 @@ at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::functio
                                  const at::Tensor& places) {
   at::NoGradGuard no_grad;
   bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(static_cast<size_t>(id)); });
+  // One rank without a value makes all compute: in a sharded pass everyone must take part.
   if (together_ != nullptr) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
   const at::Tensor where = places.defined() ? places : at::tensor(ids, at::kLong).to(values_.device());
   if (missing) {

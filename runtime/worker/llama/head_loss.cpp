@@ -1,3 +1,6 @@
+// The loss by chunks. A chunk's logits are made, turned into log-probabilities and, in place, into their own
+// gradient, and multiplied into the gradients of x and head before the next chunk's are made.
+
 #include "runtime/worker/llama/head_loss.h"
 
 #include <ATen/ATen.h>
@@ -17,8 +20,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// log p of the targets [n]; `gradient`: the logits become the gradient of -log p of each, times its weight (in the
-/// type of sums) where there are weights.
+/// log p of the targets, [n]. With `gradient` the logits are replaced by the gradient of -log p of each row, times
+/// the row's weight (in the type of sums) if there are weights.
 at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient, const at::Tensor& weights = {}) {
   const at::ScalarType inner = accumulateType(logits.scalar_type());
   if (hostLoopsServe(logits)) {
@@ -50,8 +53,8 @@ void inChunks(int64_t n, Work work) {
   for (int64_t first = 0; first < n; first += kHeadChunk) work(first, std::min(kHeadChunk, n - first));
 }
 
-/// gradient *= factor in the factor's type (what comes from above may be larger than fp16 holds), in place and by rows:
-/// a head's gradient is as large as the head.
+/// gradient *= factor, computed in the factor's type (which may hold more than fp16), in place and by rows: a head's
+/// gradient is as large as the head, so there must be no second one.
 void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
   inChunks(gradient.size(0), [&](int64_t first, int64_t count) {
     const at::Tensor rows = gradient.narrow(0, first, count);
@@ -62,6 +65,7 @@ void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
   });
 }
 
+/// The sum over chunks, with the gradients for a factor of 1. `learning`: whether a graph is being made.
 struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
                             const at::Tensor& targets, bool learning) {
@@ -82,6 +86,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
       else
         towards_head = at::mm(logits.t(), part);
     });
+    // Without any position there is still a gradient, of zeros: a reducer waits for it.
     if (for_head && !towards_head.defined()) towards_head = at::zeros_like(head);
     ctx->save_for_backward({towards_x, towards_head});
     return sum;
@@ -96,11 +101,13 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   }
 };
 
+/// Log-probabilities by chunks. With a frozen head x's gradient can be made at once; else x, head and targets are
+/// kept.
 struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
                             const at::Tensor& targets, bool learning) {
     const at::ScalarType inner = accumulateType(x.scalar_type());
-    // With a frozen head each position's gradient is a fixed vector times what comes from above.
+    // With a frozen head a position's gradient is a fixed vector times the gradient of its result.
     const bool ahead = learning && x.requires_grad() && !head.requires_grad();
     const at::Tensor result = at::empty({x.size(0)}, x.options().dtype(inner));
     const at::Tensor towards_x = ahead ? at::empty_like(x) : at::Tensor();
@@ -146,7 +153,7 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    at::Tensor gradient = hostLoopsServe(saved[0]) ? saved[0].clone() : saved[0];  // loops write where they read
+    at::Tensor gradient = hostLoopsServe(saved[0]) ? saved[0].clone() : saved[0];  // our loops write where they read
     logProbsOf(gradient, saved[1], true, gradients[0].neg().contiguous());
     return {gradient, at::Tensor()};
   }

@@ -1,3 +1,6 @@
+// Quantises on the CPU, expands on the CPU and on devices. Which operation is rounded to which type decides the bits,
+// so the order of operations is torchao's throughout.
+
 #include "runtime/worker/llama/nf4.h"
 
 #include <ATen/ATen.h>
@@ -14,7 +17,7 @@
 
 namespace expc::kernels {
 
-/// torch's types in the arithmetic that CUDA's kernels share.
+/// Lets the arithmetic of elements.h work on torch's 16-bit types, whose conversions round as ours do.
 template <typename S>
 struct Narrow {
   using Wide = float;
@@ -33,7 +36,7 @@ namespace {
 
 using kernels::Number;
 
-/// All codes as they are in a type.
+/// The values of all codes, rounded to a type.
 template <typename Stored>
 std::array<typename Number<Stored>::Wide, 16> codeTable() {
   std::array<typename Number<Stored>::Wide, 16> table;
@@ -41,6 +44,7 @@ std::array<typename Number<Stored>::Wide, 16> codeTable() {
   return table;
 }
 
+/// Expands block by block. A block has only 16 different values, so they are computed once and then looked up.
 template <typename Stored, typename Out>
 void expand(const Nf4& weight, const at::Tensor& result) {
   const auto table = codeTable<Stored>();
@@ -73,6 +77,7 @@ void expandOnCpu(const Nf4& weight, const at::Tensor& result) {
   });
 }
 
+/// The kernels' name of a type.
 kernels::Stored storedAs(at::ScalarType type) {
   switch (type) {
     case at::kDouble:
@@ -87,6 +92,7 @@ kernels::Stored storedAs(at::ScalarType type) {
   }
 }
 
+/// Expands on the device that holds the weight, in one launch.
 void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
   TORCH_CHECK(kernels::deviceLoops() != nullptr, "this program has no loops for ", result.device(), ", where NF4 lies");
   kernels::deviceLoops()->expand_nf4(
@@ -95,8 +101,9 @@ void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
       storedAs(weight.type()), storedAs(result.scalar_type()), result.mutable_data_ptr());
 }
 
-/// The code nearest to each of `values` [blocks * kBlock] divided by `largest` [blocks], the scale itself and not what
-/// it is quantised to, the lower one of two as near, two a byte. All distances from 0/0 are NaN: code 0.
+/// Packs the nearest code of each of `values` [blocks * kBlock], divided by its block's `largest` [blocks]: the
+/// original scale, not the quantised one. Of two equally near codes the lower one counts; bf16 has many such ties. A
+/// block of zeros gives 0/0 and only NaN distances, hence code 0, as in torchao.
 template <typename Stored>
 void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed) {
   const auto table = codeTable<Stored>();
@@ -104,6 +111,7 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
   const Stored* scale = largest.const_data_ptr<Stored>();
   uint8_t* to = packed.mutable_data_ptr<uint8_t>();
   at::parallel_for(0, largest.numel(), 64, [&](int64_t begin, int64_t end) {
+    // Loops over the 64 values are innermost, so that the compiler makes vectors of them.
     std::array<Stored, Nf4::kBlock> unit, nearest;
     std::array<int32_t, Nf4::kBlock> codes;
     for (int64_t block = begin; block < end; ++block) {
@@ -145,6 +153,7 @@ Nf4 quantizeNf4(const at::Tensor& weight) {
   Nf4 result;
   result.rows = weight.size(0);
   result.columns = weight.size(1);
+  // Magnitudes first: scales, factors and mean need those of all blocks.
   scaleNf4(largest, result);
   result.packed = at::empty({weight.numel() / 2}, weight.options().dtype(at::kByte));
   packNf4(values, largest, result.packed);
@@ -177,6 +186,7 @@ void packNf4(const at::Tensor& values, const at::Tensor& largest, const at::Tens
 void scaleNf4(const at::Tensor& largest, Nf4& weight) {
   weight.mean = largest.mean();
   const at::Tensor centred = (largest - weight.mean).view({-1, Nf4::kGroup});
+  // f = 256 / (2 max|c|) maps a group's centred scales to about -128 .. 128 before clamping.
   weight.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
   weight.scales = (centred * weight.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
 }
