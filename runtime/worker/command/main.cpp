@@ -34,11 +34,11 @@ usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses
        expc-worker-command --help        this text
 )";
 
-/// Bytes of a file of questions.
+/// The largest file of questions that is read, in bytes.
 constexpr uint64_t kMostQuestion = 16ull << 20;
 
-/// A question of the engine: can these metrics be read of the command, or read them out of outputs
-/// that were kept.
+/// A question of the engine: whether the metrics of a command can be read, or a request to read
+/// them from kept outputs.
 struct Question {
   plan::Command command;
   std::vector<std::string> metrics;

@@ -24,7 +24,7 @@ using plan::CommandMetric;
 using From = CommandMetric::From;
 using Take = CommandMetric::Take;
 
-/// Bytes of a text that is read. It is mapped, so a large one takes no memory.
+/// The largest text that is read, in bytes. It is mapped, so it takes no memory of ours.
 constexpr uint64_t kMostText = 4ull << 30;
 /// A parsed document takes some twenty times its text in memory.
 constexpr uint64_t kMostJson = 64ull << 20;

@@ -270,14 +270,14 @@ struct Pattern::Parts {
   /// Finds the first match at or after `at`; its groups are in `data`. `in` must be UTF-8 if the
   /// pattern is.
   int match(llvm::StringRef in, size_t at) const {
+    // The text was made valid by asUtf8(), or the pattern works on bytes. Checking it again would
+    // cost a pass over the text for each match.
     return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
   }
   /// The positions of match and groups, in pairs.
   const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
   /// Calls `take` for each match at or after `at` until it returns false. @returns PCRE2's code
   /// below 0 if the matcher gave up
-  // The text was made valid by asUtf8(), or the pattern works on bytes; checking again would cost a
-  // pass per match.
   int forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const;
   std::string text;
   // Further patterns for one that finds a number: numbers as programs write them, its words around

@@ -35,7 +35,7 @@
 namespace expc::command {
 namespace {
 
-/// Seconds for reading all metrics of a trial.
+/// The time for reading all metrics of a trial, in seconds.
 constexpr unsigned kReadSeconds = 120;
 constexpr size_t kTail = 64 << 10;  // bytes at the end of an output, where a program says why it failed
 
@@ -132,12 +132,12 @@ llvm::Error Trial::prepare() {
   std::error_code failed;
   for (const std::string& folder : {spec_.folder, plan::outputsOf(spec_.folder)})
     if (!failed) std::filesystem::create_directories(folder, failed);
+  if (failed) return failure("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message());
   // Remember the files' state now: a copy of an old result must not be read as a new one
   // (dropUnwritten()).
-  if (failed) return failure("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message());
   for (const std::string& file : filesRead(*spec_.command))
-    // Variables that a program may use (docs/layers/commands.md).
     if (file != kOutput && file != kErrors) given_[spec_.folder + "/" + file] = writtenAt(spec_.folder + "/" + file);
+  // Variables that a program may use (docs/layers/commands.md).
   setenv("EXPC_OUT_OF_MEMORY", outOfMemoryFile().c_str(), 1);
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
