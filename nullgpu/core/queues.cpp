@@ -172,11 +172,11 @@ bool perform(Operation& operation, const Place& place, uint64_t& begin) {
   place_of_operation = outer;
   if (!done) return false;
   if (Activity* activity = operation.activity()) {
-    // Records need an end after the beginning, even if the clock did not move.
     activity->card = place.card;
     activity->stream = place.stream;
     activity->correlation = place.correlation;
     activity->begin = begin;
+    // Records need an end after the beginning, even if the clock did not move.
     activity->end = std::max(now(), begin + 1);
     busy[place.card] += activity->end - begin;
     tell(*activity);
