@@ -1,3 +1,7 @@
+// The base of trainings, the clock, and timed trials. The clock starts and ends at a barrier with idle devices;
+// between the two nothing waits for the device. Everything that costs time (reducing values over ranks, reading
+// losses) comes after it.
+
 #include "runtime/worker/workload/training.h"
 
 #include <ATen/ATen.h>
@@ -28,26 +32,28 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// A barrier on an idle device: where the clock starts and ends.
+/// A barrier on an idle device, where the clock starts and ends.
 Clock::time_point meet(TrialContext& context) {
   context.device.synchronize();
   context.communicator.barrier();
   return Clock::now();
 }
 
+/// Runs warm-up and timed steps. Steps are timed by marks on the device, so the host need not wait for any of them.
 llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
   const double startup = secondsBetween(context.process_start, meet(context));
   device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", true)) return error;
+  // The first step is the first of the warm-up, or of the timed steps if there is none.
   double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
   training.beginTimed();
 
   const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
-  device.resetMemoryPeaks();  // what start-up and warm-up took only once is no step's
+  device.resetMemoryPeaks();  // start-up and warm-up may have taken memory once only
   device.clearMarks(static_cast<size_t>(settings.steps) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
@@ -57,6 +63,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
 
   std::vector<double> steps = device.intervals();
   if (settings.warmup == 0) first_step = steps.front();
+  // The slowest rank decides each value: ranks wait for each other in every step.
   const std::vector<double> worst = context.communicator.allReduce(
       std::vector<double>{startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
   Clocked result{worst[0], worst[1], worst[2], worst[3], worst[4], std::move(steps)};
@@ -67,7 +74,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   return result;
 }
 
-/// Says why peaks have no value, with the allocator's setting.
+/// The note that says why memory peaks have no value, with settings of torch's allocator that may be the reason.
 std::string uncountedText(const device::MemoryPeaks& peaks) {
   std::string names, set;
   for (const auto& [name, bytes] :
@@ -101,6 +108,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   }
   losses_.clear();
   sums = context_.communicator.allReduce(std::move(sums), comm::Reduction::Sum);
+  // The number of the step before the first loss; messages count steps from 1.
   const int64_t first = steps_done_ - static_cast<int64_t>(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     const int64_t step = first + static_cast<int64_t>(i) + 1;
@@ -108,6 +116,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
       return llvm::createStringError(
           "the loss of step 1, before anything is learned, is not finite: weights or data that were read hold NaN or "
           "infinity, or overflow in this precision");
+    // Only the first loss that is not finite is worth a note: those after it follow from it.
     if (!std::isfinite(sums[i]) && !std::exchange(diverged_, true))
       notes_.push_back(fmt::format(
           "the training diverged: the loss of step {} is not finite; lower learning_rate or use a wider precision",
@@ -140,7 +149,7 @@ llvm::Expected<at::Tensor> Training::restoreOptimizer(
 }
 
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
-  // No training takes no memory.
+  // A peak of zero means that the allocator did not count: no training does without memory.
   const auto peak = [&](double device::MemoryPeaks::* of) {
     const bool counted = clocked.device_memory && *clocked.device_memory.*of > 0;
     return counted ? std::optional(*clocked.device_memory.*of) : std::nullopt;
@@ -152,10 +161,11 @@ std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
           {"host_memory_peak", clocked.host_memory},
           {"device_memory_peak", peak(&device::MemoryPeaks::held)},
           {"device_memory_allocated_peak", peak(&device::MemoryPeaks::allocated)},
-          // The counter is of the whole device: other ranks' devices have their own.
+          // The counter covers the whole device, and each rank has devices of its own: a sum counts each once.
           {"energy", clocked.energy, profile::Over::Sum}};
 }
 
+// Losses are taken after the clock: reading them waits for the device.
 llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
@@ -171,7 +181,7 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
-  result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
+  result.series["step_time"] = llvm::json::Array(clocked->steps);  // of rank 0
   result.series["loss"] = llvm::json::Array(*losses);
   return result;
 }
@@ -199,12 +209,14 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, s
   return llvm::Error::success();
 }
 
+/// A quality trial makes its training itself, because a checkpoint decides at which epoch it starts.
 llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
                                         const MakeTraining& make) {
   if (context.spec.kind == plan::TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
   auto created = make(0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  // A length in epochs is only known in steps once the training knows its data.
   const Settings lengths = settings.over(training.stepsPerEpoch());
   auto result = context.spec.rehearsal                        ? rehearse(context, training, lengths)
                 : context.spec.kind == plan::TrialKind::Timed ? timedTrial(context, training, lengths)
