@@ -139,6 +139,7 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
 }
 
 llvm::Error CheckpointFolder::prepare() {
+  // create_directories() accepts a file of that name, so check for it.
   auto code = fs::create_directories(path_, true, fs::all_all);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
@@ -150,11 +151,14 @@ llvm::Error CheckpointFolder::prepare() {
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
                    path_);
+  // Nobody else is here now, so partial folders are those of processes that died. List first, then remove: a
+  // directory must not change while it is read.
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
     if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
   for (const std::string& leftover : leftovers) files::removeTree(leftover);
   std::vector<int64_t> older = present();
+  // save() removes the older checkpoint only at its end, so an interruption there leaves two.
   if (!older.empty()) older.pop_back();
   for (const int64_t epochs : older) files::removeTree(epochPath(epochs));
   return llvm::Error::success();
@@ -168,6 +172,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   auto written = [&]() -> llvm::Error {
     if (auto code = fs::create_directories(partial, true, fs::all_all))
       return failure("{}: {}", partial, code.message());
+    // saveState() returns the digest of what it wrote, so files need not be read again.
     auto model_digest = model::saveState(partial + "/" + kModel, model);
     if (!model_digest) return model_digest.takeError();
     auto state_digest = model::saveState(partial + "/" + kState, state);
@@ -185,6 +190,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   }();
   if (written) {
     files::removeTree(partial);
+    // A failed save leaves the older checkpoint; say so, for it decides what the user does next.
     const std::string kept =
         older.empty()
             ? "a repeated trial begins anew"

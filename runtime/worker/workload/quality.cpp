@@ -165,6 +165,7 @@ llvm::Error train(TrialContext& context, Training& training, const CheckpointFol
                   Course& course) {
   const int64_t each = training.stepsPerEpoch();
   for (int64_t epoch = static_cast<int64_t>(course.losses.size()) / each; epoch < epochs; ++epoch) {
+    // Evaluation has a clock of its own, and writing a checkpoint has none.
     if (auto error = runEpoch(context, training, epoch, epochs, course)) return error;
     if (training.evaluatesEpochs() || epoch + 1 == epochs)
       context.progress.report(static_cast<uint64_t>((epoch + 1) * each), static_cast<uint64_t>(epochs * each),
@@ -199,6 +200,7 @@ llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, 
     checkpoint.reset();
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, epochs, course)) return error;
+  // Results are reduced over ranks before rank 0 leaves the artefacts, which may take minutes.
   auto judged = training.judge(course);
   if (!judged) return judged.takeError();
   profile::reduce(context.communicator, judged->metrics, result.metrics);

@@ -50,6 +50,8 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
   training.beginTimed();
 
+  // The energy counter is read outside of the clock on both sides. It changes every 20 to 100 ms, so trials should
+  // last seconds (docs/layers/worker.md).
   const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
@@ -57,6 +59,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   device.clearMarks(static_cast<size_t>(settings.steps) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
+  // Every step is queued now. The clock stops when the slowest rank's device is idle.
   const double load_wait = training.loadWaitSeconds() - waited_before;
   const double wall = secondsBetween(begin, meet(context));
   const std::optional<double> energy_after = device.energy();
@@ -67,6 +70,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   const std::vector<double> worst = context.communicator.allReduce(
       std::vector<double>{startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
   Clocked result{worst[0], worst[1], worst[2], worst[3], worst[4], std::move(steps)};
+  // Devices without a counter give nothing; one that did not move gives nothing either, and a note.
   result.energy = device::energyBetween(energy_before, energy_after);
   if (energy_before && !result.energy)
     result.notes.push_back(
@@ -95,6 +99,7 @@ void Training::begin(bool pin_memory) {
 }
 
 void Training::connect() {
+  // On the device, so that the path is the one that gradients take.
   auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context_.device.torchDevice()));
   context_.communicator.allReduce(first, comm::Reduction::Sum);
   context_.device.synchronize();
@@ -102,6 +107,7 @@ void Training::connect() {
 
 llvm::Expected<std::vector<double>> Training::takeLosses() {
   std::vector<double> sums;
+  // One copy for all losses: each would wait for the device.
   if (!losses_.empty()) {
     const auto all = at::stack(losses_).to(at::kCPU, at::kDouble).contiguous();
     sums.assign(all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel());
@@ -129,6 +135,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
 llvm::Expected<at::Tensor> Training::restoreOptimizer(
     optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
     const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read) {
+  // An unknown tensor means another build's state, and dropping it would change the training in silence.
   const std::string prefix = optimizerName("");
   optim::Optimizer::State state;
   at::Tensor result;

@@ -24,6 +24,7 @@ void ParameterTable::number(llvm::StringRef name, double& value, double low, dou
   if (!given) return;
   double result = 0;
   bool read = false;
+  // Exact decimals cross as texts, because JSON's numbers may lose digits on the way.
   if (auto number = given->getAsNumber()) {
     result = *number;
     read = true;
@@ -101,6 +102,7 @@ std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef nam
 }
 
 void ParameterTable::fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
+  // The first failure is what a user mends first; later ones often follow from it.
   if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
 }
 
@@ -118,6 +120,7 @@ llvm::Error ParameterTable::takeAll(llvm::StringRef owner) const {
 
 std::optional<ParameterTable::Variant> ParameterTable::variant(const Value& value) {
   const Object* object = value.getAsObject();
+  // The plan writes a level with arguments as an object with one member.
   const llvm::json::Array* arguments = object && object->size() == 1 ? object->begin()->second.getAsArray() : nullptr;
   if (!arguments || arguments->size() != 1) return std::nullopt;
   return Variant{object->begin()->first, &arguments->front()};
@@ -137,6 +140,7 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
     table.whole("warmup", result.warmup, 0, kMost);
   }
   if (auto error = table.take()) return error;
+  // 0 is "not given": readers above accept 1 and more.
   if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
     return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
                                    " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");

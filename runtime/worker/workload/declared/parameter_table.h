@@ -90,7 +90,7 @@ class ParameterTable {
     std::string path;
     int64_t count = 0;
   };
-  /// One of `levels` with its path, or a number of made-up items. Nothing if the parameter is absent or makes no
+  /// A level of `levels` with its path, or a number of made-up items. Nothing if the parameter is absent or makes no
   /// sense.
   std::optional<Source> source(llvm::StringRef name, const char* type, Value otherwise,
                                std::initializer_list<llvm::StringRef> levels, const std::string& wanted);

@@ -67,6 +67,7 @@ void Training::describe(llvm::json::Object& environment) const {
 }
 
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
+  // Timed steps are full batches on every device, so this is exact.
   const double images = static_cast<double>(parameters_.batch * parameters_.gpus * steps);
   return timed(clocked, images, static_cast<double>(sets_.train->count()), static_cast<double>(feed_->skipped()),
                epoch_pause_);
@@ -89,6 +90,7 @@ llvm::Expected<Judged> Training::judge(Course& course) {
   for (auto at = course.losses.begin(); at != course.losses.end(); at += steps_per_epoch_)
     epoch_losses.push_back(std::accumulate(at, at + steps_per_epoch_, 0.0) / static_cast<double>(steps_per_epoch_));
   comm::Communicator& ranks = context_.communicator;
+  // Until here the course has this rank's times.
   course.training_s = ranks.allReduce(course.training_s, comm::Reduction::Max);
   course.evaluation_s = ranks.allReduce(course.evaluation_s, comm::Reduction::Max);
   if (const double skipped = ranks.allReduce(static_cast<double>(feed_->skipped()), comm::Reduction::Sum); skipped > 0)
@@ -98,6 +100,7 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
   std::vector<std::string> notes;
+  // The model of the last checkpoint is the result, under a name without an epoch.
   if (context_.communicator.rank() != 0) return notes;
   auto weights = folder.finish(epochs);
   if (!weights) return weights.takeError();
@@ -164,6 +167,7 @@ void Training::rehearse() {
 }
 
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+  // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 

@@ -58,6 +58,7 @@ bool leavesSingle(int64_t tail, int64_t devices) {
 class Ranks final : public Parallel {
  public:
   Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
+    // Construction broadcasts rank 0's parameters and buffers, as DistributedDataParallel does.
     if (communicator.worldSize() > 1)
       parallel_.emplace(communicator, model.parameterTensors(), model::tensorsOf(model.buffers()));
   }
@@ -127,6 +128,7 @@ class Replicas final : public Parallel {
     for (size_t i = 1; i < places_.size(); ++i) {
       model::MobileNetV2Options own = options;
       own.device = places_[i].device;
+      // Values do not matter: the first forward pass overwrites them.
       own_.push_back(std::make_unique<model::MobileNetV2>(own, seed));
       models_.push_back(own_.back().get());
     }
@@ -190,6 +192,7 @@ class Replicas final : public Parallel {
 
   /// Scatters the batch, copies the first replica's state, and computes. Returns each replica's logits.
   std::vector<at::Tensor> apply(const at::Tensor& images, bool training) {
+    // torch.chunk may give fewer shards than replicas; only as many threads run then.
     const auto shards = images.chunk(static_cast<int64_t>(places_.size()), 0);
     at::Tensor values, counters;  // joined only if they leave the device
     if (shards.size() > 1 && !places_[0].device.is_cpu()) {
@@ -202,6 +205,7 @@ class Replicas final : public Parallel {
       const c10::OptionalDeviceGuard guard(places_[i].device);
       if (i > 0) receive(i, values, counters);
       const at::AutoGradMode gradients(training);
+      // Gradient mode and autocast belong to the thread, so each thread sets its own.
       const precision::Autocast autocast(places_[i].device.type(), autocast_);
       models_[i]->setTraining(training);
       const auto shard = shards[i].to(places_[i].device, /*non_blocking=*/true);
@@ -238,6 +242,7 @@ class Replicas final : public Parallel {
       std::vector<at::Tensor> addends;
       for (auto& weight : weights_[i]) {
         addends.push_back(weight.grad());
+        // Only the first replica's gradients accumulate; the others start afresh.
         weight.mutable_grad() = at::Tensor();
       }
       if (!places_[i].device.is_cpu()) addends = partsOf(flattened(addends).to(places_[0].device), addends);
@@ -267,6 +272,7 @@ Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t proc
   if (strategy == Strategy::DdpDs) {
     sampler.world = gpus;
     sampler.rank = process;
+    // Each process loads only its own images, which are its device's.
     result.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
     result.images = sampler.perRank();
     result.batch = batch;

@@ -104,6 +104,7 @@ at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels)
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            int64_t epochs, int64_t first_epoch) {
+  // Data and their feed come before the model: the number of classes decides on the model's size.
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
   training->begin(parameters.pin_memory);
@@ -140,6 +141,7 @@ feed::FeedOptions Training::feedOptions() const {
   options.batches.processes = parameters_.processes;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
+  // The network's input has the weights' type, unless autocast computes in another one.
   options.input = precision::weightType(parameters_.precision);
   options.compute = precision::autocastType(parameters_.precision).value_or(options.input);
   options.transfer = parameters_.transfer;
@@ -189,6 +191,7 @@ std::vector<ReplicaPlace> Training::replicaPlaces() const {
   std::vector<ReplicaPlace> result;
   for (const llvm::json::Value& slot : context_.slots) {
     ReplicaPlace place;
+    // On the CPU all replicas are on one device, and differ in their cores.
     if (!devices.front().is_cpu()) place.device = devices[result.size()];
     place.cores = serve::slotCores(slot);
     place.threads = device::slotThreads(slot);
@@ -228,6 +231,7 @@ void Training::buildOptimizer(int64_t epochs) {
                                            .momentum = parameters_.momentum,
                                            .weight_decay = parameters_.weight_decay});
   }
+  // Only fp16 scales gradients; for other types the scaler passes them through.
   scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),
                                                     context_.device.torchDevice());
   schedule_.base = parameters_.learning_rate;
@@ -235,6 +239,7 @@ void Training::buildOptimizer(int64_t epochs) {
   schedule_.kind = parameters_.schedule;
   schedule_.epoch_steps = steps_per_epoch_;
   schedule_.total_steps = epochs * steps_per_epoch_;
+  // A warm-up longer than the training ends with it.
   const double warmup = std::round(parameters_.warmup_epochs * static_cast<double>(steps_per_epoch_));
   schedule_.warmup_steps = static_cast<int64_t>(std::min(warmup, static_cast<double>(schedule_.total_steps)));
 }
@@ -311,6 +316,7 @@ llvm::Expected<bool> Training::step() {
   auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
+  // The first batch of a later epoch: how long did the device wait for it since the last one ended?
   if (waited_) epoch_pause_ = std::max(epoch_pause_.value_or(0), feed_->waitSeconds() - *waited_);
   waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
@@ -330,6 +336,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
   const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
   const int64_t count = images.count();
   feed::FeedOptions options = feedOptions();
+  // Each image once over all ranks, in a feed of its own, so that the training's feed keeps its place.
   options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
   options.batches.epochs = 1;
   if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
@@ -347,6 +354,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
+  // Counts are summed as doubles, which are exact for such numbers.
   const auto of_all = context_.communicator.allReduce(
       std::vector<double>{correct.item<double>(), static_cast<double>((*feed)->skipped())}, comm::Reduction::Sum);
   const auto left_out = static_cast<int64_t>(of_all[1]);
