@@ -188,7 +188,8 @@ struct Comparisons {
     return true;
   }
 
-  /// The same for a comparison of a comparison: does pinning gain less with more GPUs?
+  /// Whether the function can be applied to a comparison, which asks for instance: does pinning gain less with
+  /// more GPUs? Reports otherwise.
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study.comparisons[*comparison.inner];
     // Over its own factor the inner comparison has no value at its baseline.

@@ -99,7 +99,6 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
   if (op == Coalesce) return coalesce(binary, range, place);
   if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, range, place);
   if (op != Or && op != And) return equality(binary, range, place);
-  // Build both sides before judging either, so that both are reported.
   const std::string_view what = op == Or ? "a side of 'or'" : "a side of 'and'";
   // Build both sides before judging either, so that both are reported.
   FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
