@@ -26,6 +26,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     context.expressions.note(last.range, found->second->range);
     return found->second;
   }
+  // A standard module that is not imported may have it: search the embedded text for its declaration.
   for (std::string_view module : stdlib::names())
     if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
       context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
@@ -92,6 +93,8 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
       continue;
     }
     context.note(name, real.parameters[index].range);
+    // The index in the union differs from the one in the real workload, which has the type and the allowed
+    // values.
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
       duplicateName(context.emitter, "argument", name, use.argument_ranges[at]);
@@ -111,6 +114,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
 /// fit.
 bool joinUses(StudyContext& context) {
   Study& study = context.study;
+  // A single workload is used as it is, with the identity as its mapping.
   if (study.uses.size() > 1) {
     study.workload = unite(context);
   } else {
@@ -162,6 +166,7 @@ void checkNoArgumentMissing(StudyContext& context) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const Parameter& parameter = study.workload->parameters[i];
+      // An argument that was given and refused is not missing.
       bool needed = use.parameter_of[i] >= 0 && !use.arguments[i] && !use.argument_ranges[i].isValid();
       if (needed && study.factor_of[i] < 0 && !parameter.type.isError())
         missing.push_back(fmt::format("'{}'", parameter.name));

@@ -105,8 +105,9 @@ struct PlanBuilder {
     }
   }
 
-  /// Writes each control's point; a selection may have left it out. Where blocks share the machine, the first
-  /// point that can run is a control too (kAlone): it is measured alone as well, to show what sharing does.
+  /// Writes each control's point; a selection may have left it out. If blocks share the machine, the first
+  /// point that can run becomes a control too (kAlone): it is measured alone as well, to show what sharing
+  /// does.
   void controls() {
     for (const check::Control& control : study.controls)
       points::findPinned(space, control.pins, [&](expand::Levels point) {

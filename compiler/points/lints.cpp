@@ -74,7 +74,7 @@ void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, d
   auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
                                declared.name, one ? "s" : "");
   if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
-  // The blame is the smallest conflict of a study that has only the missing levels.
+  // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
   auto kept = whole.selected().levels;
   kept[factor] = missing;
   if (auto rules = expand::minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
