@@ -11,12 +11,14 @@
 namespace expc::text {
 namespace {
 
+/// Appends the tokens of one part of a message. Invalid UTF-8 is repaired first, since strip() needs valid text.
 llvm::Error encodePart(const Tokenizer& tokenizer, const std::string& part, std::vector<Token>& out) {
   if (llvm::json::isUTF8(part)) return tokenizer.encode(strip(part), out);
   const std::string repaired = llvm::json::fixUTF8(part);
   return tokenizer.encode(strip(repaired), out);
 }
 
+/// Appends header, body and end of turn of a message.
 llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, std::vector<Token>& out) {
   const SpecialTokens& special = tokenizer.special();
   out.push_back(special.start_header);
@@ -65,6 +67,7 @@ llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation
     else
       sample.labels.insert(sample.labels.end(), sample.tokens.begin() + static_cast<std::ptrdiff_t>(before),
                            sample.tokens.end());
+    // Messages beyond the cut need no tokens.
     if (most > 0 && sample.size() >= most) break;
   }
   sample.tokens.push_back(tokenizer.special().end_of_text);
