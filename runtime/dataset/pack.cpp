@@ -149,6 +149,7 @@ class Attempt {
       corrupt[item] = std::move(why);
       return llvm::Error::success();
     }
+    // A packed file has one size, so that an image's place is a product.
     if (options_.size == 0 && (pixels->rows != header_.rows || pixels->cols != header_.cols))
       return failure("{}: {} x {} pixels, others are {} x {}; scale them all with --size", set->nameOf(index),
                      pixels->cols, pixels->rows, header_.cols, header_.rows);
@@ -172,6 +173,7 @@ class Attempt {
       append(index, &length, 1);
       append(index, name.data(), name.size());
     }
+    // Zeros up to the pixels, which begin at a page.
     index.resize(header_.pixels_at - sizeof(header_));
     header_.index_sum = data::packedSum(index);
     header_.header_sum = data::headerSum(header_);

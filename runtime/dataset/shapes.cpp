@@ -111,6 +111,7 @@ struct Placed {
   /// How much of a pixel the form covers, from 0 to 4: the number of its four sample points inside.
   int covers(int64_t col, int64_t row) const {
     int result = 0;
+    // Four samples a pixel smooth the edges. The inverse turn and scale bring each into the form's coordinates.
     for (int64_t sample = 0; sample < 4; ++sample) {
       const int64_t dx = col * 4 + (sample % 2 == 0 ? 1 : 3) - x, dy = row * 4 + (sample / 2 == 0 ? 1 : 3) - y;
       const int64_t u = (dx * cosine + dy * sine) * kUnit / (radius * 4096);
@@ -233,6 +234,7 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
   const Placed form(label, size, random);
   std::array<int64_t, 3> colour;
   for (size_t c = 0; c < 3; ++c) colour[c] = colourOf(label).colour[c] + random.within(-15, 15);
+  // Large patches and fine texture, so that a JPEG is as large as a photograph's.
   const Ground coarse(size, std::max<int64_t>(1, size / 10), random), fine(size, 4, random);
   for (int64_t row = 0; row < size; ++row)
     for (int64_t col = 0; col < size; ++col) {
@@ -250,6 +252,7 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
 }
 
 llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size) {
+  // One encoder per thread, kept from image to image.
   static thread_local const std::unique_ptr<void, Destroy> handle(tjInitCompress());
   if (!handle) return failure("no memory for a JPEG encoder");
   unsigned char* made = nullptr;

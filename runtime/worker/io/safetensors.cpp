@@ -135,6 +135,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   file.path_ = name;
   const llvm::StringRef data = all.substr(kPrefix + length);
   const llvm::ArrayRef<uint8_t> available(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+  // The header's metadata is free text and no tensor.
   for (const auto& [key, value] : *object) {
     if (key == "__metadata__") continue;
     TensorInfo info;
@@ -148,6 +149,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     return std::tuple(a.bytes.data(), a.bytes.size(), llvm::StringRef(a.name)) <
            std::tuple(b.bytes.data(), b.bytes.size(), llvm::StringRef(b.name));
   });
+  // Each tensor must begin where the one before it ends, and the last must end the file.
   const uint8_t* expected = available.data();
   for (const TensorInfo& info : file.tensors_) {
     if (info.bytes.data() != expected)
@@ -190,6 +192,7 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
   text.append((8 - text.size() % 8) % 8, ' ');  // the data begins at a multiple of 8
   uint8_t prefix[kPrefix];
   llvm::support::endian::write64le(prefix, text.size());
+  // The digest is computed from the same parts that are written, without reading the file again.
   std::vector<llvm::ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
   for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
   auto error = files::writeStream(path, [&](llvm::raw_ostream& out) {

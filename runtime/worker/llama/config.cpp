@@ -169,6 +169,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.head_width = reader.size("head_dim", std::max<int64_t>(1, c.width / c.heads));
   if (c.heads % c.kv_heads != 0) wrong.push_back("num_key_value_heads must divide num_attention_heads");
   if (c.head_width % 2 != 0) wrong.push_back("a head's width must be even");
+  // The older name first, so that rope_parameters, the newer one, wins if both are given.
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Value* value = reader.find(key);
     if (value == nullptr) continue;
@@ -223,6 +224,7 @@ int64_t TensorSpec::elements() const {
 std::vector<TensorSpec> weightSpecs(const Config& c) {
   std::vector<TensorSpec> specs = {{"tok_embeddings.weight", Role::Embedding, {c.vocabulary, c.width}}};
   for (int64_t i = 0; i < c.layers; ++i) {
+    // The names are torchtune's; folder.cpp maps Hugging Face's to them.
     const std::string layer = fmt::format("layers.{}.", i);
     specs.push_back({layer + "sa_norm.scale", Role::Norm, {c.width}});
     specs.push_back({layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}});

@@ -1,3 +1,6 @@
+// Checks conversations and encodes them in the layout of Llama 3's chat template, as torchtune's
+// Llama3Tokenizer.tokenize_messages does.
+
 #include "runtime/worker/text/conversation.h"
 
 #include <fmt/format.h>
@@ -72,6 +75,7 @@ llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation
   }
   sample.tokens.push_back(tokenizer.special().end_of_text);
   sample.labels.push_back(kMasked);
+  // A text that is cut still ends in end_of_text, so that every sample ends the same way.
   if (most > 0 && sample.size() > most) {
     sample.cut = true;
     sample.tokens.resize(most);

@@ -45,6 +45,7 @@ class JsonRows : public RowReader {
       if (!more || !*more) return more;
     }
     if (rest_.empty()) return false;
+    // Cut first, parse then: a broken row cannot make the parser read the rest of the file.
     auto length = rowLength();
     if (!length) return length.takeError();
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
@@ -127,6 +128,7 @@ class CsvRows : public RowReader {
     std::vector<std::string> cells;
     auto more = rows_.next(cells);
     if (!more || !*more) return more;
+    // A row with other cells than columns usually means an unescaped comma or quote above it.
     if (cells.size() != columns_.size())
       return failure("{} cells, the first row names {} columns", cells.size(), columns_.size());
     row.clear();
@@ -165,6 +167,7 @@ llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& pa
     return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
   auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
   if (!buffer) return buffer.takeError();
+  // The rows are views of the mapping, which the reader keeps.
   auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
   reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
   return reader;

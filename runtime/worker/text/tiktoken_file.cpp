@@ -17,6 +17,7 @@ std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
   const auto [base64, digits] = line.rsplit(' ');
   if (base64.empty() || digits.empty()) return "expected base64, a space and a rank";
   if (digits.getAsInteger(10, rank)) return "its rank is no whole number";
+  // Checked before decoding, which would allocate.
   if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
   std::vector<char> decoded;
   if (auto error = llvm::decodeBase64(base64, decoded)) {

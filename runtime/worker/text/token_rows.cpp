@@ -151,6 +151,7 @@ Sample finished(std::vector<Token> tokens, size_t prompt, size_t most) {
 
 TokenRow SyntheticRows::row(int64_t number) const {
   assert(vocabulary > 0 && (most > 0 || !longest));
+  // The order of draws (length, tokens, other length, other tokens) is part of the result.
   const Shape shape = shapeOf(kind, pairs);
   Draw draw(seed, number);
   const auto length = [&] {

@@ -30,6 +30,7 @@ llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::S
     const bool is_space = isPythonSpace(character.code_point);
     // The count starts anew at each cut by length; a cut by runs does not affect it.
     if (characters == kLongestText) characters = 0;
+    // Two reasons to cut before this character: the text is full, or the run of its kind is.
     const bool fresh = characters == 0;
     const bool too_long = !fresh && is_space == run_is_space && run == kLongestRun;
     if ((fresh || too_long) && at > begin) {

@@ -90,6 +90,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
       return failure("added_tokens[{}] has no content or no id", i);
     auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
     if (!id) return id.takeError();
+    // Tokens that are not special are matched in text before splitting, which is not implemented.
     if (!token->getBoolean("special").value_or(false))
       return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
@@ -156,6 +157,7 @@ llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, cons
     if (!sides) return failure("model.merges[{}] is no pair of tokens", i);
     const auto left = bytesOfCharacters(sides->first), right = bytesOfCharacters(sides->second);
     const Token left_id = left ? vocabulary.find(*left) : -1, right_id = right ? vocabulary.find(*right) : -1;
+    // Ids are looked up once here, so that merging compares numbers instead of texts.
     const Token both = left && right ? vocabulary.find(*left + *right) : -1;
     if (left_id < 0 || right_id < 0 || both < 0)
       return failure("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
@@ -192,6 +194,7 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   } else {
     steps.push_back(top);
   }
+  // Two forms occur: GPT-2's, in which ByteLevel has the pattern, and Llama 3's, in which a Split has it.
   if (steps.empty() || steps.size() > 2 || typeOf(*steps.back()) != "ByteLevel" ||
       (steps.size() == 2 && typeOf(*steps[0]) != "Split"))
     return failure("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");

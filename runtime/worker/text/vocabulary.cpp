@@ -50,6 +50,7 @@ void mergeShort(const Vocabulary& vocabulary, const Join& join, llvm::StringRef 
   while (true) {
     size_t best = 0;
     uint32_t rank = kNoRank;
+    // Strictly lower: among equal ranks the leftmost is joined, as in tiktoken.
     for (size_t i = 0; i + 1 < count; ++i)
       if (parts[i].joined.rank < rank) rank = parts[best = i].joined.rank;
     if (rank == kNoRank) break;
@@ -107,6 +108,7 @@ void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef p
     Link& link = links[at];
     if (link.id < 0 || link.rank != rank) continue;  // the part is gone, or its pair has changed
     link.id = link.joined;
+    // Unlink the right part, then look at the two pairs that changed.
     const uint32_t gone = link.after;
     links[gone].id = -1;
     link.after = links[gone].after;
@@ -147,6 +149,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
     total += token.size();
     result.longest_ = std::max(result.longest_, token.size());
   }
+  // Places of texts are stored in 32 bits.
   if (total > std::numeric_limits<uint32_t>::max()) return failure("the tokens' texts are longer than 4 GiB together");
   result.bytes_.reserve(total);
   result.begin_.reserve(tokens.size() + 1);
@@ -164,6 +167,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   for (Token id = 0; id < result.size(); ++id)
     if (!result.text(id).empty() && !result.insert(id))
       return failure("tokens {} and {} are both '{}'", result.find(result.text(id)), id, shown(result.text(id)));
+  // Every byte needs a token, else some texts could not be encoded.
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     const Token id = result.find(llvm::StringRef(&c, 1));
