@@ -194,6 +194,7 @@ struct Writer {
   void system(const ast::SystemDecl& decl) {
     begin("system", prefix, decl);
     add("", kProperties, decl.properties);
+    // Markdown needs no padding: there `after` is not shown.
     size_t widest = 0;
     for (const ast::Assignment& property : decl.properties)
       widest = std::max(widest, text(property.target.range).size());
@@ -205,6 +206,7 @@ struct Writer {
   std::string typeName(const ast::TypeExpr& type) const {
     source::Range range = type.range;
     if (!type.refinement) return text(range);
+    // The text of a type in front of its refinement ends in `in`.
     std::string_view whole = sources.text(source::Range{range.file, range.begin, type.refinement->range.begin});
     const size_t in = whole.rfind("in");
     return source::squeeze(whole.substr(0, in));
@@ -225,6 +227,7 @@ std::string summaryOf(const std::string& doc, const ast::Module& module) {
   if (!doc.empty()) return firstSentence(doc);
   if (module.workloads.size() == 1 && !module.workloads[0].doc.empty())
     return module.workloads[0].name.name + ": " + firstSentence(module.workloads[0].doc);
+  // No comment sums the module up, so the names of its declarations must do.
   std::vector<std::string> names;
   const auto add = [&](const auto& all) {
     for (const auto& declared : all) names.push_back(declared.name.name);
@@ -302,6 +305,7 @@ std::string print(const Table& table) {
     cells.push_back(cell(row.doc, false));
     for (size_t at = 0; at <= columns; ++at) used[at] = used[at] || !cells[at].empty();
   }
+  // A row of the table: the values of all columns in use.
   const auto line = [&](const auto& value) {
     std::string out = "|";
     for (size_t at = 0; at <= columns; ++at)

@@ -47,9 +47,9 @@ class Deframer {
   std::optional<Item> header();
 
   std::string buffer_;
-  size_t searched_ =
-      0;             // bytes at the front of the buffer that hold no end of a header, so that none is searched twice
-  size_t skip_ = 0;  // bytes still to skip of a body that is too large
+  // Bytes at the front of the buffer that hold no end of a header, so that none is searched twice.
+  size_t searched_ = 0;
+  size_t skip_ = 0;               // bytes still to skip of a body that is too large
   std::optional<size_t> length_;  // of the body that comes next; nothing while a header is read
   bool resync_ = false;           // whether garbage is being skipped up to the next header
 };

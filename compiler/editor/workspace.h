@@ -71,8 +71,8 @@ struct Document {
 /// the document changes.
 struct Analysis {
   source::SourceManager sources;
-  bool loaded =
-      false;  // false if the text was refused as a whole (too large, not UTF-8); then there is only a diagnostic
+  /// False if the text was refused as a whole (too large, not UTF-8); then there is only a diagnostic.
+  bool loaded = false;
   source::FileId root{0};
   check::Program program;
   std::vector<parse::LexedToken> tokens;  // of the root file, with comments
@@ -101,7 +101,7 @@ class Workspace {
 
   /// The largest grids, in combinations of levels, that are walked for lints and counts. A walk must not delay typing.
   struct Limits {
-    uint64_t typing = 100'000;    // while someone types, and for hovers  // while someone types, and for hovers
+    uint64_t typing = 100'000;    // while someone types, and for hovers
     uint64_t saved = 20'000'000;  // when a file is opened or saved
   };
   Limits limits;

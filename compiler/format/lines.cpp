@@ -29,6 +29,7 @@ unsigned endOf(const Line& line, size_t cell) {
 void alignCell(std::vector<Line*> lines, size_t cell) {
   while (lines.size() > 1) {
     const auto start = [&](const Line* line) { return endOf(*line, cell - 1) + line->cells[cell].gap; };
+    // Repeat until the rest fits: align to the widest line, or leave that one out.
     const auto widest =
         *std::max_element(lines.begin(), lines.end(), [&](Line* a, Line* b) { return start(a) < start(b); });
     const unsigned column = start(widest);

@@ -116,6 +116,7 @@ class Reader {
   void addPiece(Piece piece, uint32_t begin, uint32_t end) {
     // The parser places the end of the file behind the last token's line; comments may follow it.
     if (piece.token == Token::EndOfFile) begin = end = static_cast<uint32_t>(text_.size());
+    // Text between two tokens is white space and comments, and at the front of the file a byte order mark.
     std::string_view gap = text_.substr(at_, begin - at_);
     if (at_ == 0 && gap.starts_with("\xEF\xBB\xBF")) gap.remove_prefix(3);
     unsigned breaks = takeBlanks(gap);

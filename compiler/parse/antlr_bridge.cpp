@@ -85,7 +85,7 @@ class Lexing {
   ExpLexer lexer_;
 };
 
-/// A token with its text.
+/// A token with its text, as settleWords() sees it.
 struct Word {
   Token token;
   std::string_view text;

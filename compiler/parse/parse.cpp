@@ -55,6 +55,7 @@ struct Transform : Declarations {
     ast::Module out;
     out.file = tree.file;
     if (tree.nodes.empty()) return out;
+    // Each statement has one kind, so exactly one of these adds it.
     for (uint32_t declaration : statements(0, Rule::Declaration)) {
       take(*this, declaration, Rule::ImportDecl, out.imports);
       take(*this, declaration, Rule::EnumDecl, out.enums);
@@ -152,6 +153,7 @@ struct Transform : Declarations {
     return out;
   }
 
+  /// `factor NAME in LEVELS [baseline LEVEL] [when CONDITION]`; NAME may be the parts of a lockstep factor in brackets.
   void read(uint32_t index, ast::FactorDecl& out) {
     out.name = factorName(child(index, Rule::FactorName), &out.parts);
     out.levels = levels(child(index, Rule::Value));
@@ -284,6 +286,7 @@ struct Transform : Declarations {
     out.keep = has(index, Token::Keep);
     out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
     if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+    // `keep criterion *` would change nothing, so it is probably a slip for `remove`.
     if (out.keep && out.which == Which::All)
       reporter.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
   }

@@ -101,6 +101,7 @@ llvm::Error PackedFile::readHeader() {
   if (header_.header_sum != headerSum(header_))
     return failure("{}: its header is damaged (checksum {:016x}, expected {:016x}); pack it again", path_,
                    headerSum(header_), header_.header_sum);
+  // The sum is right, so the numbers are those that were written. They are still not trusted.
   if (!sensible(header_) || header_.pixels_at != packedPixelsAt(header_) ||
       header_.file_bytes != header_.pixels_at + header_.images() * header_.imageBytes())
     return failure("{}: its header makes no sense: {} + {} images of {} x {} x {} in {} bytes; pack it again", path_,
