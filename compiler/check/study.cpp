@@ -54,6 +54,7 @@ bool findUses(StudyContext& context) {
     use.range = declaration.name.range;
     use.workload = findWorkload(context.context, context.scope, declaration.name);
     good &= use.workload != nullptr;
+    // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
       context.emitter.build(declaration.name.range, MissingLabel)
           .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
@@ -161,6 +162,7 @@ void checkAllArguments(StudyContext& context) {
 /// Reports parameters that have neither a default nor an argument nor a factor.
 void checkNoArgumentMissing(StudyContext& context) {
   const Study& study = context.study;
+  // A misspelt name may be the missing one, and was reported.
   if (context.stray) return;
   for (const Use& use : study.uses) {
     std::vector<std::string> missing;
@@ -226,6 +228,7 @@ void checkControls(StudyContext& context) {
 /// Presets of the file and of the study, each checked against this study.
 void checkPresets(StudyContext& context) {
   std::vector<const ast::PresetDecl*> all;
+  // The file's presets come first, so a study's preset of the same name is the one that is refused.
   for (const ast::PresetDecl& declaration : context.scope.ast->presets) all.push_back(&declaration);
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {

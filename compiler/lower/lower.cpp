@@ -70,6 +70,7 @@ struct PlanBuilder {
     space.forEach([&](expand::Levels levels) {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());
       at.set(levels);
+      // Space::compile has refused every `when` without a value.
       auto failure = at.settle();
       assert(!failure && "every `when` has a value at every point");
       (void)failure;
@@ -137,6 +138,7 @@ struct PlanBuilder {
     }
     points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
+      // Comparisons of comparisons may read a point twice; a plan lists it once.
       if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);
