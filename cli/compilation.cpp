@@ -148,7 +148,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
 
 llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
   // All targets are checked before the first is written, so that no file changes if one cannot. A link is followed
-  // here: writing replaces the file that // it leads to, not the link.
+  // here: writing replaces the file that it leads to, not the link.
   std::map<std::string, llvm::SmallString<256>> targets;
   for (const auto& [name, text] : texts) {
     llvm::SmallString<256>& target = targets[name];

@@ -136,7 +136,7 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
   // Work is bounded before it starts. Fewer studies than kFewest would give shares too coarse to be of use, so a plan
-  // that is too large for // these is refused; between the bounds fewer studies are simulated than asked for, with a
+  // that is too large for these is refused; between the bounds fewer studies are simulated than asked for, with a
   // message.
   constexpr uint64_t kMostWork = 30'000'000;  // about half a minute of two cores
   constexpr unsigned kFewest = 50;

@@ -40,7 +40,7 @@ using cluster::JobView;
 /// Returns the command line that the job itself executes: this one, without the options that say where it runs. The
 /// program is this executable, whatever PATH says on the cluster.
 std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
-  std::error_code failed;  // std::error_code failed;  // without /proc no job can run either
+  std::error_code failed;  // without /proc no job can run either
   std::vector<std::string> command{fs::read_symlink("/proc/self/exe", failed).string()};
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];

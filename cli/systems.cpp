@@ -98,8 +98,7 @@ unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::All
 
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
   if (options.null_gpus.empty()) return std::nullopt;
-  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");
-                                                            // // tests use the build's folder
+  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // tests use the build's folder
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
 
