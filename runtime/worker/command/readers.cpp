@@ -64,7 +64,7 @@ std::string wordsOf(int code) {
 /// separates numbers and is not part of one.
 std::string numbersBeside(std::string pattern) {
   // Commas and colons of the pattern's own syntax are no text.
-  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");  // commas and colons that stand for no text
+  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");
   while (own.match(pattern)) pattern = own.sub("", pattern);
   const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
   const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
@@ -218,7 +218,7 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
-  std::vector<std::pair<size_t, std::string>> found;  // with their rows
+  std::vector<std::pair<size_t, std::string>> found;  // values as text, with their rows
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
     if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));
