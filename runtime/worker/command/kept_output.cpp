@@ -121,6 +121,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   if (!llvm::compression::zstd::isAvailable())
     return writeAll(path, fmt::format("{}plain {}\n", kMark, document.size()), document);
   llvm::SmallVector<uint8_t, 0> packed;
+  // The fastest level, because the engine waits for the trial's end.
   llvm::compression::zstd::compress(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(document.data()), document.size()),
                                     packed, /*Level=*/1);
   return writeAll(path, fmt::format("{}zstd {}\n", kMark, document.size()),

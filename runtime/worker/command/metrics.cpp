@@ -117,6 +117,7 @@ llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use)
   if (metric.from != From::Regex) return llvm::Error::success();
   auto pattern = Pattern::compile(metric.where, use);
   if (!pattern) return pattern.takeError();
+  // Compiled once, before the program runs; its errors are the study's and not the program's.
   patterns_.emplace(metric.name, std::move(*pattern));
   return llvm::Error::success();
 }

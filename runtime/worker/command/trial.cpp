@@ -198,6 +198,8 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
+  // The program's own statement comes first: a program that runs out of a GPU's memory is not
+  // killed by the kernel, and only the program knows.
   const std::string said = files::errorLine(files::tail(outOfMemoryFile(), kTail));
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
   const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
