@@ -183,6 +183,8 @@ const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
 llvm::Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.
   std::vector<std::string> missing, shapes, types, left_over;
+  // Whatever is in the files beside the model's weights is a sign that config.json and weights do not belong
+  // together.
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const io::TensorInfo* info = find(spec);

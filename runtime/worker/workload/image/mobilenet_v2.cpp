@@ -169,6 +169,7 @@ void Training::rehearse() {
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
   // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
+  // Tensors are copied in place, so that optimiser and reducer keep referring to them.
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
   auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,

@@ -161,6 +161,7 @@ class Replicas final : public Parallel {
     const size_t used = logits_.size();
     std::vector<int64_t> sizes;
     for (const auto& output : logits_) sizes.push_back(output.size(0));
+    // Each replica gets the rows of the gradient that belong to its logits.
     const auto gradients = gathered_.grad().split_with_sizes(sizes);
     threads_.run(used, [&](size_t i) {
       const c10::OptionalDeviceGuard guard(places_[i].device);
@@ -239,6 +240,7 @@ class Replicas final : public Parallel {
     std::vector<at::Tensor> sums;
     for (const auto& weight : weights_[0]) sums.push_back(weight.grad());
     for (size_t i = 1; i < used; ++i) {
+      // Gradients of other replicas end here: taken, cleared, and added in one operation for all tensors.
       std::vector<at::Tensor> addends;
       for (auto& weight : weights_[i]) {
         addends.push_back(weight.grad());
@@ -266,6 +268,7 @@ class Replicas final : public Parallel {
 
 Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t process, int64_t count, uint64_t seed) {
   data::DistributedSampler sampler;
+  // For one rank the sampler gives the whole epoch's draw, which is divided by device below.
   sampler.count = count;
   sampler.seed = seed;
   Portion result;

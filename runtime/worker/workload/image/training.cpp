@@ -322,8 +322,7 @@ llvm::Expected<bool> Training::step() {
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
   // If batches are staged ahead, the wait for the next epoch's first batch happens in ahead() below.
-  if ((*batch)->last)
-    waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
+  if ((*batch)->last) waited_ = feed_->waitSeconds();
   feed_->ahead();
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;

@@ -204,7 +204,7 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }
 
-/// What is in parts is gathered on the first rank's host, as [ranks, n].
+/// Tensors of which each rank has a part are gathered on the first rank's host, as [ranks, n].
 Snapshot Training::snapshot() {
   Snapshot result;
   const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
