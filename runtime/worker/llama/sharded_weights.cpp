@@ -280,7 +280,7 @@ void ShardedWeights::reduce(size_t unit, at::Tensor gradients) {
   finish_queued_ = true;
   comm::Pending pending = communicator_.startReduceScatter(gradients, comm::Reduction::Sum);
   Reducing next{unit, std::move(gradients), std::move(pending)};
-  finishReductions();  // of the unit before
+  finishReductions();  // waits for the unit before this one
   finish_queued_ = true;
   reducing_.push_back(std::move(next));
 }
