@@ -180,8 +180,8 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 }
 
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
-  // The folder may be there already, as the one of an earlier epoch.
   assert(decoder.options().lora && "a decoder with adapters");
+  // The folder may be there already, as the one of an earlier epoch.
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return llvm::createStringError(folder + ": " + error.message());
   std::vector<model::NamedTensor> state;

@@ -165,8 +165,8 @@ at::Tensor Attention::ofRows(const at::Tensor& query, const at::Tensor& key, con
   const at::Tensor q = query.transpose(1, 2);
   const auto others = [&](const at::Tensor& x) {
     const at::Tensor heads = x.transpose(1, 2);
-    // Repeat each head for its group of queries (repeat-interleave): query head i reads head i / shared.
     if (shared_ == 1 || grouped_) return heads;
+    // Repeat each head for its group of queries (repeat-interleave): query head i reads head i / shared.
     return heads.unsqueeze(2).expand({-1, -1, shared_, -1, -1}).flatten(1, 2);
   };
   if (kernel_ == AttentionKernel::Host && isNarrow(query.scalar_type()) && query.numel() > 0)

@@ -98,8 +98,8 @@ class Reader {
 std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::vector<std::string>& wrong) {
   auto type = object.getString("rope_type");
   if (!type) type = object.getString("type");
-  // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (!type || *type == "default") return std::nullopt;
+  // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (*type != "llama3") {
     wrong.push_back(
         fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));

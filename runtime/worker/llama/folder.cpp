@@ -242,7 +242,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
     std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
     at += here;
   }
-  // Gives the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
+  // Give the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
   // memory.
   for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
   return result;

@@ -100,8 +100,8 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
   std::vector<std::string> notes;
-  // The model of the last checkpoint is the result, under a name without an epoch.
   if (context_.communicator.rank() != 0) return notes;
+  // The model of the last checkpoint is the result, under a name without an epoch.
   auto weights = folder.finish(epochs);
   if (!weights) return weights.takeError();
   notes.push_back("the trained weights: " + *weights);

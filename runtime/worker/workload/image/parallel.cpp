@@ -135,8 +135,8 @@ class Replicas final : public Parallel {
     for (size_t i = 0; i < places_.size(); ++i) {
       weights_.push_back(models_[i]->parameterTensors());
       auto& state = states_.emplace_back();
-      // Counters (int64) cannot travel with the floating-point values, so there are two lists.
       for (const auto& weight : weights_.back()) state.values.push_back(weight.detach());
+      // Counters (int64) cannot travel with the floating-point values, so there are two lists.
       for (const auto& buffer : models_[i]->buffers())
         (buffer.tensor.scalar_type() == at::kLong ? state.counters : state.values).push_back(buffer.tensor);
       generators_.push_back(generatorOf(places_[i].device, seed + i));
@@ -147,17 +147,17 @@ class Replicas final : public Parallel {
 
   at::Tensor forward(const at::Tensor& images) override {
     auto outputs = apply(images, /*training=*/true);
+    // Detach the logits from the replicas' graphs: backward() continues in each thread from the gathered gradient.
     std::vector<at::Tensor> detached;
     for (const auto& output : outputs) detached.push_back(output.detach());
-    // Detach the logits from the replicas' graphs: backward() continues in each thread from the gathered gradient.
     logits_ = std::move(outputs);
     gathered_ = gather(detached).requires_grad_(true);
     return gathered_;
   }
 
   void backward(const at::Tensor& loss) override {
-    loss.backward();
     // First the loss's own graph down to the gathered logits, then each replica's graph in its thread.
+    loss.backward();
     const size_t used = logits_.size();
     std::vector<int64_t> sizes;
     for (const auto& output : logits_) sizes.push_back(output.size(0));

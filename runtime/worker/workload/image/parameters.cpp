@@ -23,7 +23,7 @@ void describeData(ParameterTable& table, Data& data) {
 
 /// Checks what concerns several parameters. A message names the one that a user would most likely change.
 void check(ParameterTable& table, const Parameters& result, int64_t global_batch) {
-  // Each pair contradicts itself, or asks for something that does not exist.
+  // Each check below is about parameters that contradict each other.
   if (result.deterministic && result.cudnn_benchmark)
     table.fail("cudnn_benchmark", true,
                "false where deterministic is true: the fastest algorithm differs from run to run");
@@ -83,7 +83,6 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("transfer_dtype", result.transfer,
              {{"as_input", Transfer::AsInput}, {"uint8", Transfer::UInt8}, {"compute", Transfer::Compute}});
   table.word("preprocessing", result.on_device, {{"cpu", false}, {"device", true}});
-  // Declared so that a trial may have it, but acted on by the engine.
   table.declare("numa", "numa", "near");  // the engine binds the memory
   // The global batch, if given, replaces the batch of a rank.
   if (global_batch > 0) result.batch = global_batch / result.gpus;
