@@ -172,6 +172,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < state.size(); ++i) {
     const model::NamedTensor entry = decoder.adapters()[i];
+    // Rows of q and k change their order as they are copied.
     const bool moves = permuted(entry.name);
     at::Tensor(entry.tensor)
         .copy_(moves ? rowsFromHuggingFace(state[i].tensor, decoder.config().head_width) : state[i].tensor);

@@ -36,7 +36,7 @@ struct Decoder::Product {
 struct Decoder::Block {
   int64_t index = 0;
   at::Tensor attention_norm, mlp_norm;
-  std::array<Product, 7> products;  // by role, from Role::Query on
+  std::array<Product, 7> products;  // indexed by role, from Role::Query on
   /// The block's trained tensors, which a checkpointed block returns gradients for.
   std::vector<at::Tensor> trainable;
 

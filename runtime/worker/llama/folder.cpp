@@ -79,10 +79,12 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   return files;
 }
 
+/// Whether a weight may have this type; quantised formats of other tools have no place here.
 bool isReal(io::DType type) {
   return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
 }
 
+/// A weight's name in a convention. Every spec has one in both.
 std::string nameOf(const TensorSpec& spec, Naming naming) {
   return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
 }

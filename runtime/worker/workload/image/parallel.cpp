@@ -259,7 +259,7 @@ class Replicas final : public Parallel {
   std::vector<std::vector<at::Tensor>> weights_;
   std::vector<State> states_;
   std::vector<at::Generator> generators_;
-  std::vector<at::Tensor> logits_;  // of the last forward pass, with the replicas' graphs
+  std::vector<at::Tensor> logits_;  // the last forward pass's, with the replicas' graphs
   at::Tensor gathered_;
   ReplicaThreads threads_;
 };

@@ -31,7 +31,7 @@ namespace expc::workload::llm {
 /// The source of what is tuned; a written model repeats its conventions and its tokenizer.
 struct Origin {
   std::string model_folder;                           // "" for a named model
-  llama::Naming naming = llama::Naming::HuggingFace;  // of the folder's tensors, and of a model that is written
+  llama::Naming naming = llama::Naming::HuggingFace;  // the folder's, which a written model keeps
   std::string tokenizer;                              // the file that the study names; "": the model folder's own
 };
 
