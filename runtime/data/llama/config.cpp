@@ -49,6 +49,7 @@ class Reader {
       if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
       return otherwise.value_or(1);
     }
+    // The range keeps products of two sizes from overflowing and a hostile file from asking for endless layers.
     const auto number = value->getAsInteger();
     if (number && *number >= 1 && *number <= most) return *number;
     wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key.str(), most));
@@ -104,6 +105,7 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
   auto type = object.getString("rope_type");
   if (!type) type = object.getString("type");
   if (!type || *type == "default") return std::nullopt;
+  // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (*type != "llama3") {
     wrong.push_back(
         fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
@@ -156,6 +158,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.width = reader.size("hidden_size", std::nullopt);
   c.layers = reader.size("num_hidden_layers", std::nullopt, kMostLayers);
   c.heads = reader.size("num_attention_heads", std::nullopt);
+  // Without grouped heads the file need not mention them.
   c.kv_heads = reader.size("num_key_value_heads", c.heads);
   c.mlp_width = reader.size("intermediate_size", std::nullopt);
   // Missing members have the defaults of Hugging Face's LlamaConfig.

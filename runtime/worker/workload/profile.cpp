@@ -143,6 +143,7 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
 llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+  // Remarks about the training come before those about measuring it.
   std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
@@ -152,6 +153,7 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
   result.notes = std::move(notes);

@@ -107,6 +107,7 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   const Object* numbers = checkpoint.content.getObject("training");
   const llvm::json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
+  // Whatever does not fit below makes the checkpoint unusable; a course that cannot be read counts as empty.
   if (kept) course = expectedToOptional(plan::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
   const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
   if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
@@ -181,6 +182,7 @@ llvm::Error train(TrialContext& context, Training& training, const CheckpointFol
 
 llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
                                          const MakeTraining& make) {
+  // Look for a checkpoint first: it decides at which epoch the training starts.
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> checkpoint;
   if (!checkpoints.empty()) {

@@ -88,6 +88,7 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& traini
   rank.synchronisations = counts().synchronizations - before.synchronizations;
   context.device.synchronize();
   const nullgpu_counts after = counts();
+  // Differences of counters, so that start-up and warm-up do not count.
   rank.launches = after.launches - before.launches;
   rank.to_device = between(before.to_card, after.to_card);
   rank.from_device = between(before.from_card, after.from_card);
@@ -142,6 +143,7 @@ llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
     return llvm::createStringError("a rehearsal measures nothing, and is asked for metric " + spec.metrics.front() +
                                    ": ask for none");
   for (const llvm::json::Value& slot : spec.slots) {
+    // The engine marks a null card's slot.
     const llvm::json::Object* object = slot.getAsObject();
     if (!object || !object->getBoolean("null").value_or(false))
       return llvm::createStringError("a rehearsal runs on null cards, and the trial's slot is " +

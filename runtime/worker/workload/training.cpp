@@ -188,7 +188,7 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
-  result.series["step_time"] = llvm::json::Array(clocked->steps);  // of rank 0
+  result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);
   return result;
 }

@@ -74,6 +74,7 @@ class Training {
   virtual ~Training() = default;
   /// One step of the optimiser on this rank. False after the last one.
   virtual llvm::Expected<bool> step() = 0;
+  /// Steps of a pass over the data, equal on all ranks.
   virtual int64_t stepsPerEpoch() const = 0;
   /// Seconds that this rank has waited for batches so far.
   virtual double loadWaitSeconds() const = 0;
@@ -103,6 +104,7 @@ class Training {
   /// Whether it is evaluated after each epoch, outside of the epochs' clock. A training that is only evaluated at its
   /// end reports a total time instead, which includes bringing the losses to the host.
   virtual bool evaluatesEpochs() const { return false; }
+  /// Evaluates after an epoch and adds the result to the course.
   virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
   /// The metrics, after the last epoch.
   virtual llvm::Expected<Judged> judge(Course& course) = 0;

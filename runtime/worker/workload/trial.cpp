@@ -28,6 +28,7 @@ namespace {
 
 /// The workload that the specification names, in its version; null with the reason in `why`.
 const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& spec, std::string& why) {
+  // A workload of another version may give other results under the same name, so it is refused.
   for (const Workload& workload : capabilities.workloads) {
     if (workload.name != spec.workload) continue;
     if (workload.version == spec.workload_version) return &workload;
@@ -215,6 +216,7 @@ struct Rank {
         std::make_unique<TrialContext>(TrialContext{spec, *communicator, *device, slots, *progress, process_start});
     auto result = workload->run(*context);
     if (!result) return result.takeError();
+    // Destroy the training while the group still lives: it may hold parts of it, such as a reducer.
     context.reset();
     device->synchronize();
     communicator->shutdown();
@@ -235,6 +237,7 @@ struct Rank {
     if (auto error = keepAsked(spec, result)) return error;
     device->describe(result.environment);
     device::describeAllocator(result.environment);
+    // The places where the rank really ran; the study only asked for them.
     serve::describePlace(result.environment);
     result.environment["ranks"] = spec.world_size;
     result.environment["seed"] = spec.seed;

@@ -112,6 +112,7 @@ class ParameterTable {
   llvm::Error take() const;
   /// Likewise, or an error for a name that was not declared. `owner` is the workload in the message.
   llvm::Error takeAll(llvm::StringRef owner) const;
+  /// All parameters that were declared. The table is of no use afterwards.
   std::vector<Param> declared() && { return std::move(params_); }
 
  private:

@@ -184,8 +184,8 @@ std::optional<double> Training::utilisation(double flops, double wall) {
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
   const std::vector<double> sums = context_.communicator.allReduce(
       std::vector<double>{work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
-  // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   const Work all{sums[0], sums[1], sums[2]};
+  // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
     notes_.push_back(
         "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
@@ -204,7 +204,7 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }
 
-/// What is in parts is gathered on the first rank's host, as [ranks, n].
+/// Tensors of which each rank has a part are gathered on the first rank's host, as [ranks, n].
 Snapshot Training::snapshot() {
   Snapshot result;
   const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
