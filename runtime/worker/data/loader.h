@@ -78,6 +78,7 @@ class ItemWriter {
   llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                     std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
+  /// Bytes of one prepared image.
   size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
 
  private:
