@@ -56,6 +56,7 @@ class Reader {
     return 1;
   }
 
+  /// A number above zero; `otherwise` if it is missing.
   double positive(llvm::StringRef key, double otherwise) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) return otherwise;
@@ -150,6 +151,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   std::vector<std::string> wrong;
   Reader reader(*object, wrong);
   Config c;
+  // Options that change the architecture come first: other models share the names of the sizes.
   reader.only("model_type", "llama");
   reader.only("hidden_act", "silu");
   reader.no("attention_bias");

@@ -158,6 +158,7 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
   return found;
 }
 
+/// An assistant's message; mask() decides later whether it is learnt.
 Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
 
 /// Sets which messages are learnt: the assistant's always, the user's if `learn_prompt` says so, the system's never.
@@ -306,6 +307,7 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
 }
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+  // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {

@@ -20,6 +20,7 @@ namespace {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+/// An error for text in another encoding, usually Windows' own.
 llvm::Error notUtf8(const std::string& what) {
   return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
 }
