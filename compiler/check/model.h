@@ -13,7 +13,7 @@
 #include "compiler/ast/ast.h"
 #include "compiler/check/formula/formula.h"
 #include "compiler/check/value/value.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::check {
@@ -106,8 +106,8 @@ struct Workload {
   source::Range range;
   bool valid = true;  // false: errors were reported inside
 
-  int findParameter(std::string_view wanted) const { return plan::findNamed(parameters, wanted); }
-  int findMetric(std::string_view wanted) const { return plan::findNamed(metrics, wanted); }
+  int findParameter(std::string_view wanted) const { return base::findNamed(parameters, wanted); }
+  int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
 };
 
 /// Whether an argument of a command tells it a setting of its trials ("steps", as ${steps}): a parameter of its own
@@ -298,10 +298,10 @@ struct Study {
   /// those that they read.
   std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;
 
-  int findFactor(std::string_view wanted) const { return plan::findNamed(factors, wanted); }
-  int findMetric(std::string_view wanted) const { return plan::findNamed(metrics, wanted); }
-  int findComparison(std::string_view wanted) const { return plan::findNamed(comparisons, wanted); }
-  const Change* findPreset(std::string_view wanted) const { return plan::named(presets, wanted); }
+  int findFactor(std::string_view wanted) const { return base::findNamed(factors, wanted); }
+  int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
+  int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
+  const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
   /// The parameter that chooses between several workloads is always the first.
   bool hasWorkloadFactor() const { return uses.size() > 1; }
 };

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "compiler/check/scope.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::check {
 
-using plan::findNamed, plan::named, plan::nameOf;
+using base::findNamed, base::named, base::nameOf;
 
 /// What gathers the names of all that some lists hold, where somebody asks; they must live until then.
 template <typename... Lists>

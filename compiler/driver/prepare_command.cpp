@@ -19,10 +19,10 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/export/formats.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/text/rows.h"
 #include "runtime/worker/text/token_rows.h"
@@ -239,7 +239,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
     const auto take = [&](llvm::json::Object row) -> llvm::Error {
-      const int code = files::writeAll(file, plan::canonicalJson(std::move(row)) + "\n");
+      const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
       return code ? files::systemError(to, code) : llvm::Error::success();
     };
     const auto all = [&]() -> llvm::Expected<int64_t> {

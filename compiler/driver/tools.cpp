@@ -17,7 +17,7 @@
 #include "compiler/explain/explain.h"
 #include "compiler/lsp/server.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {

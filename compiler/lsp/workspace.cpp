@@ -12,7 +12,8 @@
 #include "compiler/explain/explain.h"
 #include "compiler/lower/lower.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
 #include "runtime/plan/plan.h"
 #include "stdlib/stdlib.h"
 
@@ -27,7 +28,7 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
                                     std::string_view text) {
   if (folder.empty()) return std::nullopt;
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, llvm::StringRef(group), plan::shortHash(text));
+  llvm::sys::path::append(path, llvm::StringRef(group), base::shortHash(text));
   if (llvm::sys::fs::create_directories(path)) return std::nullopt;
   llvm::sys::path::append(path, llvm::StringRef(name));
   uint64_t size = 0;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::points {
@@ -27,7 +28,7 @@ bool isDefault(const check::Use& use, unsigned parameter, const check::Value& va
 }
 
 std::string member(const std::string& name, const llvm::json::Value& value) {
-  return plan::canonicalJson(name) + ":" + plan::canonicalJson(value);
+  return base::canonicalJson(name) + ":" + base::canonicalJson(value);
 }
 
 /// Adds a member of an object behind those before.
@@ -50,7 +51,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
     if (number->isInteger()) return number->numerator();
     return number->toDouble();
   }
-  if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
+  if (auto* text = std::get_if<std::string>(&value.node)) return base::jsonText(*text);
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
     llvm::json::Object object;
@@ -67,7 +68,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
 llvm::json::Array argumentsJson(const check::Command& command) {
   llvm::json::Array arguments;
   for (const check::CommandArgument& argument : command.written) {
-    llvm::json::Array texts = plan::jsonTexts(argument.texts);
+    llvm::json::Array texts = base::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));
     else
@@ -107,7 +108,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space) {
     Labels labels{factor, {}};
     const std::string& name = study.factors[factor].name;
     for (const check::Level& level : study.factors[factor].levels)
-      labels.texts.push_back(member(name, plan::jsonText(level.label)));
+      labels.texts.push_back(member(name, base::jsonText(level.label)));
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
   }
@@ -123,7 +124,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   // The canonical text has its members by name; "parameters" stands between the others.
   llvm::json::Object document = identity(*use.workload);
   document["parameters"] = llvm::json::Object{};
-  std::string text = plan::canonicalJson(std::move(document));
+  std::string text = base::canonicalJson(std::move(document));
   const std::string marker = "\"parameters\":{";
   size_t at = text.find(marker + "}") + marker.size();
   result.prefix = text.substr(0, at);
@@ -181,7 +182,7 @@ uint64_t PointWriter::hash(expand::Levels point) {
   canonical_ = use.prefix;
   appendMembers(point, &Entry::id, canonical_);
   canonical_ += use.suffix;
-  return plan::hashOf(canonical_);
+  return base::hashOf(canonical_);
 }
 
 std::string_view PointWriter::id(expand::Levels point) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/data/alike.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/packed.h"

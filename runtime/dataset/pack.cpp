@@ -14,7 +14,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::dataset {

@@ -36,24 +36,24 @@ ARROWS = {
                      "compiler/load", "compiler/check/value", "compiler/check/formula", "compiler/check", "compiler/select", "compiler/expand",
                      "compiler/points", "compiler/lower", "compiler/doc", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
     "runtime/base": set(),  # the ground floor: every part may include it
-    "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
+    "runtime/base/files": {"runtime/base"},  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),
-    "runtime/channel": set(),
+    "runtime/protocol": {"runtime/plan"},
     "runtime/stats": set(),
     "runtime/machine": {"runtime/plan"},
     "runtime/validity": {"runtime/plan", "runtime/machine"},
     "runtime/cluster": {"runtime/plan"},
-    "runtime/rehearsal": {"runtime/plan"},
+    "runtime/rehearsal": {"runtime/plan", "runtime/protocol"},
     "runtime/store": {"runtime/plan"},
     "runtime/bundle": {"runtime/plan", "runtime/store"},
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
     "runtime/simulate": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
-    "runtime/engine/inputs": {"runtime/plan", "runtime/store"},
-    "runtime/engine/launch": {"runtime/plan", "runtime/channel", "runtime/store", "runtime/machine", "runtime/validity", "runtime/engine/inputs"},
+    "runtime/engine/inputs": {"runtime/plan", "runtime/protocol", "runtime/store"},
+    "runtime/engine/launch": {"runtime/plan", "runtime/protocol", "runtime/store", "runtime/machine", "runtime/validity", "runtime/engine/inputs"},
     "runtime/engine/nodes": {"runtime/plan", "runtime/machine", "runtime/engine/inputs", "runtime/engine/launch"},
-    "runtime/engine": {"runtime/plan", "runtime/channel", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
+    "runtime/engine": {"runtime/plan", "runtime/protocol", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
                        "runtime/stats", "runtime/validity", "runtime/engine/inputs", "runtime/engine/launch", "runtime/engine/nodes"},
-    "runtime/report": {"runtime/plan", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
+    "runtime/report": {"runtime/plan", "runtime/protocol", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
     "runtime/live": {"runtime/plan", "runtime/simulate", "runtime/store", "runtime/analysis", "runtime/report"},
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
     # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
@@ -61,7 +61,7 @@ ARROWS = {
     "runtime/worker/io": {"runtime/plan"},
     "runtime/worker/text": {"runtime/plan"},
     "runtime/worker/llama/config": {"runtime/plan"},
-    "runtime/worker": {"runtime/plan", "runtime/channel", "runtime/worker/data", "runtime/worker/io", "runtime/worker/llama/config",
+    "runtime/worker": {"runtime/plan", "runtime/protocol", "runtime/worker/data", "runtime/worker/io", "runtime/worker/llama/config",
                        "runtime/worker/text", "nullgpu/core/counters_api"},
     "runtime/dataset": {"runtime/worker/data"},
     "stdlib": set(),
@@ -70,14 +70,14 @@ ARROWS = {
     "nullgpu/core/counters_api": {"nullgpu"},  # what others may read of it
 }
 for above in ARROWS:
-    if above.startswith(("compiler/", "runtime/")) and above != "runtime/base":
+    if above.startswith(("compiler/", "runtime/")) and above not in {"runtime/base", "runtime/base/files"}:
         ARROWS[above].add("runtime/base")
 # The driver is the only part that sees both sides; it does not reach into the worker.
 for above in ("compiler/check", "compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
               "runtime/engine/inputs", "runtime/engine/launch", "runtime/engine/nodes",
               "runtime/report", "runtime/live", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data",
               "runtime/worker/io", "runtime/worker/llama/config", "runtime/dataset"):
-    ARROWS[above].add("runtime/files")
+    ARROWS[above].add("runtime/base/files")
 ARROWS["compiler/driver"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
@@ -90,7 +90,7 @@ std::string withoutBareWords(llvm::StringRef text) {
 
 llvm::Expected<Value> parse(llvm::StringRef text) {
   const bool odd = text.contains("NaN") || text.contains("Infinity");
-  return plan::parseJson(odd ? withoutBareWords(text) : text.str());
+  return base::parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
 /// The document, or the documents of its lines (JSON Lines).

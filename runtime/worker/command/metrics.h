@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/plan/command.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
 
@@ -40,7 +40,7 @@ class MetricReader {
 
   /// Fills the result's metrics and series; notes where a program went on with the words of a pattern and no number.
   /// Calls `next` before it reads one out of a file. The error names the metric, the file and what is wrong.
-  llvm::Error read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
+  llvm::Error read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
 
  private:

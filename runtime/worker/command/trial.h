@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::command {
 
@@ -12,7 +12,7 @@ inline constexpr char kBuild[] = "command-1";
 
 /// One trial of a command, as a serve::Child: runs the program in the trial's folder, reads its metrics, tells how it
 /// went.
-int runTrial(const plan::LaunchRequest& request, int event_fd);
+int runTrial(const protocol::LaunchRequest& request, int event_fd);
 
 /// Ends this process with `event` (a whole line) on `event_fd` and exit code 1, if it lives for that many seconds: the
 /// one way out of a library's call that takes for ever. One at a time.

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/parallel.h"
-#include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/preparer.h"

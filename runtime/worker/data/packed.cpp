@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/slots.h"
 

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::llama {
 namespace {
@@ -229,7 +229,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   if (!file) return file.takeError();
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: no JSON but {}", path, form);
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
   return value;
 }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel/packet.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/packet.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/standing.h"
 
@@ -26,34 +26,32 @@ namespace expc::serve {
 ///   - the process leads its own process group, is bound to the cores and memory of its slots and dies with the server,
 ///   - signals have their default actions again, but SIGPIPE stays ignored.
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
-using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
+using Child = std::function<int(const protocol::LaunchRequest& request, int event_fd)>;
 
 /// Makes the forked process the rank that `request` describes (Child lists what is set). Where `packet` came with a
 /// channel it says there that the rank ended well, and goes on with the next launch from there, until one does not end
 /// well or the channel is closed; else it ends after the first. Each rank begins with what the server began with
 /// (`standing`), or fails: a command may have changed its parent.
-[[noreturn]] void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server,
+[[noreturn]] void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, pid_t server,
                            const RankMemory& memory, const Standing& standing, const Child& child);
 
-/// Seconds since the machine was started (CLOCK_BOOTTIME).
-double bootSeconds();
 /// The reply to a launch whose process has ended.
-plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
+protocol::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
 
 /// Binds this process to the cores and memory of a rank's slots; where that may not be done the log says so.
-void takePlace(const plan::TrialSpec& spec, unsigned rank);
+void takePlace(const protocol::TrialSpec& spec, unsigned rank);
 
 /// `child`, with an exception that leaves it told as `failed`.
-int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child);
+int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child& child);
 
 // On which cores a process runs, and on which NUMA nodes its memory is.
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
 /// The cores that a rank drives: its slot's, or those of every slot if it is the only rank.
-std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank);
+std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank);
 /// The NUMA nodes that its memory comes from ("memory_nodes" of its slots); none: the system decides.
-std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank);
+std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank);
 
 /// From here on this thread, and those that it starts, run on `cores` alone; no cores leave it as it is. "" or what the
 /// system said against it.

@@ -7,20 +7,20 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/serve.h"
 
 namespace expc::serve {
 namespace {
 
-llvm::Expected<plan::TrialSpec> readSpec(const char* path) {
+llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file) return llvm::createStringError(file.getError().message());
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return value.takeError();
-  return plan::readRecord<plan::TrialSpec>(*value, "the trial's specification");
+  return base::readRecord<protocol::TrialSpec>(*value, "the trial's specification");
 }
 
 int runTrialFile(const char* path, const Worker& worker) {
@@ -29,7 +29,7 @@ int runTrialFile(const char* path, const Worker& worker) {
     std::fprintf(stderr, "%s: %s: %s\n", worker.name, path, llvm::toString(spec.takeError()).c_str());
     return 2;
   }
-  plan::LaunchRequest request;
+  protocol::LaunchRequest request;
   request.spec = std::move(*spec);
   const char* rank = std::getenv("RANK");
   request.rank = rank ? static_cast<unsigned>(std::strtoul(rank, nullptr, 10)) : 0;
@@ -58,7 +58,7 @@ int runWorker(int argc, char** argv, const Worker& worker) {
   }
   if (command == "--trial" && argc == 3) return runTrialFile(argv[2], worker);
   if (command == "--describe" && argc == 2) {
-    std::puts(plan::prettyJson(worker.describe()).c_str());
+    std::puts(base::prettyJson(worker.describe()).c_str());
     return 0;
   }
   const bool help = command == "--help" && argc == 2;

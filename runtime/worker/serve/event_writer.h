@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::serve {
 
@@ -19,7 +19,7 @@ class EventWriter {
  public:
   explicit EventWriter(int fd);
   /// False when the engine's end is closed, or the last event was written; later calls then do nothing.
-  bool write(const plan::Event& event);
+  bool write(const protocol::Event& event);
   /// Shorthands.
   bool started();
   bool progress(uint64_t done, uint64_t total, std::string_view phase);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The worker's side of the launch channel (runtime/plan/trial.h): a server that has loaded what is slow to load and
+// The worker's side of the launch channel (runtime/protocol/trial.h): a server that has loaded what is slow to load and
 // forks one child for each launch request. Knows nothing of torch or of any workload.
 
 #include <llvm/Support/JSON.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/event_writer.h"
 

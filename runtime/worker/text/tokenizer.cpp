@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/text/characters.h"
 
 namespace expc::text {

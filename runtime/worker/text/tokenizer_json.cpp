@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/worker/text/characters.h"
 #include "runtime/worker/text/tokenizer.h"
 
@@ -236,7 +236,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
   const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
-  auto json = plan::parseJson(bytes);
+  auto json = base::parseJson(bytes);
   if (!json)
     return wrong(failure(
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",

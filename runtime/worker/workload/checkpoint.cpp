@@ -16,8 +16,8 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload {
@@ -35,7 +35,7 @@ constexpr char kPartial[] = ".partial-";
 using base::failure;
 
 std::string digestOfJson(const Object& object) {
-  return io::digestOf({llvm::arrayRefFromStringRef(plan::canonicalJson(Object(object)))});
+  return io::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
 }
 
 llvm::Error damaged(const std::string& folder, const std::string& what) {
@@ -50,7 +50,7 @@ llvm::Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
   auto file = files::read(path);
   if (!file) return damaged(folder, llvm::toString(file.takeError()));
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return damaged(folder, path + ": " + llvm::toString(value.takeError()));
   const Object* object = value->getAsObject();
   const Object* content = object ? object->getObject("content") : nullptr;
@@ -169,7 +169,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
                    {"own", std::move(own)}};
     std::string digest = digestOfJson(content);
     const std::string text =
-        plan::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
+        base::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
     if (auto error = files::write(partial + "/" + kContent, text)) return error;
     return files::move(partial, folder);
   }();

@@ -147,7 +147,7 @@ std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
 
 /// The result has the training's notes first, what every training is asked for, and what is its own. Every rank calls
 /// it.
-llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// The metrics of profile trials, of which nothing is measured yet.
 std::vector<profile::Measure> profileMetrics();
@@ -158,39 +158,39 @@ inline constexpr int64_t kTracedSteps = 3;
 /// `warmup` steps, then `steps` profiled ones; the result has the training's notes first, and the loss of each step.
 /// Where EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing
 /// is measured of these.
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// `epochs` epochs between barriers, and what the training says of itself then. With a folder of checkpoints it goes on
 /// from the newest of this trial. Workload, point, seed, epochs, ranks, parameters and what these have it read (rows,
 /// images, weights, adapters, tokenizer: the engine's digest of them, in EXPC_DATA_DIGEST) say which trial it is; how
 /// it computes (torch, device, threads, instruction set) must agree as well, since it changes the last bits. Where
 /// checkpoints are kept counts for neither. The newest must be the same one on every rank. Every rank calls it.
-llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
-                                         const MakeTraining& make);
+llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                             const MakeTraining& make);
 
 /// Why a rehearsal cannot be had: another kind of trial, metrics that it would have to measure, cards that are none of
 /// ours.
-llvm::Error checkRehearsal(const plan::TrialSpec& spec);
+llvm::Error checkRehearsal(const protocol::TrialSpec& spec);
 
 /// In a rehearsal: puts made-up data in the place of a folder or file of the parameter `data` that is not there, so
 /// that the rest of a point is seen all the same.
 /// @returns whether it did, with a note for the result; of any other trial "".
-std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters);
+std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters);
 
 /// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
 /// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
 /// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
-llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
 /// A trial of any kind. `checkpoints`: the folder of a quality trial, as written in the study; "": none are kept.
-llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
-                                        const MakeTraining& make);
+llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
+                                            const std::string& checkpoints, const MakeTraining& make);
 
 /// runTraining with parameters as the specification has them. `make` gives a MakeTraining for them and the settings,
 /// and is told whether made-up data stands in for what a rehearsal lacks.
 template <typename Parameters, typename Make>
-llvm::Expected<plan::Event> runTraining(TrialContext& context,
-                                        llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
+llvm::Expected<protocol::Event> runTraining(TrialContext& context,
+                                            llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
   llvm::json::Object given = context.spec.parameters;
   const std::string stand_in = standInForData(context.spec, given);
   auto parameters = read(given);

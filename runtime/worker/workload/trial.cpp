@@ -1,6 +1,6 @@
 // The trial boundary: what happens around a workload in one rank. The wall behind which torch's exceptions stay.
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
@@ -21,7 +21,7 @@
 namespace expc::workload {
 namespace {
 
-const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& spec, std::string& why) {
+const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec& spec, std::string& why) {
   for (const Workload& workload : capabilities.workloads) {
     if (workload.name != spec.workload) continue;
     if (workload.version == spec.workload_version) return &workload;
@@ -35,7 +35,7 @@ const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& sp
 }
 
 /// Before anything is run: whether this kind of trial gives what was asked for.
-llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
+llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload) {
   if (spec.rehearsal) return checkRehearsal(spec);
   for (const std::string& name : spec.metrics) {
     const auto measured = [&](const Metric& metric) { return metric.name == name && metric.kind == spec.kind; };
@@ -47,7 +47,7 @@ llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
 }
 
 /// Keeps what was asked for, in any order; series stay beside the metrics.
-llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
+llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   if (spec.metrics.empty()) return llvm::Error::success();
   llvm::json::Object kept;
   for (const std::string& name : spec.metrics) {
@@ -82,9 +82,9 @@ constexpr int64_t kHeatSizeOnCpu = 512;
 // Products that are queued before the host waits: the queue never runs dry, and the end is never far.
 constexpr int kHeatQueued = 16;
 
-/// Keeps `device` busy with products of random matrices for the setting "seconds" of `spec` (runtime/plan/trial.h).
+/// Keeps `device` busy with products of random matrices for the setting "seconds" of `spec` (runtime/protocol/trial.h).
 /// The error says what is wrong with the setting; torch's exceptions leave it.
-llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
+llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const std::optional<double> seconds = spec.settings.getNumber("seconds");
   if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
   at::NoGradGuard no_grad;
@@ -106,7 +106,7 @@ llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
 /// One rank between its first and its last event.
 struct Rank {
   const Capabilities& capabilities;
-  const plan::TrialSpec& spec;
+  const protocol::TrialSpec& spec;
   serve::EventWriter writer;
   std::chrono::steady_clock::time_point process_start;
   std::string place = "";  // "rank 1 of 2"
@@ -184,7 +184,7 @@ struct Rank {
                                      llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
-    if (spec.workload == plan::kHeatUp) return heat(rendezvous->rank);
+    if (spec.workload == protocol::kHeatUp) return heat(rendezvous->rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
@@ -210,11 +210,11 @@ struct Rank {
   llvm::Error heat(unsigned rank) {
     if (auto error = open(all().slice(rank, 1))) return error;
     if (auto error = heatUp(*device, spec)) return error;
-    if (rank == 0) writer.write({.type = plan::Event::Type::Result});
+    if (rank == 0) writer.write({.type = protocol::Event::Type::Result});
     return llvm::Error::success();
   }
 
-  llvm::Error deliver(plan::Event& result) {
+  llvm::Error deliver(protocol::Event& result) {
     if (auto error = keepAsked(spec, result)) return error;
     device->describe(result.environment);
     device::describeAllocator(result.environment);
@@ -228,7 +228,7 @@ struct Rank {
 
 }  // namespace
 
-int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
+int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start) {
   // Of a trial that fails nothing is destroyed: what is broken can wait for ever.
   Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/serve/serve.h"
@@ -51,10 +51,10 @@ class Progress {
 
 /// What one rank has when its trial begins. `communicator` is connected and knows the device.
 struct TrialContext {
-  const plan::TrialSpec& spec;
+  const protocol::TrialSpec& spec;
   comm::Communicator& communicator;
   device::Device& device;  // the first one of several
-  /// What this process owns: an entry for each device it drives (runtime/plan/trial.h).
+  /// What this process owns: an entry for each device it drives (runtime/protocol/trial.h).
   llvm::ArrayRef<llvm::json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
@@ -73,7 +73,7 @@ struct TrialContext {
 struct Workload : Declared {
   /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
   /// (null: not on this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
-  llvm::Expected<plan::Event> (*run)(TrialContext& context);
+  llvm::Expected<protocol::Event> (*run)(TrialContext& context);
   /// Whether a trial with these parameters asks for algorithms that give the same bits each time. It is asked before
   /// the ranks meet, since NCCL chooses its algorithms then. Null: never.
   bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
@@ -88,7 +88,7 @@ struct Capabilities {
 /// Runs one rank of a trial, found by RANK and the other variables, and writes its events. Returns the exit code: 0
 /// when it ended well. After anything else the caller must leave by _exit(): communicators that broke are not taken
 /// down.
-int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
+int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start);
 
 }  // namespace expc::workload

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::workload {
 
@@ -149,9 +149,9 @@ struct Settings {
     return {passes > 0 ? passes * steps_per_pass : steps, warmup, epochs, passes};
   }
 };
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
+llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec);
 
 /// Whether the trial is asked for a metric; one that names none is asked for all.
-bool asked(const plan::TrialSpec& spec, std::string_view metric);
+bool asked(const protocol::TrialSpec& spec, std::string_view metric);
 
 }  // namespace expc::workload

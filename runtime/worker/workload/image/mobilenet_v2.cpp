@@ -17,7 +17,7 @@
 namespace expc::workload::image {
 namespace {
 
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
     return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
   });

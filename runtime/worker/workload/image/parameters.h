@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/optim/optimizer.h"

@@ -15,7 +15,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -27,7 +27,7 @@
 namespace expc::workload::llm {
 namespace {
 
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
     if (made_up) {
       // Nobody knows how long the rows are, and the longest that there can be take most. Each step has its own, since

@@ -36,7 +36,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
 }
 
 llvm::Error Training::build(const Settings& settings) {
-  const plan::TrialSpec& spec = context_.spec;
+  const protocol::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
   if (context_.device.torchDevice().is_cpu()) requireFit(model->config, parameters_, spec.world_size);
