@@ -17,9 +17,9 @@
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/inputs/glob.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::cli {
 
@@ -32,7 +32,7 @@ bool isForShell(const std::string& text) {
 }
 
 /// As a text of the language, which has JSON's escapes.
-std::string literal(const std::string& text) { return plan::canonicalJson(plan::jsonText(text)); }
+std::string literal(const std::string& text) { return base::canonicalJson(base::jsonText(text)); }
 
 constexpr size_t kLongestName = 40;
 

@@ -12,7 +12,7 @@
 #include "cli/completion/scripts.h"
 #include "cli/subcommand.h"
 #include "compiler/editor/explain.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {
@@ -172,7 +172,7 @@ class Completer {
  private:
   void add(const std::string& word, std::string_view meaning = "") {
     // Words of strangers must not make lines of their own.
-    if (word.starts_with(typed_) && plan::printable(word) == word)
+    if (word.starts_with(typed_) && base::printable(word) == word)
       out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
   }
   template <typename Words>

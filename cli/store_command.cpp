@@ -3,8 +3,8 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/subcommand.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/extract.h"
-#include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
 
 namespace expc::cli {
@@ -26,10 +26,10 @@ int verifyStore(const StoreOptions& options, const Console& console) {
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
   const std::string text =
-      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, report::counted(found->journals, "journal"),
-                  report::counted(found->sessions, "session"), report::counted(found->runs, "run"),
-                  report::counted(found->blocks, "block"), report::counted(found->trials, "trial"),
-                  found->damage.empty() ? "" : "; " + report::counted(found->damage.size(), "damaged place"));
+      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
+                  base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
+                  base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
+                  found->damage.empty() ? "" : "; " + base::counted(found->damage.size(), "damaged place"));
   return console.finish(text, found->damage.empty() ? kSuccess : kError);
 }
 
@@ -39,7 +39,7 @@ int compactStore(const StoreOptions& options, const Console& console) {
   tell(messages, console);
   if (!done) return console.error(done.takeError());
   return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
-                                    report::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
+                                    base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
 int mergeStore(const StoreOptions& options, const Console& console) {
@@ -48,9 +48,9 @@ int mergeStore(const StoreOptions& options, const Console& console) {
   tell(messages, console);
   if (!merged) return console.error(merged.takeError());
   return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
-                                    report::counted(merged->sessions, "session"), report::counted(merged->runs, "run"),
-                                    report::counted(merged->blocks, "block"), report::counted(merged->trials, "trial"),
-                                    options.other, report::counted(merged->known, "trial")));
+                                    base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
+                                    base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
+                                    options.other, base::counted(merged->known, "trial")));
 }
 
 int exportStore(const StoreOptions& options, const Console& console) {
@@ -85,7 +85,7 @@ void addStoreTools(CLI::App& app, Asked& asked) {
 
 namespace {
 
-std::string trials(unsigned number) { return report::counted(number, "trial"); }
+std::string trials(unsigned number) { return base::counted(number, "trial"); }
 
 int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
   engine::Resources resources;
