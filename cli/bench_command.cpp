@@ -20,9 +20,9 @@
 #include "compiler/format/format.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/inputs/glob.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::cli {
 
@@ -36,7 +36,7 @@ bool isForShell(const std::string& text) {
 }
 
 /// Returns a string literal of the language, which has the escapes of JSON.
-std::string literal(const std::string& text) { return plan::canonicalJson(plan::jsonText(text)); }
+std::string literal(const std::string& text) { return base::canonicalJson(base::jsonText(text)); }
 
 /// The longest part of a command that names its workload.
 constexpr size_t kLongestName = 40;

@@ -21,12 +21,12 @@
 #include "cli/lock.h"
 #include "cli/version.h"
 #include "compiler/language/words.h"
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
 #include "runtime/bundle/archive.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/simulate/forecast.h"
@@ -73,7 +73,7 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
 Array verdictsOf(const analysis::Judgement& judgement) {
   Array verdicts;
   for (const analysis::CriterionResult& criterion : judgement.criteria)
-    verdicts.push_back(Object{{"criterion", plan::jsonText(criterion.name)},
+    verdicts.push_back(Object{{"criterion", base::jsonText(criterion.name)},
                               {"verdict", std::string(analysis::toString(criterion.verdict))}});
   return verdicts;
 }
@@ -89,9 +89,9 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
   std::string text = fmt::format(
       "cff-version: 1.2.0\nmessage: If you use these measurements, please cite them as below.\ntype: dataset\n"
       "title: {}\ndate-released: {}\nauthors:\n",
-      plan::canonicalJson(plan::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
+      base::canonicalJson(base::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
   for (const std::string& author : authors)
-    text += fmt::format("  - name: {}\n", plan::canonicalJson(plan::jsonText(author)));
+    text += fmt::format("  - name: {}\n", base::canonicalJson(base::jsonText(author)));
   if (authors.empty()) text += "  - name: anonymous\n";
   return text;
 }
@@ -100,7 +100,7 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
 struct LeftOut {
   std::string name, digest, why;
   Object json() const {
-    return Object{{"name", plan::jsonText(name)}, {"digest", plan::jsonText(digest)}, {"why", plan::jsonText(why)}};
+    return Object{{"name", base::jsonText(name)}, {"digest", base::jsonText(digest)}, {"why", base::jsonText(why)}};
   }
 };
 
@@ -167,7 +167,7 @@ class Making {
     // Sources overwrite copied inputs of the same names: they are what was compiled.
     for (const auto& [name, text] : *sources)
       if (auto error = write(name, text)) return error;
-    if (auto error = write("plan.json", plan::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
+    if (auto error = write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
     if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
     plan::Plan moved = plan_;
     moved.source = fs::path(options_.study.file).filename().string();
@@ -268,7 +268,7 @@ class Making {
     if (missing) llvm::consumeError(std::move(missing));
     if (large)
       return fmt::format("has {}{}, more than a bundle has room for", found.front() == from ? "" : "at least ",
-                         analysis::formatQuantity(double(bytes), "B"));
+                         base::formatQuantity(double(bytes), "B"));
     if (found.empty()) return "was not there any more";
     for (const fs::path& file : found) {
       auto text = files::read(file.string());
@@ -294,9 +294,9 @@ class Making {
     const store::Results results = store->load(plan_);
     const analysis::Judgement judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = llvm::expectedToOptional(plan::parseJson(session.environment_json));
+      auto environment = llvm::expectedToOptional(base::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
-      for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
+      for (const store::Worker& worker : session.workers) workers_.push_back(base::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
     return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", {plan_, judgement, results}, {});
@@ -315,8 +315,8 @@ class Making {
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
     const Object manifest{{"schema", "expc.bundle/1"},
-                          {"study", plan::jsonText(plan_.study)},
-                          {"plan_digest", plan::jsonText(plan_.digest)},
+                          {"study", base::jsonText(plan_.study)},
+                          {"plan_digest", base::jsonText(plan_.digest)},
                           {"written", today()},
                           {"anonymous", options_.anonymous},
                           {"versions", Object{{"expc", std::string(kVersion)}, {"workers", std::move(workers_)}}},
@@ -325,7 +325,7 @@ class Making {
                           {"verdicts", std::move(verdicts_)},
                           {"inputs_left_out", std::move(left_out)},
                           {"files", std::move(files)}};
-    return write(kManifest, plan::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
+    return write(kManifest, base::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
   }
 
   // The plan's folder changes when it is made anonymous; `root_` keeps where the inputs are.
@@ -362,7 +362,7 @@ int make(const BundleOptions& options, const Console& console) {
 llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
   auto text = files::read(path);
   if (!text) return text.takeError();
-  return plan::parseJson((*text)->getBuffer());
+  return base::parseJson((*text)->getBuffer());
 }
 
 /// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.

@@ -17,7 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
 #include "compiler/format/format.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/text.h"
 
 namespace expc::cli {
 
@@ -116,8 +116,8 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
   }
   for (const std::string& line : said) console.message(line);
   console.message(said.empty() ? std::string("nothing to fix")
-                               : fmt::format("{} in {}", report::counted(said.size(), "change"),
-                                             report::counted(texts.size(), "file")));
+                               : fmt::format("{} in {}", base::counted(said.size(), "change"),
+                                             base::counted(texts.size(), "file")));
   return true;
 }
 

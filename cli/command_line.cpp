@@ -28,8 +28,8 @@
 #include "cli/version.h"
 #include "compiler/diag/diagnostic.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/nodes/agent.h"
-#include "runtime/report/layout.h"
 
 namespace expc::cli {
 namespace {
@@ -486,7 +486,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
       return "replicate is now `expc run --results DIR`, then `expc compare FILE ORIGINAL DIR --claims`";
     if (words[i] == "history") return "history is now `expc compare FILE RESULTS --by session`";
     if (!next)
-      return fmt::format("there is no command '{}': {}", expc::report::printable(words[i]),
+      return fmt::format("there is no command '{}': {}", expc::base::printable(words[i]),
                          expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
     at = next;
   }

@@ -18,8 +18,8 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/analysis/course.h"
+#include "runtime/base/json.h"
 #include "runtime/export/sides.h"
-#include "runtime/plan/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::cli {
@@ -153,7 +153,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
 
 /// Prints the comparison in the chosen format; false if it could not be written.
 bool print(const exports::Document& document, Format format, const Console& console) {
-  if (format == Format::Json) return console.print(plan::prettyJson(exports::json(document)) + "\n");
+  if (format == Format::Json) return console.print(base::prettyJson(exports::json(document)) + "\n");
   return console.print(format == Format::Markdown ? exports::markdown(document)
                                                   : exports::text(document, console.width(), console.colourOut()));
 }

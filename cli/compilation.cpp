@@ -14,10 +14,10 @@
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
-#include "runtime/report/layout.h"
 
 namespace expc::cli {
 
@@ -27,7 +27,7 @@ namespace {
 bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
 
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
-  llvm::Expected<llvm::json::Value> json = plan::parseJson(text);
+  llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
     return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
                                                path, llvm::toString(json.takeError())));
@@ -139,9 +139,9 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   }
   if (errors + warnings == 0) return !compilation.failed;
   std::vector<std::string> counts;
-  if (errors > 0) counts.push_back(report::counted(errors, "error"));
-  if (warnings > 0) counts.push_back(report::counted(warnings, "warning"));
-  console.message(report::joined(counts));
+  if (errors > 0) counts.push_back(base::counted(errors, "error"));
+  if (warnings > 0) counts.push_back(base::counted(warnings, "warning"));
+  console.message(base::joined(counts));
   console.message(explainHint(kinds));
   return !compilation.failed;
 }

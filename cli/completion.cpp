@@ -17,7 +17,7 @@
 #include "cli/completion/scripts.h"
 #include "cli/subcommand.h"
 #include "compiler/editor/explain.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {
@@ -194,7 +194,7 @@ class Completer {
   /// Adds a candidate if it goes on with the typed word.
   void add(const std::string& word, std::string_view meaning = "") {
     // A name with control characters could add lines of its own or steer the terminal.
-    if (word.starts_with(typed_) && plan::printable(word) == word)
+    if (word.starts_with(typed_) && base::printable(word) == word)
       out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
   }
   template <typename Words>

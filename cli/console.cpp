@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::cli {
 
@@ -36,18 +36,18 @@ bool wantsColour(ColourMode mode, int descriptor) {
 /// Makes text safe for a terminal: it may hold names and words of strangers, so every control sequence is shown as
 /// text. Colour sequences (ESC [ … m) stay if we colour ourselves: they change no more than the look.
 std::string shown(std::string_view text, bool coloured) {
-  if (!coloured) return plan::printableLines(text);
+  if (!coloured) return base::printableLines(text);
   std::string out;
   // The text is taken apart at each ESC [. A sequence of digits and semicolons that ends in m is a colour and is
   // copied; of any other only the escape character is shown.
   for (llvm::StringRef rest = text; !rest.empty();) {
     const size_t escape = rest.find("\x1b[");
-    out += plan::printableLines(rest.take_front(escape));
+    out += base::printableLines(rest.take_front(escape));
     rest = rest.drop_front(std::min(escape, rest.size()));
     const size_t end = std::min(rest.find_first_not_of("0123456789;", 2), rest.size());
     const bool colour = rest.drop_front(end).starts_with("m");
     const llvm::StringRef sequence = rest.take_front(colour ? end + 1 : 1);
-    out += colour ? sequence.str() : plan::printable(sequence);
+    out += colour ? sequence.str() : base::printable(sequence);
     rest = rest.drop_front(sequence.size());
   }
   return out;
@@ -56,7 +56,7 @@ std::string shown(std::string_view text, bool coloured) {
 /// Makes a message out of text that may hold strangers' names: continuation lines are indented, so that a line break in
 /// a name cannot begin a line that looks like ours.
 std::string oneMessage(std::string_view text) {
-  std::string out = plan::printableLines(text);
+  std::string out = base::printableLines(text);
   for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos && ++at < out.size();)
     if (out[at] != ' ') out.insert(at, "  ");
   return out;
@@ -105,7 +105,7 @@ int Console::finish(std::string_view text, int code) const { return print(text) 
 void Console::message(std::string_view text) const { rendered(oneMessage(text)); }
 
 void Console::rendered(const std::string& text) const {
-  plan::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
+  base::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
 }
 
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }

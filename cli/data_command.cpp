@@ -15,16 +15,16 @@
 
 #include "cli/commands.h"
 #include "cli/subcommand.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
+#include "runtime/base/printable.h"
 #include "runtime/data/dataset/inspect.h"
 #include "runtime/data/dataset/pack.h"
 #include "runtime/data/dataset/shapes.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 
@@ -72,7 +72,7 @@ class Work {
     const auto now = std::chrono::steady_clock::now();
     if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
     drawn_ = now;
-    plan::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
+    base::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
     return llvm::Error::success();
   }
   /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
@@ -85,7 +85,7 @@ class Work {
 
  private:
   void clear() {
-    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) plan::tell(stderr, "\r\x1b[K");
+    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) base::tell(stderr, "\r\x1b[K");
     drawn_ = {};
   }
 
@@ -140,7 +140,7 @@ std::string classLines(const dataset::Info& info) {
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
     width = std::max(width, info.classes[i].name.size());
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
-    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, plan::printable(info.classes[i].name), width,
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, base::printable(info.classes[i].name), width,
                         info.classes[i].train, info.classes[i].test);
   if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
   return text;
@@ -189,7 +189,7 @@ llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, 
 }
 
 std::string objectText(llvm::json::Object object) {
-  return plan::prettyJson(llvm::json::Value(std::move(object))) + "\n";
+  return base::prettyJson(llvm::json::Value(std::move(object))) + "\n";
 }
 
 /// Returns why no packed file may be written to the target, or nothing. Even `--force` only replaces a file that begins
@@ -290,7 +290,7 @@ int verifyData(const DataOptions& options, const Console& console) {
                           code);
   }
   std::string text;
-  for (const std::string& why : verified->damaged) text += plan::printable(why) + "\n";
+  for (const std::string& why : verified->damaged) text += base::printable(why) + "\n";
   text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
                            : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
                                          verified->damaged.size(), verified->images);

@@ -14,9 +14,9 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "compiler/language/words.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -82,7 +82,7 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
 /// Fills `effects` with the true effects of criteria, in the criterion's base unit. Returns the mistake, or "".
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const plan::Criterion* criterion = plan::named(plan.criteria, name);
+    const plan::Criterion* criterion = base::named(plan.criteria, name);
     if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
     const language::Unit* unit = language::findUnit(criterion->unit);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
@@ -102,7 +102,7 @@ class Progress {
     return [this](int64_t done, int64_t total) {
       const auto now = std::chrono::steady_clock::now();
       if (draws_ && now - drawn_ > std::chrono::milliseconds(200)) {
-        plan::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
+        base::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
         shown_ = true;
         drawn_ = now;
       }
@@ -110,7 +110,7 @@ class Progress {
     };
   }
   void clear() {
-    if (std::exchange(shown_, false)) plan::tell(stderr, "\r\x1b[K");
+    if (std::exchange(shown_, false)) base::tell(stderr, "\r\x1b[K");
   }
 
  private:
@@ -159,7 +159,7 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
     for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   progress.clear();
-  return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
+  return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
                                                                       console.width(), console.colourOut()));
 }

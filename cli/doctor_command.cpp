@@ -9,9 +9,9 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"
 
 namespace expc::cli {
@@ -40,12 +40,12 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
   llvm::json::Array array;
   for (const Finding& finding : findings)
     array.push_back(llvm::json::Object{{"weight", wordOf(finding.weight)},
-                                       {"subject", plan::jsonText(finding.subject)},
-                                       {"what", plan::jsonText(finding.what)},
-                                       {"why", plan::jsonText(finding.why)},
-                                       {"mend", plan::jsonText(finding.mend)}});
-  return plan::prettyJson(llvm::json::Object{
-      {"schema", "expc.doctor/1"}, {"machine", plan::written(machine)}, {"findings", std::move(array)}});
+                                       {"subject", base::jsonText(finding.subject)},
+                                       {"what", base::jsonText(finding.what)},
+                                       {"why", base::jsonText(finding.why)},
+                                       {"mend", base::jsonText(finding.mend)}});
+  return base::prettyJson(llvm::json::Object{
+      {"schema", "expc.doctor/1"}, {"machine", base::written(machine)}, {"findings", std::move(array)}});
 }
 
 }  // namespace

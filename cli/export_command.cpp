@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/base/files/files.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
-#include "runtime/files/files.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 

@@ -15,9 +15,9 @@
 #include "cli/compilation.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/printable.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 
 namespace expc::cli {
 
@@ -75,7 +75,7 @@ bool formatFile(const std::string& name, const FmtOptions& options, const Consol
       is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
   if (!buffer) return console.error("cannot read " + llvm::toString(buffer.takeError())) == kSuccess;
   // Printable, since the name stands in messages and in the diff's header.
-  const std::string shown = is_input ? "<stdin>" : plan::printable(name);
+  const std::string shown = is_input ? "<stdin>" : base::printable(name);
   const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
   const auto after = file ? format::format(compilation.sources, *file, compilation.emitter) : std::nullopt;
   if (!after) return false;
@@ -105,7 +105,7 @@ int format(const FmtOptions& options, const Console& console) {
   showDiagnostics(compilation, console);
   if (!options.check || changed == 0) return good ? kSuccess : kError;
   console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,
-                              report::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
+                              base::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
   return kError;
 }
 

@@ -22,11 +22,11 @@
 #include "cli/compilation.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 
@@ -229,7 +229,7 @@ int submitRun(const RunOptions& options, const Console& console) {
                          fs::current_path().string(), folder};
   // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
-    if (plan::printable(name) != name)
+    if (base::printable(name) != name)
       return console.error(name + ": holds a control character or is no UTF-8, so a script for Slurm cannot name it");
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
@@ -285,7 +285,7 @@ int status(const JobOptions& options, const Console& console) {
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
   if (!views) return console.error(views.takeError());
   for (const JobRecord& job : *jobs)
-    console.print(plan::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
+    console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
   return kSuccess;
 }
 

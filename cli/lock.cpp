@@ -12,11 +12,12 @@
 #include <map>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 namespace {
@@ -31,7 +32,7 @@ constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
 /// Returns an entry of a lock: the meaning, which is compared, and the text, which is only shown because formatting
 /// changes it.
 llvm::json::Object entry(std::string meaning, const std::string& text) {
-  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", plan::jsonText(text)}};
+  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
 }
 
 template <typename Declared>
@@ -54,7 +55,7 @@ llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vecto
     const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
     const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
-        entry(plan::shortHash(plan::canonicalJson(meaning)), textOf(declared[i]));
+        entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
   }
   return section;
 }
@@ -64,7 +65,7 @@ llvm::json::Object rulesOf(const check::Study& study) {
   llvm::json::Object rules;
   for (const check::Rule& rule : study.rules) {
     const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
-    const std::string meaning = plan::jsonText(lower::withoutBlanks(text)).getAsString()->str();
+    const std::string meaning = base::jsonText(lower::withoutBlanks(text)).getAsString()->str();
     rules[rule.name.empty() || rules.get(rule.name) ? meaning : rule.name] = entry(meaning, text);
   }
   return rules;
@@ -83,7 +84,7 @@ llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
       if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
       if (defaults && varies) continue;
       const std::string owner = use.label.empty() ? "" : use.label + ".";
-      arguments[owner + study.workload->parameters[i].name] = plan::jsonText(value->toString());
+      arguments[owner + study.workload->parameters[i].name] = base::jsonText(value->toString());
     }
   return arguments;
 }
@@ -98,11 +99,11 @@ llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::
       std::vector<std::string> values;
       for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
       const llvm::json::Value name =
-          plan::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+          base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
       levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
     }
   return llvm::json::Object{{"count", prepared.survey->points},
-                            {"ids", plan::shortHash(plan::canonicalJson(*meaning.get("points")))},
+                            {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
                             {"levels", std::move(levels)}};
 }
 
@@ -181,7 +182,7 @@ llvm::json::Value meaningOf(const llvm::json::Value& value) {
 std::string shown(const llvm::json::Value& value) {
   if (const llvm::json::Object* object = value.getAsObject(); object && object->get("text"))
     return object->getString("text").value_or("").str();
-  return value.getAsString() ? value.getAsString()->str() : plan::canonicalJson(value);
+  return value.getAsString() ? value.getAsString()->str() : base::canonicalJson(value);
 }
 
 /// Collects the changes from one lock of a study to another, at most `most` lines of a kind.
@@ -220,7 +221,7 @@ class Comparer {
  private:
   template <typename... Arguments>
   void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    lines.push_back(plan::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
+    lines.push_back(base::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
   }
 
   /// Returns a section; an empty one if it is missing, as in a lock from a stranger.
@@ -293,7 +294,7 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
 }
 
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
-  return files::write(path, plan::prettyJson(lock) + "\n");
+  return files::write(path, base::prettyJson(lock) + "\n");
 }
 
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
@@ -305,7 +306,7 @@ llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
 }
 
 llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
-  auto json = plan::parseJson(text);
+  auto json = base::parseJson(text);
   if (!json) return llvm::createStringError(fmt::format("is no lock: {}", llvm::toString(json.takeError())));
   const llvm::json::Object* object = json->getAsObject();
   const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;

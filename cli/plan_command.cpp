@@ -14,10 +14,10 @@
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/engine.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/texts.h"
 #include "runtime/simulate/diagnosis.h"
 
@@ -188,7 +188,7 @@ bool explainPoint(points::Prepared& prepared, const std::string& point, const Co
   }
   const auto obstacle = prepared.space->whyNot(levels);
   // Labels and reasons are text of the study, so their control characters are shown rather than sent to the terminal.
-  return console.print(plan::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
+  return console.print(base::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
 }
 
 // ---- --where, --page, --format jsonl
@@ -208,7 +208,7 @@ std::string row(points::Prepared& prepared, expand::Levels point, size_t width) 
   else if (!infeasible.empty())
     text += "  expected infeasible: " + infeasible;
   while (text.back() == ' ') text.pop_back();
-  return report::printable(text) + "\n";
+  return base::printable(text) + "\n";
 }
 
 /// Returns the numbers of points and cells that an outline counts but does not list.
@@ -255,7 +255,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
   text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey->points,
                      options.where ? " satisfy " + *options.where : "");
   if (pages > 1 && shown <= pages) text += fmt::format(", page {} of {}", shown, pages);
-  text = report::printable(text) + "\n";
+  text = base::printable(text) + "\n";
   // A page beyond the last one is no error: the condition may simply leave fewer points.
   if (shown > 1 && shown > pages) text += fmt::format("  there is no page {}: they fill {}\n", shown, pages);
   for (const auto& point : page) text += row(prepared, point, width);
@@ -377,7 +377,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
   auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;
   if (options.format == Format::Text) return showText(*plan, options, console);
-  return console.print(plan::prettyJson(plan::toJson(*plan)) + "\n");
+  return console.print(base::prettyJson(plan::toJson(*plan)) + "\n");
 }
 
 }  // namespace

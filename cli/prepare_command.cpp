@@ -24,13 +24,13 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/text/rows.h"
 #include "runtime/data/text/token_rows.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/export/formats.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::cli {
 namespace {
@@ -257,7 +257,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
     const auto take = [&](llvm::json::Object row) -> llvm::Error {
-      const int code = files::writeAll(file, plan::canonicalJson(std::move(row)) + "\n");
+      const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
       return code ? files::systemError(to, code) : llvm::Error::success();
     };
     const auto all = [&]() -> llvm::Expected<int64_t> {

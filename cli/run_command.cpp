@@ -10,13 +10,13 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
-#include "runtime/files/files.h"
 #include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/document.h"
 #include "runtime/report/sections.h"
 
@@ -213,7 +213,7 @@ int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, 
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
   const bool printed =
-      console.print(options.format == Format::Json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+      console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
                     : part.blocks.empty()          ? ""
                                           : report::documentText({part}, console.width(), console.colourOut()));
   if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");

@@ -6,8 +6,8 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/subcommand.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/extract.h"
-#include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
 
 namespace expc::cli {
@@ -33,10 +33,10 @@ int verifyStore(const StoreOptions& options, const Console& console) {
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
   const std::string text =
-      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, report::counted(found->journals, "journal"),
-                  report::counted(found->sessions, "session"), report::counted(found->runs, "run"),
-                  report::counted(found->blocks, "block"), report::counted(found->trials, "trial"),
-                  found->damage.empty() ? "" : "; " + report::counted(found->damage.size(), "damaged place"));
+      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
+                  base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
+                  base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
+                  found->damage.empty() ? "" : "; " + base::counted(found->damage.size(), "damaged place"));
   return console.finish(text, found->damage.empty() ? kSuccess : kError);
 }
 
@@ -47,7 +47,7 @@ int compactStore(const StoreOptions& options, const Console& console) {
   tell(messages, console);
   if (!done) return console.error(done.takeError());
   return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
-                                    report::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
+                                    base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
 /// Takes over what another results folder holds; trials that are there already are only counted.
@@ -57,9 +57,9 @@ int mergeStore(const StoreOptions& options, const Console& console) {
   tell(messages, console);
   if (!merged) return console.error(merged.takeError());
   return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
-                                    report::counted(merged->sessions, "session"), report::counted(merged->runs, "run"),
-                                    report::counted(merged->blocks, "block"), report::counted(merged->trials, "trial"),
-                                    options.other, report::counted(merged->known, "trial")));
+                                    base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
+                                    base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
+                                    options.other, base::counted(merged->known, "trial")));
 }
 
 /// Writes the store as one SQLite file.
@@ -97,7 +97,7 @@ void addStoreTools(CLI::App& app, Asked& asked) {
 namespace {
 
 /// Returns "1 trial", "2 trials".
-std::string trials(unsigned number) { return report::counted(number, "trial"); }
+std::string trials(unsigned number) { return base::counted(number, "trial"); }
 
 /// Re-reads metrics of one study from the kept output of its commands. Returns kSomeUndecided if some trials could not
 /// be read again: their old values no longer count.

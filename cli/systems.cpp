@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "cli/compilation.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
-#include "runtime/plan/json.h"
 
 namespace expc::cli {
 namespace {
@@ -47,7 +47,7 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
   // there is any.
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
-    const auto environment = llvm::expectedToOptional(plan::parseJson(session->environment_json));
+    const auto environment = llvm::expectedToOptional(base::parseJson(session->environment_json));
     const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
     if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)
       return check::systemFromJson("local", *system);

@@ -18,7 +18,7 @@
 #include "compiler/editor/module_page.h"
 #include "compiler/editor/server.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {

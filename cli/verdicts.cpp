@@ -15,10 +15,10 @@
 #include "cli/version.h"
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
@@ -33,7 +33,7 @@ namespace {
 int showExplanation(const analysis::Findings& findings, const ReportOptions& options, const Console& console) {
   const plan::Plan& plan = findings.plan;
   auto pairs = analysis::pairsOf(plan, options.explain);
-  if (!pairs) return console.error(report::printable(llvm::toString(pairs.takeError())));
+  if (!pairs) return console.error(base::printable(llvm::toString(pairs.takeError())));
   std::vector<report::Block> parts;
   llvm::json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
@@ -48,7 +48,7 @@ int showExplanation(const analysis::Findings& findings, const ReportOptions& opt
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
   return console.finish(options.format == Format::Json
-                            ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                            ? base::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
                             : report::documentText(parts, console.width(), console.colourOut()));
 }
 
@@ -70,7 +70,7 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
   // An exact name or number wins at once, so a name that is the beginning of another one stays reachable.
   std::vector<const report::Chart*> begins;
   for (size_t i = 0; i < charts.size(); ++i) {
-    names += fmt::format("\n  {}  {}", i + 1, report::printable(charts[i].name));
+    names += fmt::format("\n  {}  {}", i + 1, base::printable(charts[i].name));
     if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
     if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
   }
@@ -78,8 +78,8 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
   if (charts.empty())
     return llvm::createStringError("the report has no chart: nothing was measured yet that could be drawn");
   const std::string why = wanted.empty()   ? "the report has several charts: say --chart"
-                          : begins.empty() ? "the report has no chart '" + report::printable(wanted) + "'"
-                                           : "several charts begin with '" + report::printable(wanted) + "'";
+                          : begins.empty() ? "the report has no chart '" + base::printable(wanted) + "'"
+                                           : "several charts begin with '" + base::printable(wanted) + "'";
   return llvm::createStringError(why + " with a name or a number of these:" + names);
 }
 
@@ -90,7 +90,7 @@ int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& optio
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
   if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
-  return console.finish(report::printable(path) + "\n");
+  return console.finish(base::printable(path) + "\n");
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
 
   bool printed;
   if (options.format == Format::Json) {
-    printed = console.print(plan::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
+    printed = console.print(base::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();

@@ -15,10 +15,10 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::cluster {
 namespace {
@@ -30,11 +30,7 @@ constexpr uint64_t kMostOfJob = 64 << 10;
 constexpr size_t kMostDigits = 9;
 constexpr int kFloorSeconds = 10;  // between two questions to a controller
 
-std::string hostName() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
+using base::hostName;
 
 /// When the process began, in the kernel's ticks; "" if there is none, or only what is left of one.
 std::string beginOf(const std::string& process) {
@@ -59,7 +55,7 @@ bool isAtWork(const std::string& folder, const JobRecord& job) {
          fs::equivalent("/proc/" + job.id + "/fd/1", folder + "/" + job.name + ".log", failed);
 }
 
-void describe(plan::JsonRecord& io, JobRecord& job) {
+void describe(base::JsonRecord& io, JobRecord& job) {
   std::string schema = kSchema.str();
   io.field("schema", schema);
   io.field("name", job.name);
@@ -120,13 +116,13 @@ std::string jobsFolder(const std::string& results) {
 }
 
 std::string writtenJob(const JobRecord& job) {
-  return plan::prettyJson(plan::JsonRecord::written(job, describe)) + "\n";
+  return base::prettyJson(base::JsonRecord::written(job, describe)) + "\n";
 }
 
 llvm::Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = plan::parseJson(text);
+  auto json = base::parseJson(text);
   if (!json) return json.takeError();
-  return plan::readRecord<JobRecord>(*json, "the job", describe);
+  return base::readRecord<JobRecord>(*json, "the job", describe);
 }
 
 llvm::Error writeJob(const std::string& folder, const JobRecord& job) {

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::engine {
@@ -118,7 +118,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
       devices.push_back(std::move(device));
     }
   }
-  trial.devices = plan::canonicalJson(std::move(devices));
+  trial.devices = base::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
@@ -133,7 +133,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
 
 llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   launch::TrialRequest start = flight->request;
-  plan::TrialSpec& spec = start.spec;
+  protocol::TrialSpec& spec = start.spec;
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder as the first one did
       auto error = files_.whileLinking([&] {
@@ -155,7 +155,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
-  return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
+  return runner_.start(std::move(start), {ended, [this, flight](const protocol::Event& event) {
                                             env_.listener.trialProgress(flight->note, event.phase, event.done,
                                                                         event.total);
                                           }});
@@ -209,7 +209,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   }
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
-  end.environment_json = plan::canonicalJson(std::move(end.environment));
+  end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
@@ -282,7 +282,7 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
 }
 
 void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
-  end.environment["readings"] = plan::written(readings);
+  end.environment["readings"] = base::written(readings);
   known_ += readings.other_cpu.has_value();
   // A failure and an out of memory say something of the program, whatever went on beside it.
   if (end.status != TrialStatus::Valid && end.status != TrialStatus::Timeout) return;

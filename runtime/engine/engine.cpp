@@ -229,7 +229,7 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
     const auto begin = [&](const nodes::Node& node) {
       const nodes::AgentTask task{workers("worker-server." + node.name), setup.lanes_per_node, options.devices,
                                   options.device_locks, owner};
-      return llvm::json::Object{{"begin", plan::written(task)}};
+      return llvm::json::Object{{"begin", base::written(task)}};
     };
     auto begun = setup.nodes->ask("begun", begin, env.tell());
     return begun ? on(*nodes::launcherOn(*setup.nodes, setup.lanes.size(), env.tell(), env.clock))

@@ -15,7 +15,7 @@
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/nodes.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine {
 
@@ -36,7 +36,7 @@ struct EngineOptions : Resources, analysis::RunPolicy {
   llvm::json::Object system;                       // what the plan's rules took for the machine; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
-  uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
+  uint64_t log_limit = protocol::kLogLimit;        // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
   bool fail_fast = false;                          // end the run at the first place that used up its attempts
   double heat_up_seconds = 2;                      // at the start of a session, untimed

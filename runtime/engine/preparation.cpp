@@ -8,11 +8,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/not_given.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/store/match.h"
 
@@ -53,7 +53,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   const std::string name = fs::path(folder).filename().string();
   launch::TrialRequest request =
       requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed % kCommandSeeds);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);
   completeForCommand(request, plan, point, {{setup.machine, setup.slots, all, ""}}, "127.0.0.1", folder,

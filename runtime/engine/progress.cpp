@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::engine {
 namespace {
@@ -64,12 +64,12 @@ class BarProgress : public ProgressListener {
   }
   void erase() {
     if (!shown_) return;
-    plan::tell(stderr, "\r\x1b[K");
+    base::tell(stderr, "\r\x1b[K");
     shown_ = false;
   }
   void above(std::string_view text) {
     erase();
-    plan::tell(stderr, plan::printable(text) + "\n");
+    base::tell(stderr, base::printable(text) + "\n");
   }
   void draw(const TrialNote& trial, std::string_view what, double part) {
     double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
@@ -78,7 +78,7 @@ class BarProgress : public ProgressListener {
     std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
                                    trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
     if (!what.empty()) text += fmt::format("  {}", what);
-    text = plan::printable(text);
+    text = base::printable(text);
     // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line
     // short.
     size_t room = width() - 1, cells = 0, end = 0;
@@ -87,7 +87,7 @@ class BarProgress : public ProgressListener {
       while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
       ++cells;
     }
-    plan::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
+    base::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
     drawn_ = SteadyClock::now();
   }
@@ -118,7 +118,7 @@ class LineProgress : public ProgressListener {
   }
 
  private:
-  void line(std::string_view text) { plan::tell(stderr, plan::printable(text) + "\n"); }
+  void line(std::string_view text) { base::tell(stderr, base::printable(text) + "\n"); }
 
   const bool quiet_;
 };

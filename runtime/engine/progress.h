@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/analysis/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -49,6 +49,6 @@ class ProgressListener {
 /// logs. Quiet: a line for what the user should see and for each trial that has a reason for how it ended.
 std::unique_ptr<ProgressListener> makeProgress(bool quiet);
 
-using analysis::durationText;
+using base::durationText;
 
 }  // namespace expc::engine

@@ -13,11 +13,12 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
 
 extern char** environ;
 
@@ -173,11 +174,11 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
                            name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
-    const std::string digest = plan::shortHash(value);
+    const std::string digest = base::shortHash(value);
     agreed[name] = digest;
-    environment.recorded[name] = named ? "digest " + digest : plan::jsonText(value);
+    environment.recorded[name] = named ? "digest " + digest : base::jsonText(value);
   }
-  environment.digest = plan::shortHash(plan::canonicalJson(std::move(agreed)));
+  environment.digest = base::shortHash(base::canonicalJson(std::move(agreed)));
   return environment;
 }
 

@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
-#include "runtime/channel/port.h"
+#include "runtime/base/find.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/find.h"
+#include "runtime/protocol/port.h"
 #include "runtime/store/match.h"
 
 namespace expc::engine {
@@ -89,11 +89,11 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
 
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
   spec.world_size = one_process ? 1 : each * parts.size();
   // Free here, and so most likely on the other nodes.
-  const int port = channel::freePort();
+  const int port = protocol::freePort();
   const auto add = [&](const RankPlace& place, const std::string& devices) {
     std::vector<std::string>& variables = request.environment.emplace_back(rankVariables(place));
     variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -117,13 +117,13 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
   const bool meet = plan::nodesOf(point) != 0;
-  const int port = meet ? channel::freePort() : 0;
+  const int port = meet ? protocol::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
     addProcess(request, parts[rank], variables);
     if (!meet) continue;
@@ -136,7 +136,7 @@ launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, st
                                 uint64_t seed) {
   const plan::Workload& workload = setup.workloadOf(point);
   launch::TrialRequest request;
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.trial = std::move(trial);
   spec.point = point.id;
   spec.workload = workload.name;
@@ -158,7 +158,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   launch::TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);
   for (const plan::Metric& metric : plan.metrics)

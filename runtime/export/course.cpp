@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/stats/estimators.h"
 
@@ -90,7 +90,7 @@ report::Paragraph lostLine(const Course& course) {
   const bool fails = failsNow(course);
   const auto said = std::ranges::find(course.lost.rbegin(), course.lost.rend(), !fails, &Stay::disturbed);
   return {.text = (fails ? "" : "something disturbed every trial: ") + said->reason,
-          .word = report::counted(course.lost.size(), "session") + " since then without a value:",
+          .word = base::counted(course.lost.size(), "session") + " since then without a value:",
           .style = fails ? "fail" : "open",
           .depth = 1};
 }
@@ -102,7 +102,7 @@ report::Paragraph worstLine(const Course& course, Sort sort, const char* word) {
     sessions += stay.*sort > 0;
     trials += stay.*sort;
   }
-  std::string text = report::counted(trials, "trial") + " in " + report::counted(sessions, "session");
+  std::string text = base::counted(trials, "trial") + " in " + base::counted(sessions, "session");
   const bool now = isWorstNow(course, sort);
   if (now)
     text += fmt::format(", {} of {} in the newest{}", course.stays.back().*sort, course.stays.back().n,
@@ -118,7 +118,7 @@ std::optional<bool> isWorse(const Course& course, double before, double after) {
 
 /// Formats a value of the course with its unit.
 std::string quantity(const Course& course, double value) {
-  return analysis::formatQuantity(value, course.unit, course.dimension);
+  return base::formatQuantity(value, course.unit, course.dimension);
 }
 
 /// Returns the line about a change: "worse: 100 ms → 108 ms, p = 0.0002", "drift, worse: …", "changed: …".
@@ -162,10 +162,9 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
                                  : quantity(course, course.stays.back().median) +
                                        (course.lost.empty() ? " now" : " in the last that has a value");
   const std::string gaps =
-      course.gaps > 0 ? "; " + report::counted(course.gaps, "earlier session") + " without a value" : "";
-  std::vector<report::Paragraph> lines = {
-      {.text = report::counted(course.stays.size(), "session") + ", " + newest + gaps,
-       .of = course.metric + " at " + course.label}};
+      course.gaps > 0 ? "; " + base::counted(course.gaps, "earlier session") + " without a value" : "";
+  std::vector<report::Paragraph> lines = {{.text = base::counted(course.stays.size(), "session") + ", " + newest + gaps,
+                                           .of = course.metric + " at " + course.label}};
   if (!course.lost.empty()) lines.push_back(lostLine(course));
   for (const auto& [sort, word] : {std::pair(&Stay::timeouts, "timed out:"), std::pair(&Stay::diverged, "diverged:")})
     if (std::ranges::any_of(course.stays, [&](const Stay& stay) { return stay.*sort > 0; }))
@@ -232,7 +231,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   }
   section.part.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
-      courses.size(), analysis::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
+      courses.size(), base::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
   const auto also = [&](size_t count, std::string_view text) {
     if (count > 0) section.part.rest += fmt::format("; {} {}", count, text);
   };
@@ -242,7 +241,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   also(timed_out, "with timeouts in the newest session that has a value");
   if (quiet > 0) section.part.rest += "; --all shows the others";
   Document document(plan, sides, outcome);
-  document.title += report::joined(sides) + " by session";
+  document.title += base::joined(sides) + " by session";
   document.sections = {std::move(section)};
   return document;
 }

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/python.h"
 #include "runtime/report/records_json.h"
@@ -115,12 +115,12 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
   llvm::json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
-  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << plan::canonicalJson(std::move(columns)) << ",\n";
+  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns)) << ",\n";
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
   for (size_t i = 0; i < sources.size(); ++i) {
-    out << (i > 0 ? ",\n" : "\n") << plan::canonicalJson(report::resultJson(sources[i].findings()));
+    out << (i > 0 ? ",\n" : "\n") << base::canonicalJson(report::resultJson(sources[i].findings()));
   }
   out << "]}\n";
 }
@@ -130,7 +130,7 @@ llvm::Error writeParquet(const std::string& path, const Table& table) {
   // formulas as they are.
   const auto feed = [&](llvm::raw_ostream& in) {
     llvm::json::Object about{{"schema", kSchema}, {"table", table.name}, {"columns", described(table)}};
-    in << plan::canonicalJson(std::move(about)) << '\n';
+    in << base::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) {

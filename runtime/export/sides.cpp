@@ -15,14 +15,14 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/export/table.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
@@ -86,7 +86,7 @@ std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides)
     if (criterion.not_asked) continue;
     claims.push_back({criterion});
     for (const Side& side : sides)
-      claims.back().results.push_back(plan::named(side.judgement.criteria, criterion.name));
+      claims.back().results.push_back(base::named(side.judgement.criteria, criterion.name));
   }
   return claims;
 }
@@ -110,7 +110,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.results[i] ? report::whyText({plan, claim.criterion, *claim.results[i]}) : "";
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
-      const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
+      const auto cells = claim.results[i] ? base::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
         section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
@@ -130,7 +130,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
   return section;
 }
 
-std::vector<std::string> namesOf(std::span<const Side> sides) { return report::textsOf(sides, &Side::name); }
+std::vector<std::string> namesOf(std::span<const Side> sides) { return base::textsOf(sides, &Side::name); }
 
 // ---- differences between two sides
 
@@ -187,12 +187,12 @@ Section differences(const Side& one, const Side& other) {
 /// themselves.
 Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
-    return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
+    return base::counted(side.sessions, "session") + ", " + base::counted(side.nodes, "node");
   };
   Section section{{.title = "scope", .folded = true}};
   const auto say = [&](const std::string& text) {
     section.say({text});
-    section.json.push_back(plan::jsonText(text));
+    section.json.push_back(base::jsonText(text));
   };
   say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
                   of(sides.after)));
@@ -229,9 +229,8 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judg
     std::string what = analysis::missingPoint(plan, now.kind, *point);
     if (known(what)) continue;
     all.push_back({std::move(what),
-                   ran_out(now)
-                       ? now.memory_reason
-                       : fmt::format("it failed in {}: {}", report::counted(now.lost, "block"), now.last_reason),
+                   ran_out(now) ? now.memory_reason
+                                : fmt::format("it failed in {}: {}", base::counted(now.lost, "block"), now.last_reason),
                    Verdict::Broken});
   }
   return all;
@@ -252,17 +251,16 @@ std::string changeText(const Shift& shift) {
   if (!shift.estimate) return "–";
   const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
   const std::string_view dimension = shift.ratio                  ? ""
-                                     : shift.dimension == "share" ? analysis::kPoints
+                                     : shift.dimension == "share" ? base::kPoints
                                                                   : std::string_view(shift.dimension);
-  if (!shift.constant && shift.interval)
-    return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
-  return analysis::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
+  if (!shift.constant && shift.interval) return base::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
+  return base::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
 }
 
 /// Returns the row of a change. The last cell says which way it goes, and whether that is within the margin.
 report::Row rowOf(const Shift& shift, double margin) {
   const auto value = [&](const std::optional<double>& one) {
-    return one ? analysis::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
+    return one ? base::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
   };
   const char* way = shift.apart                       ? "undecided"
                     : !shift.worse                    ? ""
@@ -284,7 +282,7 @@ std::string summary(const analysis::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
   std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
   if (sides.tested > 0)
-    text += fmt::format(" (Holm over {} at {})", sides.tested, analysis::formatConfidence(analysis::kConfidence));
+    text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(analysis::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
   if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
@@ -399,10 +397,10 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   // Everything replicated, but not everything could be looked at.
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
-  document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
+  document.title += "conclusions of " + sides.front().name + " on " + base::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
   document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "what has no value elsewhere")};
-  document.sections[0].part.rest = report::joined(counts);
+  document.sections[0].part.rest = base::joined(counts);
   return document;
 }
 

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "runtime/analysis/readings.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/find.h"
+#include "runtime/base/text.h"
 
 namespace expc::exports {
 namespace {
@@ -162,7 +162,7 @@ Type common(Type first, Type second) {
 
 /// Returns the level of a factor at the row's point; none if the study has no such factor, or it is not active there.
 Cell levelCell(const Said& of, const std::string& factor, Type type) {
-  const plan::Factor* found = plan::named(of.plan.factors, factor);
+  const plan::Factor* found = base::named(of.plan.factors, factor);
   const size_t at = found ? size_t(found - of.plan.factors.data()) : SIZE_MAX;
   if (!of.point || at >= of.point->levels.size() || of.point->levels[at] == plan::kInactive) return {};
   const plan::Level& level = found->levels[of.point->levels[at]];
@@ -174,7 +174,7 @@ Cell levelCell(const Said& of, const std::string& factor, Type type) {
 /// Returns a column for each name of a factor in any study. It is a number in base units if every level is a number,
 /// else the level as the study writes it, a string without its quotes. Factors of the same name share a column.
 std::vector<Described> factorsOf(std::span<const Source> sources) {
-  report::InOrder<std::string, Type> factors;
+  base::InOrder<std::string, Type> factors;
   for (const Source& source : sources)
     for (const plan::Factor& factor : source.plan.factors) {
       const auto [known, fresh] = factors.try_emplace(factor.name, typeOf(factor));

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/export/formats.h"
-#include "runtime/plan/json.h"
 
 namespace expc::exports {
 namespace {
@@ -33,7 +34,7 @@ struct Median {
     const std::string label = plan.label(point);
     return utf8(label.empty() ? plan.study : plan.study + " " + label);
   }
-  static std::string utf8(const std::string& text) { return plan::jsonText(text).getAsString()->str(); }
+  static std::string utf8(const std::string& text) { return base::jsonText(text).getAsString()->str(); }
   /// Returns the interval if both ends are finite.
   std::optional<stats::Interval> interval() const {
     const auto& one = summary.interval;
@@ -79,11 +80,11 @@ std::string bencher(std::span<const Source> sources) {
     }
     const std::string benchmark = one.benchmark(), measure = Median::utf8(one.metric.name);
     benchmarks[benchmark.size() <= kLongestBenchmark ? benchmark : one.point.id]
-              [measure.size() <= kLongestMeasure ? measure : plan::shortHash(measure)] = std::move(value);
+              [measure.size() <= kLongestMeasure ? measure : base::shortHash(measure)] = std::move(value);
   });
   Object all;
   for (auto& [name, measures] : benchmarks) all[name] = std::move(measures);
-  return plan::prettyJson(std::move(all)) + "\n";
+  return base::prettyJson(std::move(all)) + "\n";
 }
 
 std::string actionBenchmark(std::span<const Source> sources, plan::Direction better) {
@@ -91,13 +92,13 @@ std::string actionBenchmark(std::span<const Source> sources, plan::Direction bet
   eachMedian(sources, [&](const Median& one) {
     if (one.metric.better != better) return;
     Object entry{{"name", one.benchmark() + ": " + Median::utf8(one.metric.name)},
-                 {"unit", plan::jsonText(one.metric.unit)},
+                 {"unit", base::jsonText(one.metric.unit)},
                  {"value", *one.summary.median},
                  {"extra", fmt::format("median of {} trials", one.summary.n)}};
     if (const auto interval = one.interval()) entry["range"] = fmt::format("[{}, {}]", interval->low, interval->high);
     all.push_back(std::move(entry));
   });
-  return plan::prettyJson(std::move(all)) + "\n";
+  return base::prettyJson(std::move(all)) + "\n";
 }
 
 std::string openMetrics(std::span<const Source> sources) {

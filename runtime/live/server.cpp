@@ -31,10 +31,10 @@
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
@@ -143,7 +143,7 @@ class Pages {
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
           report::html(page.plan.study), report::kLoadAgain,
-          report::html(report::printable(llvm::toString(std::move(error)))));
+          report::html(base::printable(llvm::toString(std::move(error)))));
     return page.text;
   }
 

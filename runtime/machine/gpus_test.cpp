@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 #include "tests/support/folder.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 

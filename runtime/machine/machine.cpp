@@ -14,10 +14,10 @@
 #include <sstream>
 
 #include "runtime/base/control_group.h"
+#include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::machine {
 namespace {
@@ -137,7 +137,7 @@ void readTopology(Machine& machine) {
 }
 
 /// As an object that says of each other card how it is reached: {"1": "NV4"}.
-void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
+void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
   io.field("ways", texts);
@@ -150,7 +150,7 @@ void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
   }
 }
 
-void describeGpu(plan::JsonRecord& io, Gpu& gpu) {
+void describeGpu(base::JsonRecord& io, Gpu& gpu) {
   io.field("index", gpu.index);
   io.field("name", gpu.name);
   io.field("uuid", gpu.uuid);
@@ -195,7 +195,7 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   return machine;
 }
 
-void describe(plan::JsonRecord& io, Machine& machine) {
+void describe(base::JsonRecord& io, Machine& machine) {
   io.field("host", machine.host);
   io.field("boot_id", machine.boot_id);
   io.field("kernel", machine.kernel);
@@ -206,8 +206,8 @@ void describe(plan::JsonRecord& io, Machine& machine) {
   io.field("threads", machine.threads);
   io.field("allowed_cores", machine.allowed, 0);
   io.list("packages", machine.packages,
-          [](plan::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
-  io.list("nodes", machine.nodes, [](plan::JsonRecord& one, NumaNode& node) {
+          [](base::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
+  io.list("nodes", machine.nodes, [](base::JsonRecord& one, NumaNode& node) {
     one.field("index", node.index);
     one.field("cores", node.cores, 0);
   });

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -120,7 +120,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                              unsigned beside = 1);
 
 /// For the report, the store and the engine of another node: all but `null_gpus`, which is what was asked for.
-void describe(plan::JsonRecord& io, Machine& machine);
+void describe(base::JsonRecord& io, Machine& machine);
 
 /// One line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU slots of 1 core".
 std::string summary(const Machine& machine, const std::vector<Slot>& slots);

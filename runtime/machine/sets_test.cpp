@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::rehearsal {
 
@@ -34,14 +34,14 @@ struct Point {
   std::string point;  // its id
   std::string label;  // "precision=fp32 gpus=2"
   Outcome outcome = Outcome::NotRehearsed;
-  std::string reason;                        // one line; "" of a point that runs
-  std::optional<plan::Rehearsed> rehearsed;  // of a point that runs or lacks data, and of no other
-  std::map<std::string, double> estimates;   // bytes by the metric's name, as the plan foretold them
-  Cards cards;                               // there were so many; the point may take fewer
-  std::string worker_build;                  // "" where no worker was asked
-  double at = 0;                             // Unix time
-  double seconds = 0;                        // from the launch to the end
-  std::vector<std::string> notes;            // what the worker had to say
+  std::string reason;                            // one line; "" of a point that runs
+  std::optional<protocol::Rehearsed> rehearsed;  // of a point that runs or lacks data, and of no other
+  std::map<std::string, double> estimates;       // bytes by the metric's name, as the plan foretold them
+  Cards cards;                                   // there were so many; the point may take fewer
+  std::string worker_build;                      // "" where no worker was asked
+  double at = 0;                                 // Unix time
+  double seconds = 0;                            // from the launch to the end
+  std::vector<std::string> notes;                // what the worker had to say
 };
 
 struct Study {
@@ -87,7 +87,7 @@ struct LeastTime {
 /// all-gather, reduce-scatter or all-to-all of N ranks ends or begins with, and all of what it reduces or broadcasts,
 /// whatever the algorithm, in-network reduction included (the bounds of Chan et al., Collective communication: theory,
 /// practice, and experience, 2007).
-std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates);
+std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates);
 
 /// What the steps of a plan take at least, in seconds of one device: of all trials with a stated number of steps of
 /// the points that were rehearsed. Nothing where no point has a bound.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/analysis/format.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 

@@ -14,9 +14,9 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/index.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/stats/design.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"

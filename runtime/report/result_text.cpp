@@ -10,7 +10,7 @@
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/grid.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"

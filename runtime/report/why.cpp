@@ -15,7 +15,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan_words.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::report {

@@ -6,9 +6,9 @@
 #include <ranges>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/stats/procedures.h"
 
@@ -24,12 +24,12 @@ constexpr size_t kNamedPoints = 4;
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
-    const std::string list = plan::canonicalJson(object->begin()->second);
+    const std::string list = base::canonicalJson(object->begin()->second);
     llvm::StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
     return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
   }
-  return plan::canonicalJson(value);
+  return base::canonicalJson(value);
 }
 
 /// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
@@ -62,7 +62,7 @@ bool areCores(const llvm::json::Array& slots) {
 bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
 
 llvm::json::Object environmentOf(const store::Session& session) {
-  auto environment = plan::parseJson(session.environment_json);
+  auto environment = base::parseJson(session.environment_json);
   if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
   llvm::json::Object* about = environment->getAsObject();
   return about ? std::move(*about) : llvm::json::Object();
@@ -95,7 +95,7 @@ std::string untilText(const plan::Plan& plan, const plan::Until& until) {
 
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
   if (until.relative) return analysis::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
     return analysis::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");

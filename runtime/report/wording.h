@@ -11,7 +11,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {

@@ -7,8 +7,8 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 
 namespace expc::simulate {
 namespace {
@@ -50,7 +50,7 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
 /// The step in which values of the cell can be read, where it is a metric of one point; else 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
   const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
-  const MetricModel* metric = term ? plan::named(model.metrics, term->metric) : nullptr;
+  const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
 

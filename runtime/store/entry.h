@@ -14,7 +14,7 @@
 
 #include "runtime/store/records.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -94,9 +94,9 @@ llvm::Expected<Entry> entryFromLine(std::string_view line);
 
 // What entries hold, as JSON without the line around it:
 
-void describe(plan::JsonRecord& io, Worker& worker);
-void describe(plan::JsonRecord& io, Match& match);
-void describe(plan::JsonRecord& io, Judged& judged);
+void describe(base::JsonRecord& io, Worker& worker);
+void describe(base::JsonRecord& io, Match& match);
+void describe(base::JsonRecord& io, Judged& judged);
 llvm::json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

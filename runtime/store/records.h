@@ -119,7 +119,7 @@ struct TrialStart {
   int64_t run = 0;      // which started it; 0: not known (of old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
 
-  /// For plan::JsonRecord: what a journal's entry has of it as it is.
+  /// For base::JsonRecord: what a journal's entry has of it as it is.
   void describe(auto& io) {
     io.field("trial", id);
     io.field("run", run);

@@ -10,7 +10,7 @@
 
 #include "runtime/plan/validity.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -56,7 +56,7 @@ std::optional<double> energyOf(const Readings& readings);
 /// Of one trial, on two machines: the worst of each share, the sum of what is counted.
 Readings together(const Readings& one, const Readings& other);
 
-void describe(plan::JsonRecord& io, Readings& readings);
+void describe(base::JsonRecord& io, Readings& readings);
 
 /// A limit that a trial lies above.
 struct Flag {

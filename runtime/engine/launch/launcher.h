@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/base/json_record.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::engine::launch {
@@ -25,7 +25,7 @@ inline constexpr unsigned kMostRanks = 1 << 16;
 using Say = std::function<void(std::string)>;
 
 struct TrialRequest {
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   std::vector<std::vector<std::string>> environment;  // "NAME=value" for each rank
   std::string log_prefix;                             // rank r logs to PREFIX.r.log
   double timeout_seconds = 0;                         // for TrialWatch; a launcher does not end a trial by itself
@@ -39,7 +39,7 @@ struct TrialRequest {
   std::string log(unsigned rank) const { return log_prefix + "." + std::to_string(rank) + ".log"; }
 };
 /// A trial's ranks on one node; without what only the engine needs.
-void describe(plan::JsonRecord& io, TrialRequest& request);
+void describe(base::JsonRecord& io, TrialRequest& request);
 
 /// One thing that a launcher saw of a rank.
 struct RankReport {
@@ -55,7 +55,7 @@ struct RankReport {
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
   int pid = 0;
-  plan::Event event = {};
+  protocol::Event event = {};
   std::string text = {};
   int status = 0;  // as from waitpid
   /// Exited: how it is known that the kernel killed a process of this rank for memory; "": it did not.
@@ -65,7 +65,7 @@ struct RankReport {
   std::optional<validity::Readings> readings = std::nullopt;
   bool with_node = false;  // Lost: together with the node that it ran on, which says nothing of the trial
 };
-void describe(plan::JsonRecord& io, RankReport& report);
+void describe(base::JsonRecord& io, RankReport& report);
 
 struct LauncherDescription {
   std::string name;    // "local", for messages

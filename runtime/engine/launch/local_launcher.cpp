@@ -17,12 +17,12 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/channel/packet.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/protocol/packet.h"
 #include "runtime/validity/monitor.h"
 
 namespace expc::engine::launch {
@@ -188,7 +188,7 @@ class LocalLauncher final : public Launcher {
     base::Pipe pipe;
     if (pipe.read < 0) return failed("no pipe for a rank", errno);
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);
-    plan::LaunchRequest launch;
+    protocol::LaunchRequest launch;
     launch.rank = number;
     launch.environment = request.environment[number];
     launch.spec = request.spec;
@@ -212,17 +212,18 @@ class LocalLauncher final : public Launcher {
   }
 
   /// By a process that waits and is bound where this rank is to be: no fork, and no way through the server.
-  std::optional<RankProcess> launchAgain(plan::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
+  std::optional<RankProcess> launchAgain(protocol::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
                                          int log_fd) {
     while (auto process = waiting_.take(place)) {
       launch.id = process->launch;
-      if (channel::sendPacket(process->channel, plan::canonicalJson(plan::written(launch)), {event_fd, log_fd}))
+      if (protocol::sendPacket(process->channel, base::canonicalJson(base::written(launch)), {event_fd, log_fd}))
         return process;
     }
     return std::nullopt;
   }
 
-  static bool launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd, int log_fd) {
+  static bool launchNew(protocol::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd,
+                        int log_fd) {
     static uint64_t next_launch = 1;  // unique over every server of this process
     launch.id = process.launch = next_launch++;
     int ends[2] = {-1, -1};
@@ -260,13 +261,13 @@ class LocalLauncher final : public Launcher {
   /// What ranks' processes say themselves: that the rank ended well. They wait for another one then, unless the server
   /// was told to kill them.
   void readProcesses() {
-    std::vector<std::pair<plan::LaunchReply, RankProcess>> ended;
+    std::vector<std::pair<protocol::LaunchReply, RankProcess>> ended;
     for (auto& [id, trial] : trials_) {
       for (Rank& rank : trial.ranks) {
         bool closed = false;
         if (rank.process.channel < 0) continue;
         auto reply = receiveReply(rank.process.channel, closed);
-        const bool is_end = reply && *reply && (*reply)->type == plan::LaunchReply::Type::Exited &&
+        const bool is_end = reply && *reply && (*reply)->type == protocol::LaunchReply::Type::Exited &&
                             (*reply)->id == rank.process.launch && (*reply)->status == 0;
         if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
           rank.process.channel.close();  // its server will tell how it ended
@@ -281,7 +282,7 @@ class LocalLauncher final : public Launcher {
     }
   }
 
-  void takeReply(const plan::LaunchReply& reply) {
+  void takeReply(const protocol::LaunchReply& reply) {
     for (auto found = trials_.begin(); found != trials_.end(); ++found) {
       auto& [id, trial] = *found;
       const auto rank =
@@ -289,7 +290,7 @@ class LocalLauncher final : public Launcher {
       if (rank == trial.ranks.end()) continue;
       RankReport report;
       report.pid = rank->process.pid = reply.pid;
-      if (reply.type == plan::LaunchReply::Type::Exited) {
+      if (reply.type == protocol::LaunchReply::Type::Exited) {
         readPipe(id, *rank, /*last=*/true);  // its whole group is dead
         rank->exited = true;
         report.what = RankReport::What::Exited;
@@ -305,7 +306,7 @@ class LocalLauncher final : public Launcher {
       if (over) trials_.erase(found);
       return;
     }
-    if (reply.type == plan::LaunchReply::Type::Exited) waiting_.drop(reply.id);
+    if (reply.type == protocol::LaunchReply::Type::Exited) waiting_.drop(reply.id);
   }
 
   /// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is

@@ -1,7 +1,7 @@
 #pragma once
 
 // Processes of ranks: those that run one rank of a command after the other, each told over a channel of its own
-// (runtime/plan/trial.h), and whether one that was killed is really gone.
+// (runtime/protocol/trial.h), and whether one that was killed is really gone.
 
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>

@@ -19,7 +19,7 @@ namespace expc::engine::launch {
 /// What hears of a trial. An error of `ended` ends the run.
 struct TrialHooks {
   std::function<llvm::Error(TrialEnd)> ended;
-  std::function<void(const plan::Event&)> progress = nullptr;
+  std::function<void(const protocol::Event&)> progress = nullptr;
 };
 
 class TrialRunner {
@@ -36,7 +36,8 @@ class TrialRunner {
   /// launcher's, the tick's, that of a hook), and all are killed then; whatever a worker does wrong is in TrialEnd.
   llvm::Error attend();
   /// One trial, with none beside it, from its start to its end. An error also where a process of it does not die.
-  llvm::Expected<TrialEnd> run(const TrialRequest& request, std::function<void(const plan::Event&)> progress = nullptr);
+  llvm::Expected<TrialEnd> run(const TrialRequest& request,
+                               std::function<void(const protocol::Event&)> progress = nullptr);
 
  private:
   struct Trial {

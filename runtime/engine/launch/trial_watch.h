@@ -17,9 +17,9 @@ namespace expc::engine::launch {
 struct TrialEnd : store::TrialResult {
   TrialEnd() { status = store::TrialStatus::Failed; }
   llvm::json::Object environment;
-  std::optional<plan::Rehearsed> rehearsed;    // of a rehearsal that is valid
-  std::optional<validity::Readings> readings;  // of all its nodes together
-  std::vector<int> stuck;                      // processes of it that do not die
+  std::optional<protocol::Rehearsed> rehearsed;  // of a rehearsal that is valid
+  std::optional<validity::Readings> readings;    // of all its nodes together
+  std::vector<int> stuck;                        // processes of it that do not die
 };
 
 class TrialWatch {
@@ -91,7 +91,7 @@ class TrialWatch {
   const TrialRequest& request_;
   const double started_;
   std::vector<Rank> ranks_;
-  std::optional<plan::Event> result_;
+  std::optional<protocol::Event> result_;
   std::vector<std::string> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The engine's end of the launch channel (runtime/plan/trial.h): a worker program, what it offers, and its launch
+// The engine's end of the launch channel (runtime/protocol/trial.h): a worker program, what it offers, and its launch
 // server.
 
 #include <llvm/Support/Error.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine::launch {
 
@@ -54,7 +54,7 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
 
 /// A message of the launch channel; the error says why what came is none. None where the other end is closed or nothing
 /// has come, which `closed` tells apart.
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed);
+llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed);
 
 /// A launch server, one process for many trials.
 class WorkerServer {
@@ -70,10 +70,10 @@ class WorkerServer {
                                             const Environment& environment = {});
 
   /// Hands over the descriptors (the caller keeps its copies); `next_fd` may be -1. False when the server is gone.
-  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
+  bool launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
   bool kill(uint64_t launch);
   /// The next message, if one is there. After an end of file or nonsense `alive()` is false.
-  std::optional<plan::LaunchReply> receive();
+  std::optional<protocol::LaunchReply> receive();
 
   int fd() const { return fd_; }
   bool alive() const { return fd_ >= 0; }

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::engine::nodes {
 
@@ -62,12 +62,12 @@ struct Introduction {
   std::string interface;  // that has this address; "": not known
   machine::Machine machine;
 };
-void describe(plan::JsonRecord& io, Introduction& node);
+void describe(base::JsonRecord& io, Introduction& node);
 
 struct CopyTask {
   std::vector<inputs::ScratchCopy> copies;
 };
-void describe(plan::JsonRecord& io, CopyTask& task);
+void describe(base::JsonRecord& io, CopyTask& task);
 
 /// The inputs of an agent's launcher.
 struct AgentTask {
@@ -78,6 +78,6 @@ struct AgentTask {
   std::string owner;    // what others are told of the leases
 };
 
-void describe(plan::JsonRecord& io, AgentTask& task);
+void describe(base::JsonRecord& io, AgentTask& task);
 
 }  // namespace expc::engine::nodes

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/files/files.h"
 
 namespace expc::engine::nodes {
 namespace {
@@ -70,7 +70,7 @@ class NodeLauncher final : public launch::Launcher {
     for (const unsigned node : request.nodes) {
       trial.left[node] = each;
       Node& own = nodes_.all()[node];
-      if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(own, "");
+      if (own.lost.empty() && !own.lines.send(Object{{"start", base::written(part)}, {"trial", id}})) lose(own, "");
       if (!own.lost.empty()) end(id, trial, lostWith(own.lost));
       part.first_rank += each;
     }
@@ -130,7 +130,7 @@ class NodeLauncher final : public launch::Launcher {
     own.ahead = own.has_told ? std::max(own.ahead - kDrift * launch::kLongestWait, ahead) : ahead;
     own.has_told = true;
     for (const Value& one : *all) {
-      auto report = plan::readRecord<RankReport>(one, "a report");
+      auto report = base::readRecord<RankReport>(one, "a report");
       if (!report) return lose(own, llvm::toString(report.takeError()));
       report->at = std::min(report->at - own.ahead, now);
       const auto found = trials_.find(report->trial);
@@ -248,7 +248,7 @@ llvm::Error Nodes::meet() {
   if (!met) return met.takeError();
   std::set<std::string> names;
   for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    auto here = plan::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
+    auto here = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
     if (!here) return here.takeError();
     static_cast<Introduction&>(node) = std::move(*here);
     // Two agents on one host are two nodes.
