@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that the binary holds, and how the holes of charts are filled.
+// The files of assets/, which the binary contains, and the templates of charts with their holes.
 
 #include <llvm/Support/JSON.h>
 
@@ -8,7 +8,7 @@
 
 namespace expc::report::assets {
 
-// Markup: the whole page, with holes for `withHoles`; and what the words of the page mean.
+// Markup: the whole page with holes for `withHoles`, and the explanation of its words.
 std::string_view page(), reading();  // assets/page.html, reading.html
 std::string_view style();            // assets/report.css
 std::string_view script();           // assets/report.js
@@ -18,16 +18,16 @@ std::string_view drawScript();       // assets/draw_chart.py
 std::string_view parquetScript();    // assets/write_parquet.py
 std::string_view parquetTextsScript();  // assets/parquet_texts.py
 
-// Of each kind of chart how it is drawn, with holes for what the study says: assets/estimates.vl.json and so on.
+// Templates of charts, one for each kind, with holes for what the study says: assets/estimates.vl.json and so on.
 std::string_view estimates(), heatMap(), curves(), scatter(), profile();
 
 }  // namespace expc::report::assets
 
 namespace expc::report {
 
-/// The specification in `file`, filled in. "${y.title}" is what `study` has as `title` in its object `y`; within a
-/// longer text it is a part of that. What has no value is left out of its object or array. An object with "if": "NAME"
-/// stays where NAME has a value that is not false; else its "else" takes its place, or it is left out too.
+/// Fills the template `file`. "${y.title}" becomes the member `title` of the object `y` in `study`; inside a longer
+/// text it becomes a part of that. A member without a value is left out of its object or array. An object with "if":
+/// "NAME" stays if NAME has a value other than false; otherwise its "else" takes its place, or it is left out.
 llvm::json::Object filled(std::string_view file, const llvm::json::Object& study);
 
 }  // namespace expc::report

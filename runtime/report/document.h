@@ -1,8 +1,9 @@
 #pragma once
 
-// What a report says, as blocks. A section builds them once; a terminal (document_text.cpp), the page
-// (document_html.cpp) and Markdown (runtime/export/markdown.cpp) each show them in their own way. Texts in here are as
-// people and machines wrote them: whoever shows a block makes them safe for its medium.
+// The document model of reports: paragraphs, facts, tables, figures and parts. A section builds its blocks once; a
+// terminal (document_text.cpp), the page (document_html.cpp) and Markdown (runtime/export/markdown.cpp) each render
+// them in their own way. Texts in blocks are as people and machines wrote them: the renderer makes them safe for its
+// medium.
 
 #include <cstddef>
 #include <iterator>
@@ -15,22 +16,24 @@
 
 namespace expc::report {
 
-/// Rows that a table holds at most: a page with more of them is slow to lay out, and its data has all of them. Rows
+/// The most rows that a table holds: a page with more of them is slow to lay out, and its data has all of them. Rows
 /// with drawings take longer.
 inline constexpr size_t kMostRows = 500, kMostDrawn = 200;
-/// Rows that a terminal shows: of what was not asked for with `--all`, and of what was; and those of Markdown, of which
-/// pull requests take 64 KiB.
+/// The most rows that a terminal shows of something that was not asked for with `--all`, and of something that was; and
+/// the most in Markdown, where pull requests accept 64 KiB.
 inline constexpr size_t kMostBrief = 8, kMostInTerminal = 40, kMostInMarkdown = 30;
-/// Sentences of one block.
+/// The most sentences of one block.
 inline constexpr size_t kMostLines = 50;
 
-/// Where something is shown. The page has room for what texts leave out, and some of what texts say is drawn there.
+/// Where something is shown. The page has room for details that texts leave out, and draws some of what texts say.
 enum class Shown { Everywhere, OnPage, InText };
+/// The weight of a text.
 enum class Tone { Plain, Strong, Quiet };
 
+/// A column of a table.
 struct Column {
-  /// Labels say what a row is about and come first; words are one or two; prose is the last column of a text. What is
-  /// in a drawing is SVG, which only the page has.
+  /// Labels say what a row is about and come first; words are one or two; prose is the last column of a text. A drawing
+  /// is SVG, which only the page can show.
   enum class Kind { Label, Number, Words, Prose, Drawing };
   std::string name;
   Kind kind = Kind::Number;
@@ -38,12 +41,14 @@ struct Column {
   unsigned widest = 0;  // in a terminal; of longer texts the middle is left out; 0: none is cut
 };
 
+/// A cell of a table: its text, and smaller texts below it.
 struct Cell {
   std::string text;
   std::vector<std::string> below = {};  // of less weight: an interval, a published value
   std::string more = {};                // what the page also says below, behind the first of these
   Tone tone = Tone::Plain;
 
+  /// Whether a smaller text belongs to it, and all of them on one line.
   bool hasBelow() const { return !below.empty(); }
   std::string inText(std::string_view separator) const {
     std::string out = text;
@@ -52,15 +57,18 @@ struct Cell {
   }
 };
 
+/// A row of a table.
 struct Row {
   std::vector<Cell> cells;
   std::string_view style = {};  // of a verdict (analysis/meaning.h)
 
+  /// Appends a cell and returns it. Cells stand in the order of the table's columns.
   Cell& add(std::string text, Tone tone = Tone::Plain) {
     return cells.emplace_back(Cell{std::move(text), {}, {}, tone});
   }
 };
 
+/// A table. `rows` may be fewer than `all`; renderers cut further and say how many are left.
 struct Table {
   std::string label;            // names it for who does not see it
   std::string style = "cells";  // a class of report.css
@@ -73,10 +81,12 @@ struct Table {
   size_t most = kMostInTerminal;          // rows that a terminal shows
   std::string rest = "the page has all";  // where its reader finds the others
 
-  /// What heads a column where nothing stands above it.
+  /// The heading of a column in media without a heading above several columns: "gpus=2" for the level 2 of the factor
+  /// over the columns.
   std::string heading(const Column& column) const {
     return (over.empty() || column.kind == Column::Kind::Label ? "" : over + "=") + column.name;
   }
+  /// The number of label columns, all of which come first.
   size_t labels() const {
     size_t count = 0;
     while (count < columns.size() && columns[count].kind == Column::Kind::Label) ++count;
@@ -84,7 +94,7 @@ struct Table {
   }
 };
 
-/// A sentence, or a few: "worse: 12 ms → 14 ms", "PASS → FAIL quick: forall …".
+/// A sentence or a few, with an optional word in front: "worse: 12 ms → 14 ms", "PASS → FAIL quick: forall …".
 struct Paragraph {
   std::string text = {};
   Tone tone = Tone::Quiet;
@@ -100,30 +110,31 @@ struct Paragraph {
   bool apart = false;  // below a free line
 };
 
-/// What is said of one thing, behind what it is of: "claim", "how sure", "Workload".
+/// A labelled fact: "claim", "how sure", "Workload" with its text.
 struct Fact {
   std::string label, text;
   std::string_view style = {};  // "result" of what matters most, "warns" of what it may not be taken for
   bool code = false;
 };
+/// A list of labelled facts.
 struct Facts {
   std::vector<Fact> facts;
   std::string style = "facts";  // a class of report.css
 };
 
-/// Markup that only the page has: its charts.
+/// Markup for the page alone: charts. Texts skip it.
 struct Figures {
   std::string markup;
 };
 
 struct Block;
-/// What a verdict is, at a glance.
+/// A verdict at a glance: its style, sign and word.
 struct Badge {
   std::string_view style, sign;
   std::string word;
 };
 
-/// Blocks under a title; in a terminal without one they belong to what stands above.
+/// Blocks under a title. In a terminal a part without a title belongs to the block above and is indented.
 struct Part {
   std::string title = {};
   std::string law = {};   // a formula
@@ -134,31 +145,34 @@ struct Part {
   Shown shown = Shown::Everywhere;
   std::vector<Badge> badges = {};  // of a criterion, which the page can be sent to
 
+  /// The formula and the remark, on one line.
   std::string about() const { return law + (law.empty() || rest.empty() ? "" : "; ") + rest; }
 };
 
+/// Any block. It derives from the variant so that Part can hold blocks.
 struct Block : std::variant<Paragraph, Facts, Table, Figures, Part> {
   using variant::variant;
 };
 
-/// Adds sentences, or other blocks of one kind.
+/// Appends sentences, or other blocks of one type.
 template <typename Those>
 void append(std::vector<Block>& blocks, Those those) {
   blocks.insert(blocks.end(), std::make_move_iterator(those.begin()), std::make_move_iterator(those.end()));
 }
-/// The first of many: "a, b and 3 more"; all where there is one more than `most`.
+/// Joins the first `most` of many texts: "a, b and 3 more". One more than `most` is shown rather than counted.
 std::string fewOf(std::vector<std::string> texts, size_t most, std::string_view separator = ", ");
-/// Leaves the first of many, and says how many there are beside them.
+/// Cuts blocks to the first `most` and adds a paragraph `like` the given one that counts the others.
 void shorten(std::vector<Block>& blocks, size_t most, const Paragraph& like = {}, const std::string& rest = "");
+/// Turns texts into paragraphs.
 inline std::vector<Block> sentences(const std::vector<std::string>& texts) {
   std::vector<Block> all;
   for (const std::string& text : texts) all.emplace_back(Paragraph{text});
   return all;
 }
 
-/// As text of a terminal. Parts and sentences have a heading where they stand by themselves, and a line inside a part.
+/// Renders blocks for a terminal. Parts and sentences at the top level get a heading line, those inside a part a line.
 std::string documentText(const std::vector<Block>& blocks, unsigned width, bool colour);
-/// As markup of the page.
+/// Renders blocks as markup of the page; all text in it is escaped.
 std::string pageMarkup(const Block& block);
 std::string pageMarkup(const std::vector<Block>& blocks);
 

@@ -1,3 +1,7 @@
+// Renders a document as markup of the report page. All text passes through html() or htmlProse(); classes are those of
+// assets/report.css. The markup works without scripts, on narrow screens (a row becomes a card) and for screen readers
+// (labels, scopes, groups).
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,21 +16,23 @@ namespace {
 
 using Kind = Column::Kind;
 
+/// Returns ` name="value"`, escaped; "" for an empty value.
 std::string attribute(std::string_view name, std::string_view value) {
   return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, html(value));
 }
 
-/// What is wider than the screen, in a box that keyboards reach and scroll. Its script makes it a stop only where there
-/// is something to scroll.
+/// Wraps markup that may be wider than the screen in a scrolling box with a label. The page's script makes the box a
+/// stop for the keyboard, but only while there is something to scroll.
 std::string scrolled(std::string_view inner, std::string_view label) {
   return fmt::format("<div class=\"scroll\" role=\"group\"{}>{}</div>", attribute("aria-label", label), inner);
 }
 
-/// Anything behind a title, closed; `title` is text, `body` is markup.
+/// Puts markup behind a title that readers open. `title` is text, `body` is markup.
 std::string folded(const std::string& title, const std::string& body) {
   return "<details><summary>" + html(title) + "</summary>" + body + "</details>\n";
 }
 
+/// Returns the content of a cell: its text, then smaller texts below it.
 std::string cellInner(const Cell& cell, Kind kind) {
   std::string inner = kind == Kind::Drawing ? cell.text : kind == Kind::Prose ? htmlProse(cell.text) : html(cell.text);
   if (cell.tone == Tone::Strong) inner = "<b>" + inner + "</b>";
@@ -53,12 +59,13 @@ std::string cellMarkup(const Table& table, const Row& row, size_t i) {
                      column.kind == Kind::Drawing ? "" : attribute("data-label", table.heading(column)), inner);
 }
 
-/// What it comes to, what it speaks of, and what is said of that.
+/// Returns a paragraph's content: the word in front, the subject in bold, the text about it.
 std::string sentence(const Paragraph& one) {
   const std::string of = one.of.empty() ? "" : "<b>" + html(one.of) + "</b>" + (one.text.empty() ? "" : ": ");
   return html(one.word) + (one.word.empty() ? "" : " ") + of + htmlProse(one.text);
 }
 
+/// Renders one block. Blocks for texts only give nothing.
 class PageRenderer {
  public:
   std::string operator()(const Paragraph& paragraph) const {
@@ -67,6 +74,7 @@ class PageRenderer {
       return fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", sentence(paragraph),
                          paragraph.log->empty() ? "<p class=\"quiet\">It wrote no log.</p>"
                                                 : "<pre>" + html(*paragraph.log) + "</pre>");
+    // A word in front is a warning here; verdicts have badges instead.
     if (!paragraph.word.empty())
       return fmt::format("<p class=\"caution\"><b>{}</b> {}.</p>", html(capitalised(paragraph.word)),
                          htmlProse(paragraph.text));
@@ -101,6 +109,7 @@ class PageRenderer {
     }
     if (rows.empty()) return "";
     std::string above, foot;
+    // The factor over the columns has a heading row of its own.
     if (const size_t labels = table.labels(); !table.over.empty())
       above = fmt::format("<tr>{}<th scope=\"colgroup\" class=\"num\" colspan=\"{}\">{}</th></tr>",
                           labels ? fmt::format("<td colspan=\"{}\"></td>", labels) : "", columns - labels,

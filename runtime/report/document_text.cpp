@@ -1,3 +1,8 @@
+// Renders a document for a terminal of a given width. Tables are the difficult part: columns are aligned by display
+// width (not bytes), a last column of prose is wrapped, and a table that is still too wide is cut into several that
+// repeat the labels. Only styles and titles are coloured, and all text passes through printable(), since names may hold
+// control characters.
+
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -15,20 +20,23 @@
 namespace expc::report {
 namespace {
 
-/// What belongs to the one above stands so much further in.
+/// Indentation of a part without a title: it belongs to the block above.
 constexpr unsigned kBelow = 6;
 
+/// Blanks between columns.
 constexpr unsigned kGap = 2;
 /// A prose column is not made narrower than this; the table grows over the width instead.
 constexpr unsigned kMinProse = 24;
 
-/// A column with its name and what each row has in it, which may be several lines ('\n').
+/// A column as text: its heading, then its cell of each row, which may have several lines ('\n').
 struct TextColumn {
   Column::Kind kind;
   std::vector<std::string> cells;
   unsigned width = 0;
 };
 
+/// Returns the columns that a terminal shows. `separator` stands between a cell's text and the smaller texts that
+/// belong to it: a blank or a line break.
 std::vector<TextColumn> textColumns(const Table& table, std::string_view separator) {
   std::vector<TextColumn> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -47,14 +55,14 @@ std::vector<TextColumn> textColumns(const Table& table, std::string_view separat
   return columns;
 }
 
-/// Columns of the terminal that these take uncut, the indent included.
+/// Returns the width of the columns without any wrapping, indentation included.
 unsigned naturalWidth(std::span<const TextColumn> columns, unsigned indent) {
   unsigned total = indent;
   for (const TextColumn& one : columns) total += one.width + kGap;
   return total - kGap;
 }
 
-/// As many lines as the cell has that has most. What is a number stands to the right.
+/// Appends a row: as many lines as its highest cell has. Numbers are right-aligned. Row 0 is the heading.
 void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned indent, const Paint& paint,
             std::string& out) {
   std::vector<std::string> left;  // what is still to be shown of each column
@@ -75,7 +83,8 @@ void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned 
   } while (std::ranges::any_of(left, [](const std::string& text) { return !text.empty(); }));
 }
 
-/// A table that is too wide is cut into several, in each of which the labels stand. A last column of prose is wrapped.
+/// Renders a table. If it is too wide, it is cut into several that repeat the label columns; a last column of prose is
+/// wrapped first, down to kMinProse.
 std::string tableText(std::vector<TextColumn> columns, unsigned width, unsigned indent, const Paint& paint) {
   const auto labels = static_cast<size_t>(std::ranges::count(columns, Column::Kind::Label, &TextColumn::kind));
   const unsigned label_width = naturalWidth(std::span(columns).first(labels), indent) + kGap;
@@ -83,6 +92,7 @@ std::string tableText(std::vector<TextColumn> columns, unsigned width, unsigned 
   const unsigned uncut = last.width, others = naturalWidth(columns, indent) - uncut;
   const bool prose = last.kind == Column::Kind::Prose;
   if (prose) last.width = std::min(uncut, std::max(width > others ? width - others : 0, kMinProse));
+  // Each turn of the loop makes one of these tables: the labels, then as many further columns as fit.
   std::string out;
   for (size_t next = labels; next < columns.size() || out.empty();) {
     std::vector<const TextColumn*> part;
@@ -107,6 +117,7 @@ std::string tableText(std::vector<TextColumn> columns, unsigned width, unsigned 
   return out;
 }
 
+/// Appends blocks as text; `indent` grows with the nesting of parts.
 class TextRenderer {
  public:
   TextRenderer(unsigned width, bool colour) : paint_(colour), width_(width) {}
@@ -118,10 +129,12 @@ class TextRenderer {
   std::string text() { return std::move(out_); }
 
  private:
+  /// Appends wrapped text; lines after the first are indented by `hanging` more.
   void line(std::string_view text, unsigned indent, unsigned hanging) {
     out_.append(indent, ' ') += wrapped(text, width_ - std::min(width_, indent), hanging) + '\n';
   }
 
+  /// Appends a heading, with its remark on the same line if that fits.
   void section(std::string_view title, std::string_view rest) {
     out_ += '\n' + paint_.bold(title);
     const bool fits = displayWidth(title) + 2 + displayWidth(rest) <= width_;
@@ -139,10 +152,12 @@ class TextRenderer {
     std::string front = (paint_.*Paint::of(paragraph.style))(word);
     if (!word.empty() && !rest.empty())
       front.append(std::max(1u, paragraph.room - std::min(paragraph.room, displayWidth(word))), ' ');
-    // What stands alone is no item of a list.
+    // A sentence at the top level is no item of a list, so its further lines are not indented.
     const unsigned hanging = paragraph.depth > 0 ? 2 : indent == 0 && word.empty() ? 0 : 4;
     indent += 4 * paragraph.depth;
     if (!paragraph.whole && paragraph.room == 0) return line(front + rest, indent, indent + hanging);
+    // With a room for the word, the rest is a column of its own beside it. A whole line is never wrapped: it is a
+    // command or path to copy.
     const unsigned left = indent + paragraph.room;
     if (!paragraph.whole) rest = wrapped(rest, width_ - std::min(width_, left), 0);
     out_.append(indent, ' ') += front;

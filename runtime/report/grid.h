@@ -1,6 +1,7 @@
 #pragma once
 
-// A metric or comparison laid out by factors: what a `table` line of a study asks for, and what charts are drawn from.
+// A grid: one metric or comparison laid out by factors, rows by columns. Tables in all media and most charts are made
+// from grids, so that a `table` line of a study and the plot beside it cannot show different numbers.
 
 #include <optional>
 #include <span>
@@ -15,7 +16,7 @@
 
 namespace expc::report {
 
-/// One value with what it rests on.
+/// One value of a grid with everything that is shown beside it.
 struct GridCell {
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
@@ -36,6 +37,7 @@ struct GridCell {
   double beside = 0;                               // the largest magnitude in its table, which decides the unit
 };
 
+/// A metric or comparison by factors.
 struct Grid {
   std::string subject;
   std::string text;  // of a comparison: its definition
@@ -51,38 +53,39 @@ struct Grid {
       cells;  // [row][column]; a cell that the grid does not have is empty, without a note
 };
 
-/// `subject` by the factors `by`: the last one makes the columns, the others the rows. Factors of the subject that `by`
-/// does not name but that vary come first in the rows, so no two values fall into one cell. An unknown subject gives a
-/// grid without rows.
+/// Lays `subject` out by the factors `by`: the last one makes the columns, the others the rows. Factors that vary and
+/// are not in `by` come first in the rows, so that no two values fall into one cell. An unknown subject gives a grid
+/// without rows.
 Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by);
 
-/// The tables of a study that has neither tables nor plots: each metric that it is about, over all factors that vary.
+/// Returns the tables for a study that has neither tables nor plots: each metric that it is about, over all factors
+/// that vary.
 std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 
-/// The estimate and its interval ("constant" where no value ever varied) in one unit, with the same digits; "" for what
-/// there is not. `bounds`: what they must not be confused with.
+/// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
+/// what is missing. Digits suffice to tell them from `bounds`.
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds = {});
 
-/// The value with its interval or n, what else became of the point's trials, and what is published, below it: "12.3 ms"
-/// and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
+/// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
+/// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
-/// A metric at a point.
+/// Returns the value of a metric at a point.
 GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
                     const plan::Metric& metric);
 
-/// "(published 11.8 ms)", or "".
+/// Returns "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
-/// The value of one cell of a comparison or criterion, with what is published for it; `beside` as in GridCell.
+/// Returns the value of one cell of a comparison or criterion, with what is published for it; `beside` as in GridCell.
 GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
                   double beside = 0);
-/// The largest magnitude among estimates.
+/// Returns the largest magnitude among finite estimates, which decides the unit of their table; 0 if there is none.
 double largestOf(const std::vector<analysis::CellEstimate>& estimates);
 
-/// The levels' positions decide the order of labels; a label that is no level sorts last.
+/// Returns the position of a level in its factor, by which labels are sorted; a label that is no level sorts last.
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label);
 
 }  // namespace expc::report

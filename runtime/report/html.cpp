@@ -1,3 +1,7 @@
+// Assembles the page: sections in order, navigation, charts and data. The results themselves are in the page, too
+// (deflated, base64), so that a reader can save them; they are the largest part, hence the limit below. An empty
+// section is left out with its link.
+
 #include "runtime/report/html.h"
 
 #include <fmt/format.h>
@@ -29,10 +33,11 @@
 namespace expc::report {
 namespace {
 
-/// With more trials than this the page's data is brief: all of it would make the page larger than a browser likes.
+/// Above this many trials the page's data leaves out values of single runs: all of it would make the page larger than
+/// browsers handle well.
 constexpr size_t kMaxTrialsWhole = 20000;
 
-/// What the system says, with the way out.
+/// Adds a way out to what the system said.
 llvm::Error withWayOut(llvm::Error error) {
   std::string text;
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& one) {
@@ -42,19 +47,19 @@ llvm::Error withWayOut(llvm::Error error) {
   return llvm::createStringError(text);
 }
 
-/// Stays in sight wherever the page is scrolled to.
+/// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.
 std::string nullCardsBanner(const analysis::Judgement& judgement) {
   if (!judgement.null_cards) return "";
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
 }
 
-/// A part of the page that its navigation leads to.
+/// A section of the page, to which its navigation leads.
 struct Section {
   std::string_view id, title;
   std::vector<Block> blocks;
 };
 
-/// One after the other: sections number their charts.
+/// Makes the sections in the order of the page. Braces evaluate from left to right, which numbers the charts.
 std::vector<Section> sectionsOf(Page& page) {
   const plan::Plan& plan = page.plan;
   const auto folded = [](std::string title, std::vector<Block> blocks) {
@@ -80,7 +85,8 @@ std::vector<Section> sectionsOf(Page& page) {
       {"environment", "Environment", environmentBlocks(page)}};
 }
 
-/// Packs what is written to it as it comes: results as text are several times the page.
+/// A stream that deflates what is written to it: results as text are several times as large as the whole page, so they
+/// never exist as one text.
 class Packer : public llvm::raw_ostream {
  public:
   Packer() {
@@ -88,7 +94,7 @@ class Packer : public llvm::raw_ostream {
   }
   ~Packer() override { deflateEnd(&stream_); }
 
-  /// All of it. Nothing is written afterwards.
+  /// Ends the stream and returns the packed bytes; nothing may be written afterwards.
   const std::string& finish() {
     flush();
     pack({}, Z_FINISH);
@@ -115,7 +121,7 @@ class Packer : public llvm::raw_ostream {
   std::string packed_;
 };
 
-/// The study's results as JSON for who saves them, packed. The script unpacks them when they are asked for.
+/// Returns the study's results as packed JSON; the script unpacks them when a reader saves them.
 std::string dataElement(const Page& page) {
   Packer packer;
   writeResultJson(packer, page, page.options.rehearsed, page.results.trials.size() <= kMaxTrialsWhole);
@@ -123,6 +129,7 @@ std::string dataElement(const Page& page) {
          "</script>\n";
 }
 
+/// Notices in place of charts: the build lacks the library, or the browser runs no scripts.
 constexpr char kNoCharts[] =
     "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
     "run</code> (or <code>tools/setup</code> and a new build), then <code>expc report</code>. Every number is in the "
@@ -130,7 +137,7 @@ constexpr char kNoCharts[] =
 constexpr char kNoScripts[] =
     "<noscript><p class=\"notice\">Charts need scripts, which are off. Every number is in the tables.</p></noscript>\n";
 
-/// What the charts are drawn from and with.
+/// Returns the specifications of all charts and the library that draws them.
 std::string chartElements(const Page& page) {
   llvm::json::Object specifications;
   for (size_t i = 0; i < page.charts.size(); ++i)
@@ -168,6 +175,7 @@ std::vector<Chart> namedCharts(const analysis::Findings& findings) {
 }
 
 std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options) {
+  // The time is taken once, so that every place of the page shows the same.
   HtmlOptions settled = options;
   if (settled.written == 0)
     settled.written = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -210,7 +218,8 @@ std::string pageName(const plan::Plan& plan) {
   for (const std::string& preset : plan.presets) asked += "." + preset;
   for (const std::string& text : plan.overrides) asked += "." + text;
   if (asked.empty()) return name + ".html";
-  // What a file system or a shell may not like is left to a digest of what was asked.
+  // Only harmless characters of the selection come into the name. If some are left out, a digest keeps names of
+  // different selections apart.
   constexpr size_t kLongest = 60;
   std::string plain;
   for (const char letter : asked)

@@ -6,6 +6,7 @@
 
 namespace expc::report {
 
+// Options of the report page, apart from html.h so that its sections need not include the page.
 /// Options of a report page: texts beside the findings, and how the page is made.
 struct HtmlOptions {
   std::string folder = "results";               // that the study's results are in

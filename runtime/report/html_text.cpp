@@ -12,7 +12,7 @@ namespace expc::report {
 
 namespace {
 
-/// What may stand in a page, with `marks` in place of what would be markup.
+/// Replaces characters by `marks`, and control characters by visible ones.
 std::string escaped(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> marks) {
   std::string out;
   out.reserve(text.size());

@@ -1,6 +1,7 @@
 #pragma once
 
-// Text inside a page. Everything that comes from a study, a worker or a machine goes through one of these.
+// Escaping for the page. Everything that comes from a study, a worker or a machine passes through one of these: the
+// page may be opened by someone who did not write the study.
 
 #include <map>
 #include <string>
@@ -8,27 +9,27 @@
 
 namespace expc::report {
 
-/// For element content and quoted attributes: & < > " ' escaped, control characters and invalid UTF-8 replaced (line
-/// breaks kept).
+/// Escapes text for element content and quoted attributes: & < > " ' are escaped, control characters and invalid UTF-8
+/// replaced (line breaks stay).
 std::string html(std::string_view text);
 
-/// A command whose words stay whole where a line breaks.
+/// Returns a command as markup whose words are never broken at the end of a line.
 std::string htmlCommand(std::string_view text);
 
-/// `html` with text between backticks as <code>.
+/// Like html(), with text between backticks as <code>; a backtick without a partner stays.
 std::string htmlProse(std::string_view text);
 
-/// With an upper-case first letter.
+/// Returns the text with an upper-case first letter.
 std::string capitalised(const std::string& text);
 
-/// Markup with what `holes` say in place of each "${name}".
+/// Fills markup: each "${name}" becomes the markup under that name in `holes`, which must have all of them.
 std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes);
 
-/// JSON for a <script> element: no "<", ">" or "&" outside escapes, so nothing in it can end the element or open a
-/// comment.
+/// Makes JSON safe inside a <script> element: "<", ">" and "&" become escapes of JSON, so nothing in it can end the
+/// element or open a comment.
 std::string scriptSafe(std::string_view json);
 
-/// A JavaScript library for a <script> element: "</script" and "<!--" inside it are split by a backslash.
+/// Makes JavaScript of our own safe inside a <script> element: "</script" and "<!--" in it are split by a backslash.
 std::string scriptText(std::string_view javascript);
 
 }  // namespace expc::report

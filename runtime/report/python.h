@@ -1,6 +1,8 @@
 #pragma once
 
-// What is done in Python: charts as pictures, files of Parquet.
+// Work for Python: charts as pictures, and Parquet files. The packages for it are optional, so an error says how to get
+// them and what does without. Scripts are part of the binary and get their input by a pipe, so nothing is written
+// beside the result.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
@@ -13,16 +15,16 @@
 
 namespace expc::report {
 
-/// A package that not every machine has, the extra of expc that brings it, and what does without.
+/// An optional package: its name, the extra of expc that installs it, and what works without it.
 struct Package {
   const char *name, *extra, *without;
 };
-/// Of an error that a package is lacking.
+/// The code of errors that say that a package is missing.
 extern const std::error_code kLacksPackage;
 
-/// Runs `script` with the set-up's interpreter, or with that of the pip that brought expc; it reads what `feed` writes.
-/// The error is, behind `about`, what it said of its own, or that `package` is lacking where there is no interpreter,
-/// or it ends with 3. It may take `seconds` after all was fed.
+/// Runs `script` with the interpreter of the set-up, or of the pip that installed expc; the script reads what `feed`
+/// writes. The error begins with `about` and says what the script printed last, or that `package` is missing: there is
+/// no interpreter, or the script exited with 3. The script gets `seconds` after all input was fed.
 llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
                       llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
                       const std::string& about, unsigned seconds = 120);

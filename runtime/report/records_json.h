@@ -1,7 +1,8 @@
 #pragma once
 
-// Results for programs: each record as an object of its members, under their names. Lists come last, so that they know
-// the records of all that stand above them.
+// JSON of results for programs ("expc.report/1", "expc.diagnosis/1"): each record is an object of its members under
+// their own names, so that a name is written once. If the JSON name differs, a local variable of that name is made
+// first. A list comes after the record of its elements, since json() of a container needs the overload for these.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
@@ -29,14 +30,15 @@
 
 namespace expc::report {
 
-/// What follows knows all that this header describes: truths, whole numbers, words of enumerations, text (of any
-/// bytes), and lists, maps and optional ones.
+/// Converts any value that this header describes: truths, whole numbers, enumerations by toString(), text (of any
+/// bytes), and optional values, lists and maps of these.
 template <typename T>
 llvm::json::Value json(const T& value);
-/// An object of `values`, under `names` as EXPC_FIELDS writes them.
+/// Returns an object of `values`, under `names` as EXPC_FIELDS writes them.
 template <typename... T>
 llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values);
-/// Of members and variables, each under its own name: `EXPC_FIELDS(one.low, one.high)` is {"low": …, "high": …}.
+/// Makes an object of members and variables, each under its own name: `EXPC_FIELDS(one.low, one.high)` is {"low": …,
+/// "high": …}.
 #define EXPC_FIELDS(...) ::expc::report::fieldsOf(#__VA_ARGS__, __VA_ARGS__)
 
 inline llvm::json::Value json(double value) { return base::jsonNumber(value); }
@@ -66,6 +68,7 @@ inline llvm::json::Value json(const analysis::NextStep& one) {
   static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
   std::optional towards = one.towards;
+  // No direction is known.
   if (one.towards == analysis::Verdict::Inconclusive) towards.reset();
   return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards);
 }
@@ -142,6 +145,7 @@ inline llvm::json::Value json(const analysis::CategoryShare& one) {
     object["treated_count"] = one.treated_count;
     object["baseline_count"] = one.baseline_count;
   }
+  // Absent rather than false: few categories lie beside the step.
   if (one.beside) object["beside"] = true;
   return object;
 }
@@ -150,7 +154,7 @@ inline llvm::json::Value json(const analysis::TimedEffect& one) {
   return EXPC_FIELDS(one.comparison, one.interval, one.may_be_none);
 }
 
-/// Times in seconds; intervals are of the difference. Every category of every view.
+/// All categories of every view. Times are in seconds, and intervals are of the difference.
 inline llvm::json::Value json(const analysis::Attribution& one) {
   llvm::json::Object views, notes;
   for (const analysis::AttributionView& view : one.views) {
@@ -218,7 +222,7 @@ inline llvm::json::Value json(const store::Session& one) {
   return EXPC_FIELDS(one.id, host, one.where.nodes, one.where.lane, one.workers, null_cards, opened, last_seen);
 }
 
-/// The expected findings of a design ("expc.diagnosis/1").
+/// Returns what a design can be expected to find ("expc.diagnosis/1").
 inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   const char* schema = "expc.diagnosis/1";
   const simulate::Model& model = diagnosis.model;
@@ -263,6 +267,7 @@ llvm::json::Value json(const T& value) {
 template <typename... T>
 llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
   llvm::json::Object object;
+  // `names` is the macro's argument list as text: take the next name and drop the object in front of it.
   const auto next = [&] {
     const auto [first, rest] = names.split(", ");
     names = rest;
@@ -272,13 +277,13 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
   return object;
 }
 
-/// The judgement as JSON ("expc.report/1"), self-explaining: cells by the labels of their factors, values in base
-/// units. What was `rehearsed` stands apart, and only where there is something. Values that are not finite (a timeout
-/// is worse than every value) are the strings "inf" and "-inf".
+/// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
+/// factors, values in base units. Rehearsals stand apart, if there are any. Values that are not finite (a timeout is
+/// worse than every value) are the strings "inf" and "-inf".
 llvm::json::Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
-/// Writes the same as text. Where it is not to be `whole`, values of single runs and blocks and the ids of cells'
-/// points are left out, which are most of it in a large study.
+/// Writes the same document as text, piece by piece. Unless it is to be `whole`, values of single runs and blocks and
+/// the ids of cells' points are left out, which are most of it in a large study.
 void writeResultJson(llvm::raw_ostream& out, const analysis::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a terminal shows of a plan, and of its results.
+// The texts of a plan and of results for a terminal, each built from sections and rendered as a whole.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +16,19 @@
 
 namespace expc::report {
 
-/// How much there is of what a plan's head leaves out, where a plan has too many points to hold.
+/// Numbers of points and cells for a plan that is too large to hold them: its head is shown with these.
 struct PlanCounts {
   uint64_t points = 0, available = 0;
   uint64_t expected_infeasible = 0;  // of those available: planned, not started unless asked for
-  /// By comparison and criterion: cells that will be measured, and beside these those that read a point which is
+  /// Cells that will be measured, by comparison and by criterion, and beside these the cells with a point that is
   /// expected to run out of memory.
   std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 
-  /// Of a whole plan.
+  /// Counts the points and cells of a whole plan.
   static PlanCounts of(const plan::Plan& plan);
 };
 
+/// Everything that a plan's text shows beside the plan.
 struct PlanExtras {
   unsigned width = 100;                            // columns of the terminal; lines stay within it where words allow
   bool colour = false;                             // ANSI
@@ -41,23 +42,25 @@ struct PlanExtras {
   std::string refused;                             // why a run would not start; "": nothing is known against it
 };
 
+/// Times for a plan's trials from published values.
 struct PublishedTime {
   double seconds = 0, device_seconds = 0;  // of all trials of a plan that are known, one after the other
   size_t known = 0, of = 0;                // kinds of trial, over the points that start
 };
 
-/// How long the trials take if they take what references publish of their points: the time of an epoch, of a step or of
-/// an image. Nothing where none is published.
+/// Returns how long the trials take if they are as fast as references publish for their points: by the time of an
+/// epoch, a step or an image. Nothing if no such time is published.
 std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
 
-/// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and
-/// resolution.
+/// Returns the plan for a reader: factors, points, what rules removed and why, trials, and criteria with their domain
+/// and expected resolution.
 std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 
-/// The first of the JSON lines of a plan ("expc.plan-lines/2"): counts, factors, rules, criteria, design; no newline. A
-/// line for each point follows, with its labels and parameters.
+/// Returns the first of a plan's JSON lines ("expc.plan-lines/2"), without a newline: counts, factors, rules, criteria
+/// and design. Then follows a line for each point, with its labels and parameters.
 std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
 
+/// How results are shown in a terminal.
 struct ResultTextOptions {
   unsigned width = 100;
   bool colour = false;
@@ -66,9 +69,9 @@ struct ResultTextOptions {
   std::string folder = "results";  // that the study's results are in
 };
 
-/// The result for a reader: the tables that the study asks for, a line for each verdict with the cells of those that do
-/// not pass, one for the trials, what to do next, and the page's path. With `all` every verdict has all its lines and
-/// cells, and comparisons, profiles, descriptions and what is missing follow.
+/// Returns the result for a reader: the study's tables, a line for each verdict with those cells that do not pass, a
+/// line about the trials, what to do next, and the page's path. With `all` every verdict has all its facts and cells,
+/// followed by comparisons, profiles, descriptions and what is missing.
 std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options);
 
 }  // namespace expc::report

@@ -18,49 +18,51 @@ namespace expc::report {
 
 using analysis::durationText;
 
-/// "preset quick, -D gpus=2"; "" of a whole study.
+/// Returns what was selected of a study: "preset quick, -D gpus=2"; "" for a whole study.
 std::string selectionText(const plan::Plan& plan);
 
-/// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
+/// Returns the workload: "image.mobilenet_v2 version 1"; several with their labels: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
 
-/// The head of all texts about a study: its name with what is `selected`, its sentence, its workload with what is
-/// `beside` that.
+/// Returns the head of texts about a study: its name with what is `selected`, its sentence, and its workload, followed
+/// by `beside`.
 std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside);
 
-/// Parameters that have one value at all points and are no factor: "batch 64".
+/// Returns the parameters that have one value at all points and are no factor, with that value: "batch", "64".
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);
 
-/// "precision=fp32 gpus=2 (control again)"; the id of a point that the plan does not have.
+/// Returns the label of a place: "precision=fp32 gpus=2 (control again)"; the id of a point that the plan does not
+/// have.
 std::string placeText(const plan::Plan& plan, const plan::Place& place);
 
-/// "half_width(gain) <= 1.0 %".
+/// Returns a stopping rule: "half_width(gain) <= 1.0 %".
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
 
-/// A half-width in the sense of `until`.
+/// Formats a half-width as `until` means it: relative to the estimate, in per cent, or in the subject's unit.
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
 
-/// "node7: 4 x NVIDIA H100", of each host with the devices that trials had: of a CPU "laptop: 2 x 1 core of MODEL
-/// in place of GPUs". "" where no session says.
+/// Returns the hosts with the devices that trials had: "node7: 4 x NVIDIA H100", for a CPU "laptop: 2 x 1 core of MODEL
+/// in place of GPUs". "" if no session recorded its devices.
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results);
 
-/// Whether cores of a CPU stood for the GPUs that the study asks for, in some session.
+/// Whether cores of a CPU stood in for the GPUs that the study asks for, in some session: its times then say nothing
+/// about GPUs.
 bool coresStandForGpus(const plan::Plan& plan, const store::Results& results);
 
-/// Stands over everything that null cards measured.
+/// The notice over everything that null cards measured.
 inline constexpr char kNullCardsNotice[] =
     "all numbers here come from cards that compute nothing; no verdict comes from them.";
 
-/// Sentences about published values: whose they are, and which references have none for any point.
+/// Returns sentences about published values: whose they are, and which references have none for any point.
 std::vector<std::string> referencesTexts(const plan::Plan& plan);
 
-/// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
+/// Returns standard deviations within and between sessions: "0.12 ms inside a session and 0.9 ms between 3 sessions".
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
-/// Labels of points by why something is so of them.
+/// Labels of points, grouped by the reason that they share.
 using Reasons = InOrder<std::string, std::vector<std::string>>;
-/// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE: …".
-/// Of many reasons the first.
+/// Returns one line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point
+/// ONE: …". Only the first of many reasons are listed.
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many);
 
 /// Missing and doubtful results, a line for each point: repetitions that are not tried again by themselves, timeouts
@@ -71,7 +73,7 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
 /// show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent".
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions);
 
-/// "2 points have no partner: the rule of slow removes it"; "" where all have one.
+/// Returns "2 points have no partner: the rule of slow removes it"; "" if every point has one.
 std::string withoutPartnerText(const plan::Comparison& comparison);
 
 }  // namespace expc::report
