@@ -1,3 +1,7 @@
+// The files of assets/ as parts of the binary, and the filling of chart templates. A template is Vega-Lite with holes
+// and conditions; filling copies it and leaves out what the study does not say, so that a template can list everything
+// that a chart may have.
+
 #include "runtime/report/assets.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -9,7 +13,7 @@
 
 #include "runtime/base/json.h"
 
-// The assembler copies the files in; a string literal of a megabyte takes a compiler seconds and much memory.
+// The assembler copies the files in: a string literal of a megabyte would take a compiler seconds and much memory.
 #define EXPC_ASSET(name, path)                                                                    \
   __asm__(                                                                                        \
       ".section .rodata\n"                                                                        \
@@ -51,7 +55,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Null: the study says nothing of it.
+/// Looks up "outer.inner" in the study's settings; null if it is not there.
 const Value* said(llvm::StringRef name, const Object& study) {
   const auto [outer, inner] = name.split('.');
   const Value* value = study.get(outer);
@@ -60,6 +64,8 @@ const Value* said(llvm::StringRef name, const Object& study) {
   return object ? said(inner, *object) : nullptr;
 }
 
+/// Fills the holes of a text; nothing if one has no value. A text that is only a hole becomes the value itself, with
+/// its type.
 std::optional<Value> filledText(llvm::StringRef text, const Object& study) {
   std::string out;
   for (size_t hole; (hole = text.find("${")) != llvm::StringRef::npos;) {
@@ -75,6 +81,7 @@ std::optional<Value> filledText(llvm::StringRef text, const Object& study) {
   return Value(out + text.str());
 }
 
+/// Fills a part of a template; nothing if it is left out.
 std::optional<Value> filledPart(const Value& part, const Object& study) {
   if (const auto text = part.getAsString()) return filledText(*text, study);
   if (const Array* elements = part.getAsArray()) {
@@ -85,6 +92,7 @@ std::optional<Value> filledPart(const Value& part, const Object& study) {
   }
   const Object* members = part.getAsObject();
   if (!members) return part;
+  // A condition decides about the whole object before its members are looked at.
   if (const auto asked = members->getString("if")) {
     const Value* value = said(*asked, study);
     if (!value || value->getAsBoolean() == false) {

@@ -1,3 +1,6 @@
+// Describes where the time of a step goes when a level changes (analysis/attribution): for a pair of points, a table
+// for each view of the profile (phases, device, calls, kernels, operators). It is a description, not a verdict, and is
+// preceded by warnings if the timed trials themselves do not differ: there would be nothing to explain.
 
 #include <fmt/format.h>
 
@@ -15,13 +18,15 @@
 namespace expc::report {
 namespace {
 
-/// Categories that are listed where not all are asked for, of the phases of a step and of other views.
+/// The most categories that a summary lists, of the step's phases and of other views.
 constexpr size_t kPhases = 40, kCategories = 12;
+/// The widest name of a category in a terminal; kernels have long names.
 constexpr unsigned kCategoryWidth = 44;
-/// Pairs of levels that a terminal shows.
+/// The most pairs of levels that a terminal shows.
 constexpr size_t kPairsInText = 4;
 constexpr size_t kNamedCriteria = 3;
 
+/// Title of a view, and what must be known to read its times.
 struct ViewText {
   std::string_view name, title, note;
 };
@@ -38,11 +43,12 @@ constexpr ViewText kViewTexts[] = {
      "operators of all threads: those of other threads than the step's run beside it, and one that waits counts its "
      "waiting"}};
 
-/// A criterion that compares timed trials of a built-in workload, and fails.
+/// Whether a workload is built in: only these have profiles.
 bool hasBuiltIn(const plan::Plan& plan) {
   return std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
 }
 
+/// Whether a criterion fails that compares timed trials, whose reason profiles could show.
 bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
   return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
            const auto* judged = base::named(judgement.criteria, criterion.name);
@@ -53,7 +59,7 @@ bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgemen
          });
 }
 
-/// A word stands alone; "2", "300px" and "true" say nothing without their factor.
+/// Names a level: a word stands alone, but "2", "300px" and "true" say nothing without their factor.
 std::string levelName(const std::string& factor, const std::string& label) {
   const bool word =
       !label.empty() && std::isalpha(static_cast<unsigned char>(label[0])) && label != "true" && label != "false";
@@ -64,6 +70,7 @@ std::string levelName(const std::string& factor, const std::string& label) {
 struct LevelPair {
   std::string factor, treated, baseline;
 };
+/// Returns the levels of both points for every factor that has several; empty if the plan lacks a point.
 std::vector<LevelPair> levelPairs(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<LevelPair> pairs;
   const plan::Point *treated = plan.findPoint(attribution.treated), *baseline = plan.findPoint(attribution.baseline);
@@ -73,21 +80,23 @@ std::vector<LevelPair> levelPairs(const plan::Plan& plan, const analysis::Attrib
   return pairs;
 }
 
+/// The heading of intervals.
 std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
 
+/// Formats a difference with its sign.
 std::string differenceText(double seconds) {
   const std::string size = analysis::formatQuantity(std::abs(seconds), "s");
   return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
 }
 
-/// "62 %", or "" without a share.
+/// Formats the share of a category in the whole difference: "62 %"; "" if it has none.
 std::string shareText(const analysis::CategoryShare& category) {
   if (!category.share) return "";
   const double percent = std::round(*category.share * 100);
   return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);  // no minus in front of nothing
 }
 
-/// "52× / 13×", of this level and the baseline.
+/// Returns the calls in a step, of this level and the baseline: "52× / 13×"; one number if they agree.
 std::string callsText(const analysis::CategoryShare& category) {
   const double treated = category.treated_count, baseline = category.baseline_count;
   if (treated == 0 && baseline == 0) return "";
@@ -95,7 +104,7 @@ std::string callsText(const analysis::CategoryShare& category) {
   return treated == baseline ? plain(treated) : plain(treated) + " / " + plain(baseline);
 }
 
-/// A bar to the left where the level takes less time than its baseline, to the right where it takes more.
+/// Draws a bar to the left for less time than the baseline, to the right for more.
 std::string bar(double difference, double largest) {
   constexpr double kHalf = 50;  // pixels
   const double length = largest > 0 ? kHalf * std::min(1.0, std::abs(difference) / largest) : 0;
@@ -105,7 +114,7 @@ std::string bar(double difference, double largest) {
       2 * kHalf, difference < 0 ? "less" : "more", difference < 0 ? kHalf - length : kHalf, length, kHalf);
 }
 
-/// "precision=fp32 against fp64, gpus=1": the levels that differ, then those that are the same.
+/// Names a pair: "precision=fp32 against fp64, gpus=1", levels that differ first.
 std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<std::string> differing, same;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution))
@@ -119,8 +128,8 @@ std::string pairText(const plan::Plan& plan, const analysis::Attribution& attrib
   return text;
 }
 
-/// "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms, -7.4 ms]); means of 7 profile trials of
-/// each, in the same blocks".
+/// Returns the sentence about a whole step: "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
+/// -7.4 ms]); means of 7 profile trials of each, in the same blocks".
 std::string stepText(const analysis::Attribution& attribution) {
   const std::string interval = attribution.interval ? fmt::format(", {} {}", intervalHead(),
                                                                   analysis::formatInterval(*attribution.interval, "s"))
@@ -135,8 +144,8 @@ std::string stepText(const analysis::Attribution& attribution) {
   return text;
 }
 
-/// What a reader must know before the shares are taken for a fact: that the timed trials, or the profiles themselves,
-/// show no difference, or not yet; a sentence each.
+/// Returns warnings that a reader must see before taking the shares for a fact: the timed trials, or the profiles
+/// themselves, show no difference, or not yet.
 std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<std::string> texts;
   if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
@@ -158,6 +167,8 @@ std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attrib
   return texts;
 }
 
+/// Returns the table of a view: times of a category at both levels, their difference with interval and bar, its share,
+/// and calls.
 Table viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels,
                 bool intervals, size_t most) {
   using Kind = Column::Kind;
@@ -173,6 +184,7 @@ Table viewTable(const analysis::AttributionView& view, const std::pair<std::stri
   const auto categories = shortened(view, most);
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
+    // Bars are scaled by what belongs to the step; time beside it has none.
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
   for (const analysis::CategoryShare& category : categories) {
     Row row{{}, category.rest || category.beside ? "quiet" : ""};
@@ -200,7 +212,7 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
     ++differing;
     names = {levelName(factor, treated), levelName(factor, baseline)};
   }
-  // Long ones would push the numbers out of the table; of several factors none is the name.
+  // Long names would push the numbers out of the table, and levels of several factors have no single name.
   constexpr size_t kLongest = 18;
   if (differing != 1 || std::max(names.first.size(), names.second.size()) > kLongest) return {kThisLevel, "baseline"};
   return names;
@@ -214,6 +226,7 @@ std::string withoutAttribution(const analysis::Findings& findings) {
     return std::ranges::any_of(comparison.cells, [](const plan::Cell& cell) { return cell.points.size() == 2; });
   });
   if (!pairs) return "";
+  // The design has profiles, so either their trials are missing, or no block holds both levels.
   if (designed) {
     const bool ran = std::ranges::any_of(
         results.trials, [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });

@@ -1,3 +1,7 @@
+// Charts of grids, and of profiles. A chart of a grid has a factor on x, another one as colour, and one picture for
+// each combination of further factors. Columns stand side by side around their x, so that intervals do not cover each
+// other. With too many colours it becomes a heat map. Rows are kept small: their members have one letter.
+
 #include "runtime/report/chart.h"
 
 #include <algorithm>
@@ -17,21 +21,22 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// The values of single blocks stand this many pixels left of their estimate, or less where there is no room.
+/// Values of single blocks stand this many pixels left of their estimate, or less if there is no room.
 constexpr double kDotsAside = 11;
+/// Above this many single values no dots are drawn.
 constexpr size_t kMaxDots = 4000;
-/// More places on an axis than there are pixels to tell them apart.
+/// Above this many places an axis has fewer pixels than places, so no chart is drawn.
 constexpr size_t kMaxPlaces = 1000;
-/// The pixels that a chart's data have at least, on a narrow screen.
+/// Pixels that a chart's data have at least, on a narrow screen.
 constexpr double kNarrowWidth = 270;
 
-/// Over fewer places than this lines of many colours are still told apart.
+/// Over fewer places than this, lines of many colours can still be told apart.
 constexpr size_t kWide = 3;
-/// Of a heat map: with more levels than this across there is no room for numbers in the fields.
+/// Above this many levels across, the fields of a heat map have no room for numbers.
 constexpr size_t kMaxWritten = 10;
 constexpr int kRowHeight = 22, kMaxHeight = 900, kAround = 60;
 
-/// What all charts of one grid share.
+/// The scales and options that all charts of one grid share.
 struct Frame {
   const Grid& grid;
   const FactorAxis& x;
@@ -40,26 +45,27 @@ struct Frame {
   bool ideal;     // the cells' ideals make a line over this x
   bool dots;
 
-  /// Where a column stands beside its x, in pixels: closer together the more there are.
+  /// Returns where a column stands beside its x, in pixels; columns are closer together the more there are.
   double offset(size_t column) const {
     return slot * (static_cast<double>(column) - 0.5 * static_cast<double>(grid.columns.size() - 1));
   }
 };
 
+/// Returns the pixels of a column at its x, within bounds that keep marks visible.
 double slotOf(const FactorAxis& x, size_t places, size_t columns) {
   const double several = static_cast<double>(std::max<size_t>(1, columns));
   if (x.places.empty()) return std::clamp(420.0 / (several * static_cast<double>(places)), 9.0, 44.0);
   return std::clamp(x.narrowest * kNarrowWidth / (several + 1), 2.0, 12.0);
 }
 
-/// The places on x.
+/// Returns the labels on x.
 std::set<std::string> labelsOf(const Grid& grid) {
   std::set<std::string> labels;
   for (const auto& row : grid.rows) labels.insert(row.empty() ? "" : row.back());
   return labels;
 }
 
-/// Of all that is drawn, and how many dots there are; `estimates`: these alone.
+/// Returns the range of everything that is drawn, and the number of dots; with `estimates` only these count.
 std::pair<Extent, size_t> extentOf(const Grid& grid, bool ideals, bool estimates) {
   Extent extent;
   size_t dots = 0;
@@ -76,12 +82,14 @@ std::pair<Extent, size_t> extentOf(const Grid& grid, bool ideals, bool estimates
   return {extent, dots};
 }
 
-/// The rows of one chart, and what some of them have.
+/// The rows of one chart, and what some of them have, which decides about layers of the chart.
 struct Data {
   Array rows;
   bool published = false, dots = false;
   std::map<std::string, std::set<double>> ideals;  // by x
 
+  /// Adds a cell as a row; a cell without a finite estimate cannot be drawn. Members: x and its place, series, offset,
+  /// estimate, n, text, interval, published, ideal, values.
   void add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
     if (!cell.estimate || !std::isfinite(*cell.estimate)) return;
     Object row{{"x", base::jsonText(x)},
@@ -109,7 +117,7 @@ struct Data {
   }
 };
 
-/// The references that have a value here: "table2, table3".
+/// Returns the names of references that have a value here: "table2, table3".
 std::string referencesHere(const plan::Plan& plan) {
   std::vector<std::string> names;
   for (const plan::Reference& reference : plan.references)
@@ -117,28 +125,30 @@ std::string referencesHere(const plan::Plan& plan) {
   return joined(names);
 }
 
-/// The factors beyond x: "layout=nhwc, size=32px".
+/// Returns the levels of factors beyond x: "layout=nhwc, size=32px".
 std::string facetOf(const Grid& grid, const std::vector<std::string>& row) {
   std::string text;
   for (size_t i = 0; i + 1 < row.size(); ++i) text += (i ? ", " : "") + grid.row_factors[i] + "=" + row[i];
   return text;
 }
 
-// Where the time of a step goes.
+// ---- where the time of a step goes
 
-/// The rest and what is too small for a colour of its own take the last two.
+/// Categories with a colour of their own; the last two colours are for small ones together, and for the rest.
 constexpr size_t kMaxCategories = kColours - 2;
 constexpr size_t kMaxBars = 24;
 constexpr int kBarHeight = 34, kAroundBars = 40;
 constexpr const char *kOthers = "others", *kRest = "rest";
 
-/// Seconds of a step by category.
+/// A bar: the seconds of a step by category.
 struct Bar {
   std::string level;
   std::map<std::string, double> seconds;
   bool twice = false;  // some work is counted in two categories
 };
 
+/// Returns the bar of one level from a view. Time beside the step is left out. A negative rest means that some time is
+/// counted twice.
 Bar barOf(const analysis::AttributionView& view, std::string level, bool treated) {
   Bar bar{std::move(level), {}, false};
   for (const analysis::CategoryShare& category : view.categories) {
@@ -150,7 +160,8 @@ Bar barOf(const analysis::AttributionView& view, std::string level, bool treated
   return bar;
 }
 
-/// The phases are the largest categories of all bars, the largest first; small ones become one, and the rest is last.
+/// Returns the chart of bars. Phases are the categories that are largest in any bar, the largest first; small ones are
+/// combined, and the rest comes last.
 Object specification(const std::vector<Bar>& bars) {
   std::map<std::string, double> largest;
   double longest = 0;
@@ -201,7 +212,7 @@ Object specification(const std::vector<Bar>& bars) {
                                           {"rows", std::move(rows)}});
 }
 
-/// What is compared with one baseline, which is the first bar.
+/// All levels that are compared with one baseline, whose bar comes first.
 struct Group {
   std::vector<Bar> bars;
   std::set<std::string> treated = {};  // points
@@ -234,7 +245,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
     all["series"] = seriesOf(plan, grid.column_factor, {grid.columns.begin(), grid.columns.end()});
   if (labels.size() <= kMaxWritten) all["written"] = labels.size();
 
-  // Rows come sorted, so those of one facet stand together.
+  // Rows are sorted by their factors, so those of one facet stand together.
   for (size_t r = 0; r < grid.rows.size();) {
     const std::string facet = facetOf(grid, grid.rows[r]);
     Data data;
@@ -249,12 +260,13 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
     Object study = all;
     if (data.published) study["published"] = base::jsonText(referencesHere(plan));
     const auto ideals = [&](const auto& test) { return std::ranges::all_of(data.ideals, test); };
-    // What devices that lose nothing to each other would give is one line where it is the same for all columns.
+    // The ideal of devices that lose nothing to each other is one line if it is the same for all columns, else one for
+    // each.
     if (!data.ideals.empty() && ideals([](const auto& at) { return at.second.size() == 1; }))
       study["ideal"] = Object{{"by", Array{"x", "xp"}}, {"colour", Object{{"value", "currentColor"}}}};
     else if (!data.ideals.empty())
       study["ideal"] = Object{{"by", Array{"x", "xp", "s"}}};
-    // Where the ideal is that nothing changes, that line is enough.
+    // If the ideal is that nothing changes, its line is the neutral one, and one line is enough.
     study["neutral"] = grid.neutral && (data.ideals.empty() ||
                                         !ideals([&](const auto& at) { return at.second == std::set{*grid.neutral}; }));
     study["dots"] = data.dots;
@@ -269,7 +281,7 @@ std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analy
   for (const analysis::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
-    // Levels of several factors are named by all of the point.
+    // If several factors differ, the bar is named by all levels of the point.
     if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
       treated = plan.label(*point);
     if (groups.size() == kMaxCharts && !groups.contains(one.baseline)) continue;

@@ -1,3 +1,7 @@
+// Axes and colours of charts. An axis of values gets a unit, a scale (linear or logarithmic) and a domain with some
+// air; an axis of a factor puts numbers where they lie if they can be told apart there. These choices are made here
+// rather than by Vega, so that all charts of a grid agree.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,18 +21,18 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; yellow is left out for
-/// white paper.
+/// The palette of Okabe and Ito ("Color Universal Design", 2008), which people with any of the common colour
+/// deficiencies can tell apart. Its yellow is left out, since it is hard to see on white.
 constexpr const char* kPalette[kColours] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                             "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F"};
 constexpr const char* kShapes[] = {"circle", "square", "triangle-up", "diamond", "triangle-down", "cross"};
 /// Values whose largest is more than this many times the smallest get a logarithmic axis.
 constexpr double kLogSpread = 30;
-/// Where the widest distance of neighbours is more than this many times the narrowest, an axis of numbers would put
-/// levels on top of each other.
+/// If the widest distance of neighbours is more than this many times the narrowest, an axis of numbers would put levels
+/// on top of each other.
 constexpr double kUneven = 12;
 
-/// Of neighbours among numbers in order.
+/// The narrowest and the widest distance of neighbours among sorted numbers.
 struct Distances {
   double narrow = HUGE_VAL, wide = 0;
   explicit Distances(const std::vector<double>& places) {
@@ -40,7 +44,7 @@ struct Distances {
   double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
 };
 
-/// The labels of a factor with the indexes of their levels.
+/// Returns labels of a factor with the indices of their levels, in the order of these.
 std::set<std::pair<size_t, std::string>> inOrder(const plan::Plan& plan, const std::string& factor,
                                                  const std::set<std::string>& labels) {
   std::set<std::pair<size_t, std::string>> sorted;
@@ -48,8 +52,8 @@ std::set<std::pair<size_t, std::string>> inOrder(const plan::Plan& plan, const s
   return sorted;
 }
 
-/// Round numbers between these, about six at equal distances; a library's logarithmic axis of little more than a decade
-/// names hardly any.
+/// Returns about six round numbers (1, 2 or 5 times a power of ten apart) between `low` and `high`. Vega names hardly
+/// any ticks on a logarithmic axis of little more than a decade.
 std::vector<double> roundNumbers(double low, double high) {
   const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw)));
   const double step = power * (raw < 1.5 * power ? 1 : raw < 3.5 * power ? 2 : raw < 7.5 * power ? 5 : 10);
@@ -59,7 +63,8 @@ std::vector<double> roundNumbers(double low, double high) {
   return numbers;
 }
 
-/// Where these lie on a logarithmic axis, which about 0 is linear as far as `linear_to`, if that is above 0.
+/// Returns where numbers lie on a logarithmic axis. With `linear_to` above 0 the axis is linear about 0 as far as that
+/// (symlog), so that 0 and negative numbers have a place.
 std::vector<double> logarithms(std::vector<double> places, double linear_to) {
   for (double& place : places)
     place = linear_to > 0 ? (place < 0 ? -1 : 1) * std::log1p(std::abs(place) / linear_to) : std::log(place);
@@ -98,6 +103,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   const analysis::DisplayUnit shown = analysis::displayUnit(largest, unit, dimension);
   const double factor = 1 / shown.size;
   const std::string symbol = unit == "x" ? "×" : shown.symbol;
+  // Ratios are symmetric on a logarithmic axis: 0.5x is as far from 1x as 2x.
   const bool log = extent.low > 0 && (neutral == 1.0 || extent.high > kLogSpread * extent.low);
   const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
   extent.add(neutral);
@@ -134,7 +140,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   for (const auto& [level, label] : inOrder(plan, factor, labels)) {
     levels.push_back(base::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
-    // A truth value is no number, although JSON readers would take it for one.
+    // A truth value is no number, although readers of JSON would take it for one.
     const Value& value = declared->levels[level].value;
     if (value.kind() != Value::Number || !std::isfinite(*value.getAsNumber())) continue;
     sorted.push_back(*value.getAsNumber());
@@ -150,11 +156,13 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   if (!numbers) return axis;
   std::ranges::sort(sorted);
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
-  // Where 0 is among them a linear axis is kept as long as it tells them apart.
+  // With 0 or less among the levels, a linear axis is kept as long as it tells them apart; otherwise it is linear up to
+  // the smallest magnitude.
   double linear_to = 0;
   for (const double place : sorted)
     if (low <= 0 && even > kUneven && place != 0)
       linear_to = linear_to > 0 ? std::min(linear_to, std::abs(place)) : std::abs(place);
+  // Two levels are equally spaced on any axis. More get a logarithmic one if it spaces them more evenly.
   bool log = false;
   if (sorted.size() > 2 && (low > 0 || linear_to > 0)) {
     const std::vector<double> logs = logarithms(sorted, linear_to);
@@ -162,6 +170,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
     if (log) sorted = logs;
   }
   const Distances drawn(sorted);
+  // Levels that no axis of numbers tells apart stand at equal distances, as words do.
   if (drawn.unevenness() > kUneven) return axis;
   axis.places = std::move(place_of);
   axis.narrowest = drawn.narrow / (sorted.back() - sorted.front());

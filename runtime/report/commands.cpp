@@ -1,3 +1,7 @@
+// Commands to type next. A command is proposed only if something is known to help: trials that are still to come,
+// failed ones that can be tried again, or a number of repetitions that the simulation found. Several criteria with the
+// same command share a line.
+
 #include "runtime/report/commands.h"
 
 #include <fmt/format.h>
@@ -39,25 +43,27 @@ std::string selectionWords(const plan::Plan& plan, const std::vector<std::string
   return words;
 }
 
+/// The option for another results folder than the default.
 std::string resultsWords(const std::string& folder) {
   return folder == "results" ? "" : " --results " + shellWord(folder);
 }
 
 using analysis::NextStep;
 
+/// Whether a criterion still wants an answer.
 bool isOpen(const analysis::CriterionResult& result) {
   return analysis::meaningOf(result).answer == analysis::Answer::Undecided;
 }
 
-/// A budget for trials that take `more` seconds beside those that there are, with half as much again for what takes
-/// longer; 0 where the plan's is enough, or there is none.
+/// Returns a budget for `more` seconds of trials beside those that there are, with half as much again since trials may
+/// take longer than before; 0 if the plan's is enough, or there is none.
 double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement, double more) {
   constexpr double kRoom = 1.5;
   const double needed = judgement.spent_seconds + kRoom * more;
   return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
 }
 
-/// Whether a point that it reads lost repetitions to failures, which are tried again when somebody says so.
+/// Whether a point that the criterion reads lost repetitions to failures, which are tried again only on request.
 bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     return std::ranges::any_of(cell.points, [&](const plan::Place& place) {
@@ -67,10 +73,11 @@ bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& cr
   });
 }
 
-/// For each criterion that is open the command that brings it further, cheapest first; one line where several have the
-/// same. Nothing where none is known to.
+/// Returns the command that brings each open criterion further, cheapest first; criteria with the same command share a
+/// line. Empty if none is known to help.
 std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
                                     const std::string& folder) {
+  // Trials are still to come: go on with the same design before asking for a larger one.
   if (judgement.unfinished) {
     const bool failed = std::ranges::any_of(
         judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });

@@ -16,7 +16,8 @@ namespace {
 
 using analysis::Condition;
 
-/// Text of each code. 0: "pair" or "trial". 1: the number with two decimals. 2: "the 3 lost trials are".
+/// Text of each code, in the order of the codes. Placeholders: 0 is "pair" or "trial", 1 the number with two decimals,
+/// 2 "the 3 lost trials are".
 constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::Independent, "{0}s are independent"},
     {Condition::Correlated, "consecutive {0}s are correlated by no more than the {1:.2f} that the intervals allow for"},
@@ -24,6 +25,7 @@ constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::OneSession, "restarting the machine changes nothing"},
     {Condition::TwoSessions, "sessions differ by no more than these two do"},
     {Condition::SingleArm, "trials do not drift"}};
+/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
 constexpr bool standAtTheirCodes() {
   for (size_t i = 0; i < std::size(kTexts); ++i)
     if (kTexts[i].first != static_cast<Condition::Code>(i)) return false;
@@ -49,6 +51,7 @@ std::string conditionsText(const Judged& of) {
 }
 
 std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  // The verdict that rests on the most sessions decides: if even that has two at most, it holds for all.
   unsigned sessions = 0;
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
     if (criterion.confidence && !result.conditions.empty()) sessions = std::max(sessions, result.scope.sessions);

@@ -13,26 +13,31 @@ namespace expc::report {
 namespace {
 
 constexpr size_t kListedRanks = 5, kListedOutliers = 8, kListedOfFront = 6, kListedInteractions = 4;
-/// Interactions below this share of the variation are not spelled out.
+/// Interactions that explain less than this share of the variation are not spelled out.
 constexpr double kWorthSaying = 0.01;
 
+/// Formats a share in per cent; what rounds to 0 has no sign.
 std::string share(double value) {
   if (std::abs(value) < 0.0005) value = 0;  // what rounding leaves below zero has no sign
   return fmt::format("{:.{}f} %", value * 100, value < 0.1 ? 1 : 0);
 }
 
+/// Formats a value of a metric with its unit; `beside` is a value that must be told from it.
 std::string valueText(const plan::Plan& plan, const std::string& name, double value, double beside = 0) {
   const plan::Metric* metric = plan.findMetric(name);
   return analysis::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
+/// Names a point by its levels.
 std::string pointText(const plan::Plan& plan, const std::string& id) { return placeText(plan, plan::Place(id)); }
 
-/// Sentences that the page folds.
+/// Returns an empty part that the page folds.
 Part described(const char* title, const char* rest) { return {.title = title, .rest = rest, .folded = true}; }
 
+/// Names an effect by its factors: "gpus x precision".
 std::string nameOf(const analysis::FactorEffect& effect) { return joined(effect.factors, " x "); }
 
+/// Describes the full grid of points that effects were computed on; points that would leave it incomplete are left out.
 std::string gridText(const analysis::Effects& effects) {
   const auto texts = textsOf(effects.grid, [](const auto& one) { return one.first + " " + joined(one.second); });
   std::string text = joined(texts, "; ") + "; " + counted(effects.blocks, "block");
@@ -41,6 +46,7 @@ std::string gridText(const analysis::Effects& effects) {
   return text;
 }
 
+/// Describes the effect of one level or combination of levels.
 std::string levelText(const analysis::FactorEffect& effect, const analysis::LevelEffect& level) {
   std::vector<std::string> place;
   for (size_t i = 0; i < level.labels.size(); ++i) place.push_back(effect.factors[i] + "=" + level.labels[i]);
@@ -49,7 +55,7 @@ std::string levelText(const analysis::FactorEffect& effect, const analysis::Leve
                          : analysis::formatQuantity(level.ratio, "x"));
 }
 
-/// Describes the effects of a factor's levels, or of the two with the largest effects.
+/// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
 std::string levelsText(const analysis::FactorEffect& effect) {
   std::vector<analysis::LevelEffect> levels = effect.levels;
   const bool alone = effect.factors.size() == 1;
@@ -64,6 +70,7 @@ std::string levelsText(const analysis::FactorEffect& effect) {
                      alone ? "of the geometric mean" : "beyond what each does alone");
 }
 
+/// Describes main effects and interactions, as shares of the variation of logarithms.
 Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& all) {
   Part part = described("Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict");
   for (const analysis::Effects& effects : all) {
@@ -82,6 +89,7 @@ Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& a
   return part;
 }
 
+/// Describes rankings by medians; without enough blocks points have an order and no ranks.
 Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
   Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
   for (const analysis::Ranking& ranking : rankings) {
@@ -98,6 +106,7 @@ Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& r
   return part;
 }
 
+/// Describes the points that no other beats in both of two metrics.
 Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& fronts) {
   Part part = described("Best in two metrics", "points that no other beats in both, by medians; a description");
   for (const analysis::Front& front : fronts) {
@@ -112,6 +121,7 @@ Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& front
   return part;
 }
 
+/// Describes warm-ups and trends over the run.
 Part driftText(const std::vector<analysis::Drift>& drifts) {
   Part part = described("Over the run", "what blocks have in common: pairs do not see it, values of single points do");
   for (const analysis::Drift& drift : drifts)
@@ -119,6 +129,7 @@ Part driftText(const std::vector<analysis::Drift>& drifts) {
   return part;
 }
 
+/// Lists values far outside the quartiles of their point. They count like all others.
 Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& outliers,
                  const store::Results& results) {
   Part part = described(

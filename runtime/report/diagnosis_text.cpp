@@ -1,3 +1,7 @@
+// Describes a diagnosis: how a design would fare in many simulated studies. For each criterion the chances if things
+// are as known, at the bound, and the effects from which it is decided in most studies. Shares come from a finite
+// number of simulations, so they are printed with few digits.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,16 +23,18 @@ using simulate::DesignDiagnosis;
 using simulate::Diagnosis;
 
 std::string shareOfStudies(double value) {
-  // An outcome that never happened in these studies may still happen.
+  // Small shares get a digit more. A share of 0 says only that it never happened in these studies.
   return fmt::format("{:.{}f} %", value * 100, value > 0 && value < 0.1 ? 1 : 0);
 }
 
+/// Returns the chances as text: "passes 97 %, fails 0 %, open 3 %".
 std::string chances(const Chances& of) {
   return fmt::format("passes {}, fails {}, open {}", shareOfStudies(of.pass), shareOfStudies(of.fail),
                      shareOfStudies(of.open));
 }
 
-/// Writes a value with as many digits as tell it from the bound, and from the criterion's other named values.
+/// Formats a value with as many digits as tell it from the bound and from the criterion's other values that are
+/// printed.
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
                       double value) {
   std::vector<double> others = plan::ends(criterion.bound);
@@ -42,6 +48,7 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
   return analysis::formatAgainst(value, others, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
 }
 
+/// Says under which truth a criterion was simulated: "as measured (1.45x to 1.52x)".
 std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
   if (!one.valued) return "without a value";
   const std::string least = valueText(plan, criterion, one, one.least),
@@ -51,7 +58,7 @@ std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, 
       one.timeouts > 0 ? fmt::format(" where none times out; up to {} do", shareOfStudies(one.timeouts)) : "");
 }
 
-/// "30 % of timed trials at arm=b": of each point where the share is above zero; "" where there is none.
+/// Lists the points at which trials end in a certain way: "30 % of timed trials at arm=b"; "" if there are none.
 std::string endsText(const plan::Plan& plan, const simulate::Model& model, double simulate::PointEnds::* share) {
   constexpr size_t kShown = 4;
   std::vector<std::string> texts;
@@ -87,6 +94,7 @@ std::string repetitions(const plan::Plan& plan, const DesignDiagnosis& design) {
   return joined(texts, " and ");
 }
 
+/// Returns what a design costs: trials and blocks of each kind, and the time.
 std::string costText(const DesignDiagnosis& design) {
   std::vector<std::string> texts;
   for (const auto& [kind, trials] : design.trials) {
@@ -99,7 +107,8 @@ std::string costText(const DesignDiagnosis& design) {
   return text;
 }
 
-/// From where on a criterion is decided in most studies.
+/// Says from which true value on a criterion is decided in most studies (simulate::kPower), for passing and for
+/// failing.
 std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
   const bool own = criterion.cells.front().bound.has_value();
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
@@ -120,11 +129,14 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      end("fails", one.fails_from, one.fails_at, false));
 }
 
+/// Adds the lines of one criterion: chances under what is known, what keeps it open, chances at its bound, its power,
+/// and the larger design.
 void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, std::vector<Block>& blocks) {
   const plan::Criterion& criterion = plan.criteria[c];
   const CriterionDiagnosis& one = diagnosis.design.criteria[c];
   blocks.emplace_back(Paragraph{.text = criterion.text, .of = one.name, .apart = true});
   const auto say = [&](std::string text) { blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1}); };
+  // Without simulation, or without a value in any study, there is nothing more to say.
   if (one.skipped) return say("not simulated: " + inWords(plan, one.skipped).text);
   if (!one.valued) return say(chancesText(plan, criterion, one, diagnosis.studies));
   if (one.chances)

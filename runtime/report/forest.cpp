@@ -1,3 +1,7 @@
+// Small drawings inside table rows, as in a forest plot: the estimate as a dot, its interval as a bar, single blocks as
+// faint dots, and the bound shaded. All rows of a table share one scale, so they can be compared by eye. SVG without
+// script, with a text for screen readers.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,16 +17,18 @@
 namespace expc::report {
 namespace {
 
+/// Size of a row's drawing, and the space at its sides, in pixels.
 constexpr double kWidth = 260, kHeight = 26, kMiddle = kHeight / 2;
 constexpr double kMargin = 8;
-/// Dots of single blocks beyond this are not drawn: they would be a bar.
+/// Above this many single values no dots are drawn: they would merge into a bar.
 constexpr size_t kMaxDotsOfCell = 200;
 
+/// Returns a vertical line over the whole height.
 std::string upright(const char* style, double x) {
   return fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2}\"/>", style, x, kHeight);
 }
 
-/// What all rows and the scale share.
+/// The scale and the marks that all rows share.
 struct Drawing {
   const std::optional<plan::Bound>& bound;
   std::optional<double> neutral;
@@ -30,6 +36,8 @@ struct Drawing {
   bool log;
   double low, high;
 
+  /// Returns the position of a value in pixels. Values outside of the scale stick to its edge, slightly beyond it, so
+  /// that they do not look like values there.
   double at(double value) const {
     const double position = log ? (value > 0 ? std::log(value) : -HUGE_VAL) : value;
     const double share = (position - low) / (high - low);
@@ -53,6 +61,7 @@ struct Drawing {
     return neutral ? out + upright("neutral", at(*neutral)) : out;
   }
 
+  /// Returns the drawing of a cell.
   std::string row(const GridCell& cell) const {
     std::string out = fmt::format(
         "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
@@ -71,6 +80,7 @@ struct Drawing {
     return out + "</svg>";
   }
 
+  /// Returns the drawing of the scale, for the table's last row.
   std::string axis() const {
     std::string out = fmt::format(
         "<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
@@ -86,7 +96,7 @@ struct Drawing {
       return std::ranges::all_of(named, [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
     };
     const auto quantity = [&](double value) { return analysis::formatQuantity(value, unit, dimension); };
-    // The bound, or the neutral value, is named first; an end only where it does not run into that.
+    // The bound, or the neutral value, is named first; an end of the scale only if its text does not run into that.
     if (bound) {
       const std::vector<double> apart = {neutral.value_or(1)};
       for (const double end : plan::ends(*bound))
@@ -114,6 +124,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
   Drawing drawing{bound, neutral, unit, dimension, ratio && extent.low > 0, extent.low, extent.high};
   double &low = drawing.low, &high = drawing.high;
   if (drawing.log) low = std::log(low), high = std::log(high);
+  // Some air around the data; around a single value a small range, so that the scale has a length.
   const double pad = high > low ? 0.06 * (high - low) : std::max(0.05, 0.05 * std::fabs(high));
   low -= pad, high += pad;
   return {textsOf(cells, [&](const GridCell& cell) { return drawing.row(cell); }), drawing.axis()};

@@ -1,3 +1,7 @@
+// Builds grids: collects the values of a metric or comparison with the labels of their factors, decides which factor
+// goes where, and fills rows and columns in the order of the levels. Also formats a value with everything that belongs
+// below it, so that each medium shows the same.
+
 #include "runtime/report/grid.h"
 
 #include <fmt/format.h>
@@ -21,13 +25,13 @@
 namespace expc::report {
 namespace {
 
-/// A value and the label of each of the subject's factors.
+/// A value, with its label for each of the subject's factors.
 struct Entry {
   std::vector<std::string> labels;
   GridCell cell;
 };
 
-/// Whether the workers said that the device cannot give the metric, or one that it is computed from.
+/// Whether workers said that the device cannot give the metric, or one that it is computed from.
 bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
@@ -37,7 +41,7 @@ bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, 
   return std::ranges::find(status.not_on_device, metric) != status.not_on_device.end();
 }
 
-/// Whether some trial of the point has ended, of whatever kind and however.
+/// Whether a trial of the point has ended, of whatever kind and however.
 bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point) {
   return std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
     const analysis::PointStatus* status = judgement.status(point.id, design.kind);
@@ -45,7 +49,8 @@ bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, cons
   });
 }
 
-/// Whether every value of a metric at a point diverged, and neither end of it is the worse one.
+/// Whether every value of a metric at a point diverged although neither direction of it is worse, so that none can be
+/// ranked.
 bool divergedAt(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
                 const plan::Metric& metric) {
   const std::string what = metric.name + " at " + analysis::placeLabel(plan, &point);
@@ -54,6 +59,7 @@ bool divergedAt(const plan::Plan& plan, const analysis::Judgement& judgement, co
   });
 }
 
+/// Returns why a metric has no value at a point, in a few words; reasons that were known before the run come first.
 std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
                        const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
@@ -69,6 +75,7 @@ std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgem
   return status->invalid > 0 ? "disturbed" : "not run";
 }
 
+/// Returns the values of a metric, one for each point in the plan's order, which addIdeals() relies on.
 std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
                                  const plan::Metric& metric) {
   std::vector<Entry> entries;
@@ -81,6 +88,7 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
   return entries;
 }
 
+/// Returns the values of a comparison, one for each estimated cell.
 std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
                                      const plan::Comparison& comparison) {
   std::vector<Entry> entries;
@@ -93,7 +101,8 @@ std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Jud
   return entries;
 }
 
-/// The scale and the operands of a ratio of two places of one metric; null where a term is something else.
+/// Returns the ratio in a comparison's term, and multiplies the factors around it into `scale`; null if the term is no
+/// ratio.
 const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
   if (const auto* scaled = std::get_if<plan::ScaleTerm>(&term.node)) {
     scale *= scaled->factor;
@@ -103,8 +112,8 @@ const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
   return operation && operation->op == plan::OperationTerm::Op::Ratio ? operation : nullptr;
 }
 
-/// Sets the ideal of entries of a metric, one for each point of the plan, of which a comparison says what it would be:
-/// its baseline's estimate times what the comparison would be. The factor that it compares over, or "".
+/// Sets the ideals of a metric's entries, where a comparison says what would be ideal: the baseline's value times the
+/// ideal ratio, as for a speed-up over devices. Returns the factor that it compares over, or "".
 std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Metric& metric,
                       std::vector<Entry>& entries) {
   std::map<std::string, size_t> places;
@@ -117,7 +126,7 @@ std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgeme
       if (!ratio) break;
       const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
       const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
-      // The baseline of a time stands above: its ideal is no line over what divides it.
+      // For a time the baseline is the numerator, so its ideal is a hyperbola over the factor: no line is drawn.
       if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
       const analysis::Summary* start = judgement.find(baseline->place.point, metric.name);
       if (!start || !start->median) continue;
@@ -130,7 +139,8 @@ std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgeme
   return "";
 }
 
-/// Names of `by` that the subject has, after those that vary and are not named.
+/// Returns the order of factors in a layout, as indices: those that vary and are not in `by` come first, then those in
+/// `by`. The last one becomes the columns.
 std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const std::vector<Entry>& entries,
                                   const std::vector<std::string>& by) {
   std::vector<size_t> order;
@@ -148,13 +158,16 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   return order;
 }
 
+/// Returns the magnitude of a finite estimate, else 0.
 double magnitudeOf(const std::optional<double>& estimate) {
   return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
 }
 
-/// Rows or columns by the positions of their levels, as the study declares them: the labels, and the number of each.
+/// Rows or columns, sorted by the positions of their levels in the study: the labels of each, and its number in the
+/// grid.
 using Places = std::map<std::vector<size_t>, std::pair<std::vector<std::string>, size_t>>;
 
+/// Lays entries out in the grid. Each entry has a place of its own, since all factors that vary are in the layout.
 void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
               const std::vector<std::string>& by) {
   std::vector<size_t> down = layoutFactors(factors, entries, by), across;
@@ -164,6 +177,7 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     grid.column_factor = factors[across[0]];
   }
   for (const size_t factor : down) grid.row_factors.push_back(factors[factor]);
+  // Positions are looked up by label for every entry, and there may be thousands of levels: hence a map.
   std::vector<llvm::StringMap<size_t>> levels(factors.size());  // where they stand, for thousands are looked up
   for (size_t i = 0; i < factors.size(); ++i)
     if (const plan::Factor* factor = base::named(plan.factors, factors[i]))
@@ -196,8 +210,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   }
 }
 
-/// Other outcomes of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if there
-/// are none.
+/// Returns other outcomes of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
+/// there are none.
 std::string asideText(const GridCell& cell) {
   std::string text;
   if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
@@ -286,6 +300,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
 
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds) {
+  // An estimate that is infinite since values diverged is no number: it reads "diverged".
   if (cell.diverged && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
     return {"diverged", !cell.interval || whole

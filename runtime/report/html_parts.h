@@ -15,7 +15,7 @@
 
 namespace expc::report {
 
-/// What sections read, and the charts that they leave for the script.
+/// The findings that sections read, and the charts that they leave for the script.
 struct Page : analysis::Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};

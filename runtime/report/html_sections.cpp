@@ -1,3 +1,7 @@
+// The sections of the page that are not shared with texts: head, verdict cards, tables and plots with their charts,
+// sessions and environments. They assemble blocks from the shared sections and add the page's own markup; all text in
+// that markup passes through html().
+
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -27,17 +31,18 @@
 namespace expc::report {
 namespace {
 
+/// The most different values of a setting that are listed.
 constexpr size_t kMaxValues = 4;
-/// Verdicts that are listed above their cards; of more, only their tallies.
+/// The most verdicts that are listed above their cards; for more only tallies are shown.
 constexpr size_t kMaxListed = 12;
 
-/// The facts that have a text.
+/// Returns the facts that have a text.
 Facts factsOf(std::string style, std::vector<Fact> facts) {
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return {std::move(facts), std::move(style)};
 }
 
-/// The word and the marks of a verdict.
+/// Returns the word of a verdict and its marks as badges.
 std::vector<Badge> badgesOf(const analysis::CriterionResult& result) {
   const analysis::Meaning& meaning = analysis::meaningOf(result);
   std::vector<Badge> badges{{meaning.style, meaning.sign, std::string(meaning.word)}};
@@ -45,7 +50,7 @@ std::vector<Badge> badgesOf(const analysis::CriterionResult& result) {
   return badges;
 }
 
-/// A JSON object as rows "a.b.c: value", in order of the names.
+/// Flattens a JSON value to rows "a.b.c: value", sorted by name; empty values are left out.
 void flatten(const llvm::json::Value& value, const std::string& prefix, std::map<std::string, std::string>& rows) {
   if (const auto* object = value.getAsObject()) {
     for (const auto& [key, member] : *object)
@@ -59,7 +64,8 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
 
-/// What texts of JSON say: what all agree on as it is, what differs as a list of values with how many trials say each.
+/// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a
+/// differing one as a list of values with their numbers of trials.
 Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
   for (const auto& [json, trials] : texts) {
@@ -85,6 +91,7 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   return facts;
 }
 
+/// Returns how many trials of each kind ended in each way, over all points.
 Table statusTable(const analysis::Judgement& judgement, const plan::Design& design) {
   using Status = analysis::PointStatus;
   static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
@@ -105,7 +112,7 @@ Table statusTable(const analysis::Judgement& judgement, const plan::Design& desi
   return table;
 }
 
-/// Of the data, program and inputs that points read; of many the first few.
+/// Returns the digests of data, program and inputs that trials read; the first few of many.
 std::string dataDigests(const store::Results& results) {
   std::set<std::string> all;
   for (const store::Trial& trial : results.trials)
@@ -113,7 +120,7 @@ std::string dataDigests(const store::Results& results) {
   return fewOf({all.begin(), all.end()}, kMaxValues);
 }
 
-/// "2026-11-21 05:38 UTC".
+/// Formats a time: "2026-11-21 05:38 UTC".
 std::string minuteText(double unix_time) {
   const auto seconds = static_cast<std::time_t>(unix_time);
   std::tm utc{};
@@ -123,7 +130,7 @@ std::string minuteText(double unix_time) {
   return text;
 }
 
-/// `what`: what is counted as left out.
+/// Returns the markup of charts, with a remark about what is not drawn; `what` names that.
 std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, const char* what,
                          const std::string& name) {
   if (all.empty())
@@ -134,8 +141,10 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
   return out;
 }
 
+/// Returns a table that readers open.
 Block foldedNumbers(Table table) { return Part{.title = "The numbers", .blocks = {std::move(table)}, .folded = true}; }
 
+/// Returns a table of the study with its charts, or for a plot the charts with the folded table.
 Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
   Part part = gridPart(page.plan, grid, title);
   if (part.blocks.empty()) {
@@ -153,7 +162,7 @@ Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool c
   return part;
 }
 
-/// A plot that is not over a factor: a series over its places, or one metric over another.
+/// Returns a plot that is not over a factor: a series over its places, or one metric over another.
 Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   const bool series = plot.kind(page.plan) == plan::PlotKind::Series;
   size_t left_out = 0;
@@ -172,13 +181,14 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   return part;
 }
 
-/// Rows: the factors that make separate charts, then x; columns: colour.
+/// Returns the grid of a plot over a factor. Rows are the factors that make separate charts, then x; columns are the
+/// colour.
 Grid gridOf(const Page& page, const plan::Plot& plot) {
   std::vector<std::string> by(plot.by.begin() + (plot.by.empty() ? 0 : 1), plot.by.end());
   by.push_back(plot.over);
   if (!plot.by.empty()) by.push_back(plot.by[0]);
   Grid grid = buildGrid(page.plan, page.judgement, plot.subject, by);
-  // Where the plot names no colour and another factor varies, that is the colour, and x stays what was asked for.
+  // If the plot names no colour and another factor varies, that becomes the colour, and x stays what was asked for.
   if (grid.column_factor == plot.over && !grid.row_factors.empty())
     grid = buildGrid(page.plan, page.judgement, plot.subject, {plot.over, grid.row_factors.back()});
   return grid;
@@ -226,7 +236,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   if (std::string sessions = sessionsNotice(page.plan, page.judgement); !sessions.empty())
     cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
   std::string next;
-  // A run that goes on is what comes next.
+  // While a run goes on there is nothing to type.
   for (const NextCommand& one :
        page.options.again ? std::vector<NextCommand>() : nextCommands(page.plan, page.judgement, page.options.folder))
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
@@ -309,6 +319,7 @@ std::vector<Block> environmentBlocks(const Page& page) {
                              .rest = std::move(about),
                              .blocks = {environmentFacts({{session.environment_json, 1}})}});
   }
+  // Most trials recorded the same text, so equal texts are parsed once.
   std::map<std::string_view, unsigned> said;  // most trials say the same
   for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
   if (Facts workers = environmentFacts(said); !workers.facts.empty())

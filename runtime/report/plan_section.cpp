@@ -1,3 +1,6 @@
+// Sections about what is planned: factors, trials of each kind, and points that are left out with their reasons. The
+// terminal's plan and the page's design section both use them.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +15,16 @@
 namespace expc::report {
 namespace {
 
+/// Factors with more levels are shortened.
 constexpr size_t kListedLevels = 16;
 
-/// "0, 1, 2, …, 999 (1000 levels)".
+/// Joins levels; many are shortened: "0, 1, 2, …, 999 (1000 levels)".
 std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kListedLevels) return joined(labels);
   return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
 }
 
-/// "steps 20, warmup 5, timeout 4 h".
+/// Returns the settings of a kind of trial: "steps 20, warmup 5, timeout 4 h".
 std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
@@ -30,7 +34,7 @@ std::string settingsText(const plan::KindDesign& design) {
   return joined(texts);
 }
 
-/// "precision=fp16 gpus=1" from the labels of a removed point.
+/// Names a removed point by its labels: "precision=fp16 gpus=1".
 std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < labels.size(); ++i)
@@ -38,7 +42,7 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
   return joined(texts, " ");
 }
 
-/// The metrics of `kind`, by name.
+/// Returns the names of the metrics that trials of `kind` measure.
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
   std::vector<std::string> names;
   for (const plan::Metric& metric : plan.metrics)
@@ -46,7 +50,7 @@ std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind)
   return names;
 }
 
-/// "10", or "10..20" where repetitions adapt.
+/// Returns the number of repetitions: "10", "10..20" if they adapt, with the interim analyses.
 std::string repetitionsText(const plan::KindDesign& design) {
   std::string looks;
   for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
@@ -54,10 +58,12 @@ std::string repetitionsText(const plan::KindDesign& design) {
   return fmt::format("{}..{}", design.repeat, design.most());
 }
 
+/// Returns "10" or "10..20".
 std::string rangeText(uint64_t least, uint64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
 }
 
+/// Adds examples of the points that a rule removed.
 void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
   auto examples = textsOf(group.examples, [&](const auto& labels) { return exampleText(plan, labels); });
   if (group.count > group.examples.size()) examples.emplace_back("…");
@@ -86,6 +92,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   Table table{.label = "Kinds of trials"};
   table.columns = {{"kind", Kind::Label},    {"blocks"}, {"points"}, {"trials"}, {"settings", Kind::Words},
                    {"measures", Kind::Prose}};
+  // Adaptive repetition gives a range of trials; controls run once more in each block.
   uint64_t least = 0, most = 0;
   for (const plan::KindDesign& kind : plan.design.kinds) {
     const uint64_t controls = analysis::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
@@ -137,6 +144,8 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
                                   Tone::Plain});
     addExamples(plan, group, blocks);
   }
+  // Three kinds of points are told apart: those that cannot run here, those expected to run out of memory, and those
+  // started in spite of that since a criterion is about it.
   const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
   const char* const kinds[] = {"not available on this system",
                                "expected infeasible, started only with --try-infeasible",

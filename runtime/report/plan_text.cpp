@@ -1,3 +1,7 @@
+// The text of `expc plan`: factors, points, rehearsals, trials with their time, comparisons and criteria with what they
+// can be expected to show. Expectations use the best that is known: stored trials, else published times, else an
+// assumed noise, and say which. The header of a plan's JSON lines is made here, too.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,15 +33,16 @@
 namespace expc::report {
 namespace {
 
-/// Up to this many points are listed whole; of more, the first so many.
+/// The most points that are listed without --all.
 constexpr size_t kListedPoints = 20;
 
+/// Returns "4 cells", with those that memory is expected to exclude.
 std::string cellsText(uint64_t cells, uint64_t unfit) {
   return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
 }
 
-/// "expected resolution ±1.0 % (10 blocks, 95 %) if trials vary by 1 %" for a ratio with a confidence, or what else can
-/// be said before a run; "" if nothing.
+/// Returns what a criterion can be expected to show before a run: "expected resolution ±1.0 % (10 blocks, 95 %) if
+/// trials vary by 1 %" for a ratio with a confidence, else what is needed or claimed; "" if nothing can be said.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
   if (criterion.not_asked || criterion.cells.empty()) return "";
   const plan::TrialKind kind = criterion.cells[0].kind;
@@ -53,6 +58,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
   if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
+  // Stopping at a width is an adaptive design: its intervals need a higher confidence to keep the claimed one.
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
   const unsigned needed = stats::minimumPairs(confidence);
@@ -70,11 +76,13 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
 
 using Published = std::map<std::string, double>;  // by metric
 
+/// Returns the published value of a metric, if there is one.
 std::optional<double> valueOf(const Published& published, const char* metric) {
   const auto found = published.find(metric);
   return found == published.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// Returns the published time of a step at a point, from a time or from a rate of images.
 std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
   for (const char* name : {"iteration_time", "step_time"})
     if (const auto seconds = valueOf(published, name)) return seconds;
@@ -83,6 +91,8 @@ std::optional<double> stepSeconds(const plan::Point& point, const Published& pub
   return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
 }
 
+/// Returns the time of a trial with these settings, from published times of steps or epochs; nothing if the ones that
+/// it takes are not published.
 std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
                                    const llvm::json::Object& settings) {
   const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
@@ -93,6 +103,7 @@ std::optional<double> trialSeconds(const plan::Point& point, const Published& pu
   return epochs && epoch ? std::optional(*epochs * *epoch + warmup * step.value_or(0)) : std::nullopt;
 }
 
+/// The blocks of a plan's text.
 struct PlanReport {
   const plan::Plan& plan;
   const PlanExtras& extras;
@@ -120,6 +131,7 @@ struct PlanReport {
   }
 
  private:
+  /// The points, or only their numbers if the plan's head alone is known.
   Part points() const {
     Part part{.title = "Points", .rest = pointsText(plan, counts.points), .blocks = leftOutBlocks(plan)};
     if (extras.counts) {
@@ -154,6 +166,7 @@ struct PlanReport {
     return part;
   }
 
+  /// The kinds of trials with the time that they take, what is stored and left, and why a run would not start.
   Part trials() const {
     Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
     std::vector<Block> now;  // of a run here and now, below the table
@@ -182,6 +195,7 @@ struct PlanReport {
         now.emplace_back(warn("kept, and will not count:", why));
     if (!stored && !published && !extras.counts)
       now.emplace_back(Paragraph{"how long they take is not known before trials of each kind are stored"});
+    // Remarks about a run here and now stand right below the table, before the rules of the design.
     part.blocks.insert(part.blocks.begin() + 1, now.begin(), now.end());
     const double seconds = stored ? *stored : published ? published->seconds : 0;
     if (plan.design.budget_seconds && seconds > *plan.design.budget_seconds)
@@ -189,6 +203,7 @@ struct PlanReport {
     return part;
   }
 
+  /// The comparisons with their numbers of cells.
   Part comparisons() const {
     Part part{.title = "Comparisons"};
     for (size_t i = 0; i < plan.comparisons.size(); ++i) {
@@ -202,6 +217,7 @@ struct PlanReport {
     return part;
   }
 
+  /// The criteria with their cells, domain, expected resolution and chances.
   Part criteria() const {
     Part part{.title = "Criteria"};
     const auto below = [&](std::string text) {
@@ -223,7 +239,7 @@ struct PlanReport {
         below(metric + " is not measured on this device, so this cannot be judged here");
         continue;
       }
-      // What the noise of stored trials lets expect, where there are such.
+      // Stored trials give the noise to expect; without them it is assumed.
       const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
       const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
       if (!has_no_value && (!diagnosed || diagnosed->reach == 0)) below(resolutionText(plan, criterion, extras.noise));
@@ -238,7 +254,7 @@ struct PlanReport {
     return part;
   }
 
-  /// A metric that the criterion reads and that stored trials of this machine found no way to measure; "" if there is
+  /// Returns a metric that the criterion reads and that stored trials of this machine could not measure; "" if there is
   /// none.
   std::string missingHere(const plan::Criterion& criterion) const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
@@ -251,6 +267,7 @@ struct PlanReport {
     return "";
   }
 
+  /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
       return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
@@ -265,6 +282,7 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
 }
 
 std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
+  // Published values by point and metric.
   std::map<std::string, Published> published;
   for (const plan::Reference& reference : plan.references)
     for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
@@ -304,14 +322,14 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   };
   for (const plan::Comparison& comparison : plan.comparisons)
     count(comparison.cells, excluded, counts.comparison_cells, counts.comparison_unfit);
-  // What claims that memory runs out is about just these.
+  // A criterion that claims that memory runs out is about these very points, so it excludes none.
   for (const plan::Criterion& criterion : plan.criteria)
     count(criterion.cells, criterion.infeasible ? none : excluded, counts.criterion_cells, counts.criterion_unfit);
   return counts;
 }
 
 std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
-  // The plan itself, with the size of what the lines hold in place of the long parts.
+  // The header is the plan itself, with counts in place of the long parts that the lines hold.
   plan::Plan bare = head;
   llvm::json::Array factors, criteria;
   for (plan::Factor& factor : bare.factors) {

@@ -1,4 +1,6 @@
-// Charts of plots that are not over a factor.
+// Charts of plots that are not over a factor: a series over its places, and one metric over another. Both thin out or
+// leave out data beyond limits, since a page holds all of it as text and draws it in a browser, and count what they
+// leave out.
 
 #include <fmt/format.h>
 
@@ -19,23 +21,24 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-// A series over its places.
+// ---- a series over its places
 
-/// Of one plot, so that a page stays a page: with more, places are thinned out further.
+/// The most rows of one plot, so that a page stays a page: beyond this, places are thinned out further.
 constexpr size_t kMaxData = 6000;
-/// More curves than eyes follow in one chart.
+/// The most curves in one chart that eyes can follow.
 constexpr size_t kMaxCurves = 40;
-/// With more places than this the line alone shows them.
+/// Above this many places no marks are drawn: the line alone shows them.
 constexpr size_t kMaxMarked = 40;
 
-/// A curve with what its point is called in the chart.
+/// A curve, with the names of its chart and its colour.
 struct DrawnCurve {
   const analysis::Curve* curve;
   const plan::Point* point;
   std::string facet = "", colour = "";
 };
 
-/// The facet is made of the factors that vary among the curves' points and are not the colour's.
+/// Returns the curves of the plot's metric. Their facet is made of the factors that vary among them and are not the
+/// colour.
 std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analysis::Curve>& curves,
                                 const plan::Plot& plot) {
   std::vector<DrawnCurve> all;
@@ -58,19 +61,19 @@ std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analys
   return all;
 }
 
-/// Around a place: its interval where every place has one; else the range, where there is more than one run.
+/// Returns the band at a place: its interval if every place has one, else the range, if there are several runs.
 std::optional<stats::Interval> bandOf(const analysis::CurvePlace& place, bool intervals) {
   if (intervals) return place.interval;
   return place.n > 1 ? std::optional(stats::Interval{place.minimum, place.maximum, 1}) : std::nullopt;
 }
 
-/// One chart.
+/// The data of one chart.
 struct Facet {
   size_t curves = 0;
   Array rows = {};
 };
 
-/// Every `each`th place, and the last.
+/// Adds every `each`th place of a curve and the last, which is the result.
 void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each, Array& rows) {
   const auto& places = one.curve->places;
   for (size_t i = 0; i < places.size(); ++i) {
@@ -82,20 +85,24 @@ void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each,
   }
 }
 
-// One metric over another.
+// ---- one metric over another
 
+/// The most points of a scatter plot.
 constexpr size_t kMaxPoints = 2000;
-/// With more points than this their names would cover them.
+/// Above this many points no names are drawn: they would cover the points.
 constexpr size_t kMaxNamed = 16;
 
+/// A point with its two medians.
 struct DrawnPoint {
   const plan::Point* point;
   const analysis::Summary *x, *y;
 };
 
+/// Whether the median exists and is finite.
 bool finite(const analysis::Summary* summary) { return summary && summary->median && std::isfinite(*summary->median); }
 
-/// Adds "x", its interval "xl" to "xh", and "xt", which is "12.3 ms [12.1 ms, 12.6 ms]".
+/// Adds the value as "x", its interval as "xl" and "xh", and its text "12.3 ms [12.1 ms, 12.6 ms]" as "xt"; `name`
+/// stands for x.
 void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis& axis, const std::string& name,
          Object& row) {
   const auto& interval = summary.interval;
@@ -107,7 +114,8 @@ void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
-/// The points that none beats in both, as the study's analysis found them.
+/// Returns the points that none beats in both metrics, as the analysis found them; empty if they beat no other, since
+/// then they say nothing.
 std::set<std::string> frontOf(const plan::Plot& plot, const analysis::Judgement& judgement) {
   std::set<std::string> points;
   for (const analysis::Front& front : judgement.description->plotted)
@@ -124,6 +132,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   std::vector<Chart> charts;
   const std::vector<DrawnCurve> all = drawnOf(plan, curves, plot);
   if (all.empty()) return charts;
+  // First pass: what all charts share, so that they have one scale and one meaning of the band.
   size_t values = 0;
   bool intervals = true;
   unsigned least = ~0u, most = 0;  // trials
@@ -160,6 +169,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
+  // Second pass: the curves by chart, within the limits.
   InOrder<std::string, Facet> facets;
   for (const DrawnCurve& one : all) {
     const auto at = facets.find(one.facet);

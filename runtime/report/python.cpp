@@ -1,3 +1,6 @@
+// Runs the Python scripts of assets/. The script's text is passed with -c, its input through a pipe, and what it prints
+// to standard error through another; each pipe is named to the child as /proc/self/fd/N, which it opens as its own.
+
 #include "runtime/report/python.h"
 
 #include <fmt/format.h>
@@ -21,13 +24,15 @@
 namespace expc::report {
 namespace {
 
+/// The exit code by which a script says that its package is missing.
 constexpr int kLacking = 3;
 
-/// What a child opens as its own.
+/// Returns the name under which a child opens a descriptor that it inherits.
 std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
 constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
 
+/// Returns the chart's specification with the style that the page would add.
 std::string standalone(const Chart& chart) {
   llvm::json::Object config = *llvm::cantFail(base::parseJson(assets::chartConfig())).getAsObject();
   config["background"] = "white";
@@ -73,7 +78,8 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
     llvm::raw_fd_ostream out(in.write, /*shouldClose=*/false);
     feed(out);
     out.flush();
-    out.clear_error();  // one that ends before it has read all says why
+    // A script that ends before it has read everything breaks the pipe; what it printed says why.
+    out.clear_error();
   }
   in.write.close();
   const int code = llvm::sys::Wait(child, seconds, &problem).ReturnCode;
@@ -83,7 +89,8 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   if (code == 0) return llvm::Error::success();
   if (code == kLacking) return lacking();
   std::string last = llvm::StringRef(text).rtrim().str();
-  last.erase(0, last.rfind('\n') + 1);  // of a traceback the error
+  // The last line of a traceback is the error.
+  last.erase(0, last.rfind('\n') + 1);
   return failure(problem.empty() ? last : last.empty() ? problem : problem + ": " + last);
 }
 

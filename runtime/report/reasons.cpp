@@ -25,8 +25,8 @@ namespace {
 
 using plan::Reason;
 
-/// Text of each code. 0: the point or control. 1: the name. 2 to 4: numbers. 5: the cause. 6: the first number, with
-/// what it counts.
+/// Text of each code, in the order of the codes. Placeholders: 0 is the point or control, 1 the name, 2 to 4 numbers, 5
+/// the cause, 6 the first number with what it counts.
 constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::Said, ""},
     {Reason::NotANumber, "{1} is not a number"},
@@ -79,6 +79,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
      "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run --pilot` "
      "measures that first"},
     {Reason::StatedNotPositive, "what was stated of it is not above zero, and its values are"}};
+/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
 constexpr bool standAtTheirCodes() {
   for (size_t i = 0; i < std::size(kTexts); ++i)
     if (kTexts[i].first != static_cast<Reason::Code>(i)) return false;
@@ -89,8 +90,8 @@ static_assert(standAtTheirCodes());
 /// Follows a verdict on a single block: one trial shows that it can happen.
 constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
 
-/// Describes a control with an interval: its estimate and what it was held to. `gap`: the claimed gap, half of which is
-/// the limit; 0: no claim sets a limit.
+/// Describes a control with an interval: its estimate and what it is held to. `gap` is the smallest gap that is
+/// claimed, half of which is the limit; 0 if no claim sets one. `claimed` says who claims it.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
                           const char* claimed) {
   const plan::Metric& metric = *plan.findMetric(control.metric);
@@ -99,6 +100,8 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
   const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
   const double neutral = control.ratio ? 1 : 0;
   const plan::Bound band{plan::Relation::Within, neutral - gap / 2, neutral + gap / 2, ""};
+  // Two questions: does the control differ from itself at all, and may it differ by more than the limit? An interval
+  // that leaves the band without excluding the neutral value is only too wide.
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
@@ -138,6 +141,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
   std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
                                  numbers[0], numbers[1], numbers[2], behind, count);
+  // Some codes say more than their text has room for.
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
@@ -202,6 +206,7 @@ std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& crite
   if (!design || plan.controls.empty() || !analysis::hasControls(plan, design->kind) ||
       criterion.cells.front().estimator != plan::Estimator::PairedRatio)
     return "";
+  // The chance to find a difference that is usual in planning studies, as for criteria.
   constexpr double kChance = 0.8;
   const double confidence = analysis::controlConfidence(plan);
   const unsigned blocks = design->repeat, needed = stats::pairsToFind(*gap / 2, noise, kChance, confidence);

@@ -1,3 +1,7 @@
+// Shows what rehearsals saw: for each point whether it runs and fits, the memory it takes, and on request what a step
+// does. Counts and bytes are the same on every machine, so the page shows them; times and host memory depend on this
+// one and stay in texts. Nothing here is a measurement, and the first sentence says so.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,22 +19,23 @@ namespace {
 
 using rehearsal::Outcome;
 
-/// The metric that the memory model forecasts and the allocator counts.
+/// The metric that estimates of memory forecast and the allocator counts.
 constexpr const char* kPeakMetric = "device_memory_peak";
 
+/// Formats bytes, seconds and counts.
 std::string bytesText(double bytes) { return analysis::formatQuantity(bytes, "B", "bytes"); }
-/// Memory of which nothing was counted has no size.
+/// Formats a size of memory; 0 means that nothing was counted.
 std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
 std::string secondsText(double seconds) { return analysis::formatQuantity(seconds, "s", "time"); }
 std::string numberText(double count) { return analysis::formatQuantity(count, ""); }
 
-/// "3 (12.0 MiB)", of so many steps.
+/// Returns the calls and bytes of a step: "3 (12.0 MiB)", from the totals of `steps`.
 std::string trafficText(const protocol::Traffic& traffic, double steps) {
   if (traffic.calls == 0) return "0";
   return fmt::format("{} ({})", numberText(double(traffic.calls) / steps), bytesText(double(traffic.bytes) / steps));
 }
 
-/// The most that any rank took and did, each by itself; all collectives as one.
+/// Returns the largest value of each counter over all ranks, each by itself; all collectives are added up as one.
 protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
   protocol::RehearsedRank most;
   const auto raise = [](auto& to, auto value) { to = std::max(to, value); };
@@ -57,28 +62,28 @@ protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
   return most;
 }
 
-/// The workload's estimate of the peak, in bytes, where it has one at the point.
+/// Returns the workload's estimate of the peak in bytes, if it has one at the point.
 std::optional<double> estimatedPeak(const plan::Point& point) {
   const auto found = point.estimates.find(kPeakMetric);
   return found == point.estimates.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// "9.13 GiB (-2.0 %)": how far the estimate is from what was seen.
+/// Returns the estimate and how far it is from the counted peak: "9.13 GiB (-2.0 %)".
 std::string estimateText(const plan::Point& point, double peak) {
   const auto estimate = estimatedPeak(point);
   if (!estimate) return "–";
   return bytesText(*estimate) + (peak > 0 ? fmt::format(" ({:+.1f} %)", 100 * (*estimate / peak - 1)) : "");
 }
 
-/// What each column of a point that runs is called, whether it is the same on every machine, so that it may stand on a
-/// report's page, and its cell.
+/// A column of a point that runs: its name, whether it is the same on every machine (and so may stand on a page), and
+/// the cell's text.
 struct RehearsedValue {
   const char* name;
   bool exact;
   std::string text;
 };
 
-/// The memory that the point takes.
+/// Returns the columns about memory.
 std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const protocol::Rehearsed& seen) {
   const protocol::RehearsedRank most = mostOf(seen);
   return {{"peak", true, memoryText(most.device_memory_allocated)},
@@ -87,7 +92,7 @@ std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point
           {"host", false, memoryText(most.host_memory)}};
 }
 
-/// The work of one step.
+/// Returns the columns about a step.
 std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const protocol::Rehearsed& seen) {
   protocol::RehearsedRank most = mostOf(seen);
   const double steps = seen.steps;
@@ -102,7 +107,7 @@ std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& po
       {"at least", false, least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
 }
 
-/// "runs", "does not fit, as expected", "runs, though expected not to fit".
+/// Returns an outcome beside its expectation: "runs", "does not fit, as expected", "runs, though expected not to fit".
 std::string outcomeText(const plan::Point& point, const rehearsal::Point& seen) {
   std::string text(toString(seen.outcome));
   if (point.expected_infeasible.empty()) return text;
@@ -111,7 +116,7 @@ std::string outcomeText(const plan::Point& point, const rehearsal::Point& seen) 
   return text;
 }
 
-/// "4 cards of 87.5 GiB"; of rehearsals on several each.
+/// Returns the cards of the rehearsals: "4 cards of 87.5 GiB", each kind once.
 std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
@@ -122,7 +127,7 @@ std::string cardsText(const rehearsal::Study& study) {
   return joined(texts, "; ");
 }
 
-/// "runs", of several "run".
+/// Returns the verb for an outcome, singular or plural.
 std::string verb(Outcome outcome, size_t points) {
   if (points != 1 && outcome == Outcome::Runs) return "run";
   if (points != 1 && outcome == Outcome::LacksData) return "lack data";
@@ -130,7 +135,8 @@ std::string verb(Outcome outcome, size_t points) {
   return std::string(toString(outcome));
 }
 
-/// Whole sentences of a long reason: CUDA's advice on memory that ran out fills eight lines. JSON has all of it.
+/// Returns the first whole sentences of a long reason: CUDA's advice on memory that ran out fills eight lines. The JSON
+/// has all of it.
 std::string beginningOf(const std::string& reason) {
   constexpr size_t most = 240;
   if (reason.size() <= most) return reason;
@@ -138,11 +144,13 @@ std::string beginningOf(const std::string& reason) {
   return end == std::string::npos ? reason : reason.substr(0, end + 1) + " …";
 }
 
+/// Counts the points with an outcome.
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
   return static_cast<size_t>(
       std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
 }
 
+/// Returns how many points were rehearsed, and on which cards.
 std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
   const size_t all = plan.points.size();
   std::string text = study.points.size() == all ? counted(all, "point")
@@ -151,7 +159,7 @@ std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
   return text;
 }
 
-/// A row for each point; without outcomes only those that run have something to show.
+/// Returns a table with a row for each point, with the columns of `values`; without `outcomes` only points that run.
 Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltype(memoryOf)& values, bool outcomes,
                   size_t most) {
   Table table{.label = outcomes ? "What rehearsals saw" : "What a step does",
@@ -165,6 +173,7 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
   for (const size_t factor : varying) table.columns.push_back({plan.factors[factor].name, Column::Kind::Label});
   if (varying.empty()) table.columns.push_back({"point", Column::Kind::Label});
   if (outcomes) table.columns.push_back({"rehearsed", Column::Kind::Words});
+  // The names of the columns do not depend on the point, so an empty rehearsal gives them.
   const std::vector<RehearsedValue> none = values(plan, {}, {.steps = 1, .ranks = {}});
   for (const RehearsedValue& value : none)
     table.columns.push_back({value.name, Column::Kind::Number, value.exact ? Shown::Everywhere : Shown::InText});
@@ -182,7 +191,8 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
   return table;
 }
 
-/// A bound of the whole plan. Of points that were not rehearsed nothing is known, so it is one of less than all then.
+/// Returns a lower bound for the time of the whole plan. Points that were not rehearsed are missing in it, so it stays
+/// a bound.
 std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
@@ -190,7 +200,7 @@ std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
                      plan.system, analysis::formatQuantity(*seconds / 3600, ""));
 }
 
-/// Which estimate is farthest from what was seen.
+/// Names the estimate of the peak that is farthest from what was counted.
 std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& study) {
   const plan::Point* at = nullptr;
   double farthest = -1;

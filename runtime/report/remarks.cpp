@@ -1,3 +1,6 @@
+// Remarks about what verdicts rest on: controls, adaptive repetition, notes of trials, and everything that is missing.
+// Alike remarks are counted rather than repeated, and long lists are cut, since a study may have thousands of trials.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +18,8 @@
 namespace expc::report {
 namespace {
 
-/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
+/// Returns how adaptive repetition ended: "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9
+/// % at …, 1.0 % was asked (met)".
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
   const std::string where = state.where.empty() ? "" : " at " + state.where;
   const std::string so_far =
@@ -29,8 +33,8 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
                                                            : "not met yet");
 }
 
-/// Notes of trials, and the number of trials that have each: what a setting did not do, what a profile lacks, who else
-/// took cores, where a model is.
+/// Returns the notes of trials with the number of trials that have each: settings without effect, profiles that lack
+/// something, other processes on the cores.
 std::map<std::string, unsigned> notesOf(const store::Results& results) {
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
@@ -38,7 +42,7 @@ std::map<std::string, unsigned> notesOf(const store::Results& results) {
   return notes;
 }
 
-/// Trials that did not end well, the newest first: what was wrong before may be mended.
+/// Returns trials that did not end well, the newest first: what was wrong before may be mended.
 std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   std::vector<const store::Trial*> lost;
   for (const store::Trial& trial : results.trials)
@@ -48,19 +52,20 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   return lost;
 }
 
-/// Leaves out parts without lines, and the end of long ones.
+/// Removes parts without lines, and cuts long ones.
 std::vector<Part> settled(std::vector<Part> all) {
   std::erase_if(all, [](const Part& one) { return one.blocks.empty(); });
   for (Part& one : all) shorten(one.blocks, kMostLines);
   return all;
 }
 
-/// A part that the page folds.
+/// Returns a part of sentences that the page folds.
 Part foldedPart(std::string title, std::string rest, const std::vector<std::string>& texts) {
   return {.title = std::move(title), .rest = std::move(rest), .blocks = sentences(texts), .folded = true};
 }
 
-/// Trials that did not end well, those that say the same in one line with the newest one's log: the newest first.
+/// Returns a line for each group of lost trials that agree in kind, status and reason, with the log of the newest one,
+/// the newest group first.
 std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Results& results) {
   using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
   struct Those {

@@ -1,3 +1,7 @@
+// Writes the judgement as JSON. Small records become trees by records_json.h; cells, criteria and points are streamed
+// one by one, since a large study has hundreds of thousands of values. Names and meaning of members are documented in
+// docs/report.md and must stay; members may be added.
+
 #include <llvm/Support/raw_ostream.h>
 
 #include <set>
@@ -16,19 +20,19 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Writes text as it comes: a study of 10,000 points as one tree of values would take most of a gigabyte.
+/// Writes text as it comes: as one tree of values a study of 10,000 points would take most of a gigabyte.
 struct Writer {
   llvm::json::OStream json;
   bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
-  /// One element or member that is small enough to be a tree.
+  /// Writes an element that is small enough to be a tree, and the members of an object.
   void add(const Value& value) { json.rawValue(base::canonicalJson(value)); }
   void members(const Object& object) {
     for (const auto& [key, value] : object) json.attributeBegin(key), add(value), json.attributeEnd();
   }
 };
 
-/// `criterion`: whose cells they are, with verdicts; null: a comparison's.
+/// Writes cells, with verdicts if they belong to a `criterion`, without for a comparison.
 void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
            const std::vector<plan::Cell>& planned, const std::vector<analysis::CellEstimate>& estimates,
            const plan::Criterion* criterion = nullptr) {
@@ -42,7 +46,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.diverged,
                                 one.correlation, steps, one.spreads);
     if (out.whole) {
-      // "POINT", of a control "POINT#NAME".
+      // A point is "POINT", or "POINT#NAME" for a control.
       Array points;
       for (const plan::Place& place : cell.points)
         points.push_back(json(place.control.empty() ? place.point : place.point + "#" + place.control));
@@ -58,6 +62,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
   }
 }
 
+/// Writes the criteria with verdicts, reasons and cells.
 void criteria(Writer& out, const analysis::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
@@ -82,6 +87,7 @@ void criteria(Writer& out, const analysis::Findings& findings) {
   }
 }
 
+/// Writes the comparisons with their cells.
 void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
     const plan::Comparison* found = base::named(plan.comparisons, result.name);
@@ -93,6 +99,7 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
   }
 }
 
+/// Returns a metric's summary at a point.
 Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric,
                     const analysis::Summary& one) {
   const auto published = analysis::publishedValue(plan, point, metric);
@@ -102,6 +109,7 @@ Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point
   return object;
 }
 
+/// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
 Value statusJson(const plan::Point& point, analysis::PointStatus status) {
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
@@ -111,6 +119,7 @@ Value statusJson(const plan::Point& point, analysis::PointStatus status) {
   return json(status);
 }
 
+/// Writes each point with its levels, trials and metrics. A factor that is not active has the level null.
 void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const plan::Point& one : plan.points) {
     Object levels, metrics;
@@ -134,7 +143,8 @@ void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judg
   }
 }
 
-/// Counts, bytes and operations of rehearsals, which are exact, and nothing else. An element for each point.
+/// Returns rehearsals without everything that depends on the machine that rehearsed: counts, bytes and operations are
+/// exact, times and host memory are not. One element for each point.
 Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
   Array points;
   const Value all = rehearsal::toJson(rehearsalOf(plan, study));

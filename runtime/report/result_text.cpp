@@ -1,3 +1,6 @@
+// The text of `expc report` and of the end of `expc run`. Answers come first: tables that the study asks for, verdicts,
+// then what to do next. Everything else appears with --all, or on the page.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +22,10 @@
 namespace expc::report {
 namespace {
 
-/// Columns of the words in front of what is said at the end.
+/// Room for the words in front of the last lines ("next:", "report:").
 constexpr unsigned kRoom = 8;
 
+/// Builds the blocks in the order in which they are shown.
 struct ResultReport : analysis::Findings {
   const ResultTextOptions& options;
   std::vector<Block> blocks = {};
@@ -51,6 +55,7 @@ struct ResultReport : analysis::Findings {
       blocks.emplace_back(Paragraph{.word = "NULL CARDS:", .style = "fail", .of = kNullCardsNotice, .room = 12});
   }
 
+  /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.
   void verdicts() {
     unsigned columns = 0;
     for (const analysis::CriterionResult& result : judgement.criteria)
@@ -70,7 +75,8 @@ struct ResultReport : analysis::Findings {
         for (const std::string& text : {marksOf(result).empty() ? "" : worthText(judged), otherLooksText(result),
                                         unevenLossText(judgement, judged)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
-      // Of one that does not pass the cells that do not; the line of the verdict says all of one cell.
+      // Cells are shown for a verdict that does not pass, only those that do not; with a single cell the verdict's line
+      // says it all.
       if (options.all || (result.verdict != analysis::Verdict::Pass && result.cells.size() != 1))
         below.blocks.emplace_back(criterionCells(judged, !options.all));
       blocks.emplace_back(std::move(below));
@@ -81,6 +87,7 @@ struct ResultReport : analysis::Findings {
     if (!judgement.criteria.empty()) blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
   }
 
+  /// Adds what was asked for and has no value.
   void missing() {
     std::vector<Block> lines = missingLines(missingThings(plan, judgement));
     if (lines.empty()) return;
@@ -89,7 +96,7 @@ struct ResultReport : analysis::Findings {
     append(blocks, std::move(lines));
   }
 
-  /// The metrics that no table names, a row for each point.
+  /// Adds the metrics that no table names, a row for each point.
   void otherMetrics(const std::vector<plan::Table>& tables) {
     Table table = pointTable(plan, judgement, tables);
     if (!options.all) table.most = kMostBrief;
@@ -101,6 +108,7 @@ struct ResultReport : analysis::Findings {
           Part{.title = "measured", .rest = "in no table above; medians over trials", .blocks = {std::move(table)}});
   }
 
+  /// Adds everything that only `all` shows.
   void rest() {
     if (Part where = attributionParts(plan, analysis::attribute(*this), withoutAttribution(*this));
         !where.blocks.empty())
@@ -110,6 +118,7 @@ struct ResultReport : analysis::Findings {
     append(blocks, missingRemarks(*this));
   }
 
+  /// Adds commands to type next, and where to find more. Commands are never wrapped, so that they can be copied.
   void next() {
     const auto line = [&](const char* word, std::string text) {
       blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .room = kRoom, .whole = true});

@@ -1,3 +1,7 @@
+// Tables of results: the cells of criteria and comparisons, grids that the study's `table` lines ask for, and every
+// metric at every point. All make the same Table, so that a terminal and the page show the same numbers; drawings and
+// some columns are for the page alone.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,33 +25,38 @@ namespace {
 
 using Kind = Column::Kind;
 
-/// In place of an interval for which there are too few values.
+/// Stands in place of an interval for which there are too few values.
 constexpr char kNoInterval[] = "none: too few";
 
-/// What cells are of: a criterion, or where there is none a comparison.
+/// The criterion that cells belong to, or a comparison without one.
 struct Subject {
   const std::vector<std::string>& factors;
   const std::vector<plan::Cell>& cells;
   const std::string& unit;
   const plan::Criterion* criterion = nullptr;
-  bool one_was_enough = false;  // one part of the claim is, and there is one: those that fail are not alarming
-  std::string above = {};       // what stands above all
+  /// Whether an exists passed: cells that fail are then no cause for alarm.
+  bool one_was_enough = false;
+  /// The reason that stands above the table and need not be repeated in it.
+  std::string above = {};
   std::string interval = "interval";
 };
 
-/// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
+/// Returns the bound that all cells share: none if cells have their own, or the claim is that memory runs out.
 std::optional<plan::Bound> sharedBound(const Subject& subject) {
   const bool own = std::ranges::any_of(subject.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
   return !subject.criterion || own || subject.criterion->infeasible ? std::nullopt
                                                                     : std::optional(subject.criterion->bound);
 }
 
-/// Where a comparison says that nothing differs.
+/// Returns the value at which a comparison finds no difference; a criterion has its bound instead.
 std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) {
   if (subject.criterion) return std::nullopt;
   return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
 }
 
+/// Returns the table of cells with their estimates: levels, verdict, estimate, interval, n and reason, and on the page
+/// bound and drawing. Stages: collect the values that are shown, find out which columns have content, then fill the
+/// rows.
 Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<analysis::CellEstimate>& estimates,
                 std::string label) {
   Table table{.label = std::move(label), .all = estimates.size(), .one_row = "cell"};
@@ -71,6 +80,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   const bool judged = of.criterion != nullptr;
   const bool bounded =
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
+  // Reasons are shortened over all cells, also those that are not shown, since the shortening compares them.
   std::vector<Words> whys;
   for (const analysis::CellEstimate& estimate : estimates)
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
@@ -78,6 +88,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
       std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
   const std::vector<std::string> reasons = saidOnce(of.above, whys);
 
+  // Columns appear in the order of the row below; both must be changed together.
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
   table.columns.insert(table.columns.end(), {{"estimate"}, {of.interval}});
@@ -117,7 +128,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   return table;
 }
 
-/// "with 95 % intervals", or what is lacking and, where it is known, why.
+/// Returns "with 95 % intervals", or what is lacking, with the strongest trend that explains it.
 std::string intervalsText(const Grid& grid) {
   bool any = false;
   double trend = 0;
@@ -219,6 +230,7 @@ Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, c
     for (size_t f = 0; f < plan.factors.size(); ++f) row.add(plan.levelLabel(plan.points[i], f));
     for (const plan::Metric& metric : plan.metrics) {
       Cell cell = valueCell(metricCell(plan, judgement, plan.points[i], metric), metric.unit, metric.dimension);
+      // One small line below each value keeps this table, which may be very wide, low.
       cell.more = fmt::format("{}{}", fmt::join(cell.below, " "), cell.more);
       cell.below.clear();
       row.cells.push_back(std::move(cell));

@@ -1,3 +1,7 @@
+// Texts about verdicts beside the line that explains them (why.cpp): what to do next, how far to trust it, what lies
+// behind it. Each function gives one fact or "", and verdictFacts() puts them in order. The claims here are
+// statistical, so every number stands with its condition.
+
 #include "runtime/report/verdict_text.h"
 
 #include <fmt/format.h>
@@ -24,18 +28,19 @@
 namespace expc::report {
 namespace {
 
-/// The largest number of single trials that a reader may be asked for: without a failure they exclude failure rates
-/// above 26 %.
+/// The largest number of single trials that a reader is asked for: without a failure they exclude failure rates above
+/// 26 % (stats::zeroFailuresBound).
 constexpr unsigned kTrialsThatShow = 10;
 
-/// Whether the values of no cell that has the verdict ever varied; false where none has it.
+/// Whether the verdict rests on constants: the values of no cell with that verdict ever varied. False if no cell has
+/// it.
 bool restsOnConstants(const analysis::CriterionResult& result) {
   const auto decides = [&](const auto& cell) { return cell.verdict == result.verdict; };
   return std::ranges::any_of(result.cells, decides) &&
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !decides(cell); });
 }
 
-/// A number with two digits that count: 23000 for 23456.
+/// Rounds a number to two significant digits: "23000" for 23456. Estimates far beyond a design are not known better.
 std::string roughly(double number) {
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(std::max(1.0, number))) - 1));
   return fmt::format("{:.0f}", std::round(number / unit) * unit);
@@ -45,6 +50,7 @@ std::string roughly(double number) {
 
 std::string nextStepText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   using Reach = analysis::NextStep::Reach;
+  // A verdict without a next step is final, or rests on so few trials that more would strengthen it.
   const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
   if (!result.next && analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
     return fmt::format(
@@ -79,14 +85,15 @@ std::string nextStepText(const plan::Criterion& criterion, const analysis::Crite
 
 namespace {
 
-/// " (at level=1)", or nothing where there is one cell.
+/// Returns " (at level=1)"; "" if there is one cell only.
 std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
   const std::string where =
       cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
   return where.empty() ? "" : " (at " + where + ")";
 }
 
-/// Why intervals are wider than the values' own scatter makes them: the first of each reason.
+/// Returns why intervals are wider than the scatter of values makes them: correlation, or the steps of a clock, each
+/// for the first cell that has it. A text that is in `line` already is left out.
 std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
   const auto& [plan, criterion, result] = of;
   std::vector<std::string> notes;
@@ -107,7 +114,7 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
   return notes;
 }
 
-/// Describes the cell whose sessions differ most.
+/// Describes how much sessions differ, by the cell where they differ most.
 std::string sessionsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const analysis::CellEstimate* widest = nullptr;
@@ -123,7 +130,7 @@ std::string sessionsText(const Judged& of) {
          (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
 }
 
-/// The metrics and points that a criterion reads.
+/// Returns the metrics and points that a criterion reads, without controls.
 std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& criterion) {
   std::set<std::pair<std::string, std::string>> read;
   for (const plan::Cell& cell : criterion.cells) {
@@ -134,7 +141,8 @@ std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& crit
   return read;
 }
 
-/// Values that it reads and that lie far from the others of their point.
+/// Names values that the criterion reads and that lie far from the others of their point. They count all the same:
+/// leaving them out would be a choice after seeing the data.
 std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
   constexpr size_t kNamed = 3;
   if (seen.outliers.empty()) return "";
@@ -150,7 +158,7 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      fewOf(std::move(names), kNamed, "; "));
 }
 
-/// The points that a criterion reads, with how their trials ended; a point without trials is left out.
+/// Returns how trials ended at the points that a criterion reads; a point without trials is left out.
 std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& judgement,
                                                      const plan::Criterion& criterion) {
   std::set<std::string> points;
@@ -162,7 +170,7 @@ std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& 
   return statuses;
 }
 
-/// Names the trials that timed out, where timeouts are values: worse than all others.
+/// Names the trials that timed out, if timeouts count as values: worse than all others.
 std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";
@@ -177,8 +185,8 @@ std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of)
                                      fewOf(std::move(names), kNamed, ", "));
 }
 
-/// Counts the notes of a criterion's trials, the most frequent first: "12 of its 28 trials: other processes took over
-/// 10 % of its cores".
+/// Returns the notes of the trials that a criterion reads with their counts, the most frequent first: "12 of its 28
+/// trials: other processes took over 10 % of its cores".
 std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
@@ -202,7 +210,8 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
   return notes;
 }
 
-/// Drift that all points of a block share moves claims about single points; pairs cancel it.
+/// Returns drifts that matter to the criterion: a drift that all points of a block share moves claims about single
+/// points, while pairs cancel it.
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
   std::vector<std::string> notes;
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
@@ -213,7 +222,7 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const anal
   return notes;
 }
 
-/// Why a verdict does not stand as it is printed; "" where it does.
+/// Returns why a verdict does not stand as it is printed; "" if it does.
 std::string doubtText(const Judged& of) {
   std::string text;
   if (of.result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
@@ -223,7 +232,7 @@ std::string doubtText(const Judged& of) {
   return text;
 }
 
-/// States what `n` single trials without a failure show.
+/// Returns what `n` single trials without a failure show.
 std::string singleTrialsText(const Judged& of, unsigned n) {
   const auto& [plan, criterion, result] = of;
   const bool several = result.cells.size() > 1, pairs = comparesPoints(criterion);
@@ -237,7 +246,7 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
   return trials + "; " + withoutFailureText(n, nounOf(criterion), conditionsText(of));
 }
 
-/// States how far the numbers behind a verdict can be trusted: the error rate of a claim with a confidence, or the
+/// Returns how far the numbers behind a verdict can be trusted: the error rate of a claim with a confidence, or the
 /// failure rate that single trials without a failure leave open.
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
@@ -251,7 +260,9 @@ std::string certaintyText(const Judged& of) {
     return n == 0 ? "" : singleTrialsText(of, n);
   }
   const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
-  if (result.look)  // errors of single verdicts are known of planned looks only
+  // The error rate of a single verdict is known for planned analyses only, so an interim one states what its intervals
+  // keep.
+  if (result.look)
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
                        analysis::formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
@@ -261,7 +272,7 @@ std::string certaintyText(const Judged& of) {
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
 }
 
-/// "it rests on 7 of 7 pairs in each cell (1 was lost), of 2 sessions on 1 node", by the cell that has the fewest.
+/// Returns "it rests on 7 of 7 pairs in each cell (1 lost), of 2 sessions on 1 node", for the cell that has the fewest.
 std::string countsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const analysis::Scope& scope = result.scope;
@@ -286,7 +297,7 @@ std::string countsText(const Judged& of) {
   return text;
 }
 
-/// "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
+/// Returns the domain that was tested: "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
 std::string testedText(const Judged& of, const store::Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
@@ -324,6 +335,8 @@ bool comparesPoints(const plan::Criterion& criterion) {
 }
 
 std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
+  // A cause that stands above, or in an earlier row, is not repeated. If all rows have one reason, the first row says
+  // so for all.
   std::set<std::string> said;
   const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
   for (const Words& one : reasons)
@@ -377,6 +390,7 @@ std::string worthText(const Judged& of) {
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   constexpr double kUneven = 0.1;
+  // Points are sorted by the share of trials that they lost; the first and last decide whether losses are uneven.
   struct Arm {
     double share;
     std::string text;
@@ -432,6 +446,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
   const auto& [plan, criterion, result] = of;
   const analysis::Description& seen = *findings.judgement.description;
   const std::string line = whyText(of);
+  // The order is that in which readers want the facts: the answer, its certainty, its condition, and what to do.
   std::vector<Fact> facts{{"claim", criterion.doc},
                           {"where", criterion.where, "", true},
                           {"result", line, "result"},

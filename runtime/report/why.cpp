@@ -1,5 +1,6 @@
-// Explains a verdict in numbers: a criterion with its judged cells comes in, one sentence goes out. Reasons for missing
-// values are left to reasons.cpp, and conditions to conditions_text.cpp.
+// Explains a verdict in numbers: a criterion with its judged cells comes in, one sentence goes out. The sentence names
+// the cell that matters most: the weakest that passes, the worst that fails, the first that is open. Reasons for
+// missing values are left to reasons.cpp, and conditions to conditions_text.cpp.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +27,7 @@ using analysis::CellState;
 using analysis::Verdict;
 using plan::Reason;
 
-/// "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
+/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
   static constexpr std::string_view kViolated[] = {"below",     "not above",    "above",
                                                    "not below", "not equal to", "outside"};
@@ -34,19 +35,20 @@ std::string violation(const plan::Bound& bound) {
                      bound.text.substr(bound.text.find(' ') + 1));
 }
 
-/// The name of the cell whose estimate, or value, has the least margin.
+/// Names the estimate, or value, with the least margin to a bound.
 std::string_view extreme(const plan::Bound& bound) {
   static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
                                                    "largest",  "farthest", "closest to an end"};
   return plan::words::name(kExtremes, bound.relation);
 }
 
+/// Names the estimate that is closest to breaking a bound: "smallest estimate".
 std::string extremeEstimate(const plan::Bound& bound) {
   if (bound.relation == plan::Relation::Within) return "estimate closest to an end";
   return std::string(extreme(bound)) + " estimate";
 }
 
-/// Whether a term is the place in a series at which it reaches a bound: `epochs_to`, also by the name of a metric.
+/// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   const auto* read = std::get_if<plan::MetricTerm>(&term.node);
   const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
@@ -56,20 +58,21 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
 
 std::string cellCount(size_t count) { return counted(count, "cell"); }
 
-/// "pairs" or "trials": what the cell's scope counts. With a number: "1 pair", "7 pairs".
+/// Returns the number of what a cell counts: "1 pair", "7 trials".
 std::string countNoun(const plan::Cell& cell, size_t count) {
   return counted(count, cell.points.size() > 1 ? "pair" : "trial");
 }
 
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }
 
-/// Explains the cells of one criterion, and the criterion from them.
+/// Explains the cells of one criterion, and the criterion from them. Cells are addressed by their index in the results.
 class Explainer {
  public:
   Explainer(const plan::Plan& plan, const plan::Criterion& criterion, std::span<const CellEstimate> cells)
       : plan_(plan), criterion_(criterion), cells_(cells) {}
 
-  /// "" for a cell that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
+  /// Explains a cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x". The order of
+  /// the cases matters: a stated reason comes before numbers.
   Words cell(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const bool told = cell.why && (cell.why->code == Reason::Said || cell.why->code == Reason::OnNullCards);
@@ -85,7 +88,8 @@ class Explainer {
             (cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "")};
   }
 
-  /// "all 4 cells: smallest 1.52x [1.48x, 1.57x] >= 1.2x".
+  /// Explains a verdict of the criterion: "all 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.52x
+  /// [1.48x, 1.57x]".
   std::string criterion(Verdict verdict) const {
     switch (verdict) {
       case Verdict::Pass:
@@ -109,17 +113,20 @@ class Explainer {
   }
 
  private:
+  /// Whether every part of the claim must hold; an exists needs one.
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
 
+  /// The planned cell behind a result, and its bound.
   const plan::Cell& planned(size_t index) const { return criterion_.cells[cells_[index].cell]; }
   const plan::Bound& bound(size_t index) const { return boundOf(criterion_, planned(index)); }
 
+  /// Counts the values of a cell that break its bound.
   size_t brokenOf(size_t index) const {
     return static_cast<size_t>(std::ranges::count_if(
         cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
   }
 
-  /// Describes a cell of a claim about every trial.
+  /// Explains a cell of a claim without confidence, which is about every single trial.
   std::string trialsOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const size_t count = brokenOf(index);
@@ -129,7 +136,7 @@ class Explainer {
                        cell.scope.planned);
   }
 
-  /// Describes a cell that its interval would decide alone and that Holm's correction leaves open.
+  /// Explains a cell that its own interval would decide and Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const std::string open = cell.interval ? fmt::format("{} does not decide {}", shown(index), bound(index).text)
@@ -140,6 +147,7 @@ class Explainer {
 
   std::string_view dimension(size_t index) const { return analysis::dimensionOf(plan_, planned(index)); }
 
+  /// Explains a pass by the cell that is closest to its bound.
   std::string passes() const {
     const std::vector<size_t> passing = with(Verdict::Pass);
     if (passing.empty()) return "every part of the claim holds";
@@ -148,7 +156,8 @@ class Explainer {
     const size_t shown_cell =
         *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
     if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
-    // The claim is what holds at the confidence; the cell with the extreme estimate need not have the weakest interval.
+    // The claim is stated at its confidence. The named cell has the extreme estimate, which need not be the one with
+    // the weakest interval.
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format(
         "{} {} {} {}{}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
@@ -158,7 +167,7 @@ class Explainer {
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
 
-  /// Names the parts of an exists that hold.
+  /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
   std::string somePass() const {
     constexpr size_t kNamed = 6;
     std::vector<std::string> names;
@@ -181,7 +190,7 @@ class Explainer {
                 : everyTrialPasses(surest));
   }
 
-  /// Describes `passing`, cells all of which pass.
+  /// Explains cells all of which pass in every trial.
   std::string everyTrialPasses(const std::vector<size_t>& passing) const {
     size_t trials = 0;
     for (const size_t index : passing) trials += cells_[index].values.size();
@@ -194,6 +203,7 @@ class Explainer {
     return place.empty() ? text : text + " at " + place;
   }
 
+  /// Explains a failure by the worst cell, and by points that ran out of memory.
   std::string fails() const {
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
@@ -223,6 +233,7 @@ class Explainer {
     return memory.empty() ? text : text + "; also " + cell(memory.front()).text;
   }
 
+  /// Explains a failure by single trials: how many, and the worst value.
   std::string trialsFail() const {
     size_t broken = 0, trials = 0;
     std::vector<size_t> all;
@@ -237,6 +248,7 @@ class Explainer {
                        place.empty() ? "the worst" : place, value(chosen, shown_value));
   }
 
+  /// Explains an open verdict by the first cell that is broken, else by the first that is open.
   std::string undecided() const {
     std::vector<size_t> open = with(Verdict::Broken);
     const char* word = open.empty() ? "undecided" : "broken";
@@ -248,17 +260,17 @@ class Explainer {
     }
     if (open.empty()) return "undecided";
     const std::string why = cell(open.front()).text;
-    // Reasons about points name them already.
+    // Reasons about points name these already, so the cell's label would repeat them.
     const bool named = cells_[open.front()].state != CellState::Measured;
     const std::string reason = (named ? "" : prefix(open.front())) + why;
-    // The reason about single trials counts them already.
+    // A reason about single trials counts them already.
     const std::string so_far = named || criterion_.confidence ? soFar() : "";
     if (cells_.size() == 1) return reason + so_far;
     return fmt::format("{} of {} {} {}: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), word, reason,
                        so_far);
   }
 
-  /// Indices of the cells with this verdict.
+  /// Returns the indices of cells with a verdict.
   std::vector<size_t> with(Verdict verdict) const {
     std::vector<size_t> found;
     for (size_t i = 0; i < cells_.size(); ++i) {
@@ -267,10 +279,11 @@ class Explainer {
     return found;
   }
 
+  /// Returns how far a cell is from breaking its bound, at its worse end; negative if it breaks it.
   double marginOf(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (criterion_.confidence && estimate.interval) {
-      // Margins are compared at one confidence: Holm's correction makes the intervals of the surest cells the widest.
+      // Margins are compared at one confidence: Holm's correction gives the surest cells the widest intervals.
       const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
       // A failing cell is as far off as its end that is nearest to the bound.
       return estimate.verdict == Verdict::Fail ? margin(bound(index), alike.high, alike.low)
@@ -281,30 +294,31 @@ class Explainer {
     return least;
   }
 
-  /// The margin of the cell's estimate alone: the smallest of several estimates need not have the interval that is
+  /// Returns the margin of the estimate alone: the smallest of several estimates need not have the interval that is
   /// nearest to the bound.
   double estimateMargin(size_t index) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     return estimate ? margin(bound(index), *estimate, *estimate) : marginOf(index);
   }
 
-  /// The cell with the least margin to the bound; `among` is not empty.
+  /// Returns the cell with the least margin; `among` must not be empty.
   size_t worst(const std::vector<size_t>& among) const {
     return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
   }
 
-  /// The value of these cells that is farthest from holding, and the cell that has it.
+  /// Returns the cell with the value that is farthest from holding, and that value.
   std::pair<size_t, double> worstValue(const std::vector<size_t>& among) const {
     const size_t chosen = worst(among);
     const auto margin_of = [&](double value) { return margin(bound(chosen), value, value); };
     return {chosen, *std::ranges::min_element(cells_[chosen].values, {}, margin_of)};
   }
 
+  /// Returns the cell with the largest margin; `among` must not be empty.
   size_t best(const std::vector<size_t>& among) const {
     return *std::max_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
   }
 
-  /// "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
+  /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (estimate.estimate && std::isinf(*estimate.estimate)) return value(index, *estimate.estimate);
@@ -313,6 +327,7 @@ class Explainer {
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
   }
 
+  /// Formats a cell's estimate with an interval, with digits that tell both from the bound.
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     const std::vector<double> bounds = ends(bound(index));
@@ -320,6 +335,7 @@ class Explainer {
                     : analysis::formatInterval(interval, criterion_.unit, dimension(index), bounds);
   }
 
+  /// Formats a value of a cell; an infinite one by what it stands for.
   std::string value(size_t index, double number) const {
     if (std::isinf(number)) {
       const plan::Worst& worst = cells_[index].worst;
@@ -330,9 +346,10 @@ class Explainer {
     return analysis::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));
   }
 
-  /// "precision=fp32 gpus=2", or "" where there is one cell without labels.
+  /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
   std::string label(size_t index) const { return analysis::cellLabel(criterion_.factors, planned(index)); }
 
+  /// Returns all cells of a claim.
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
     if (claim.kind == plan::Claim::Kind::Cell) return {claim.cell};
     std::vector<size_t> all;
@@ -343,7 +360,7 @@ class Explainer {
     return all;
   }
 
-  /// The cells by which a part of an exists holds; none where it does not.
+  /// Returns the cells by which a part of an exists holds; none if it does not hold.
   std::vector<size_t> decisive(const plan::Claim& part) const {
     std::vector<size_t> passing;
     const std::vector<size_t> own = cellsOf(part);
@@ -353,7 +370,7 @@ class Explainer {
     return passing.size() == own.size() ? passing : std::vector<size_t>();
   }
 
-  /// The label that only these cells have: "level=19" of all its threads.
+  /// Returns the part of the label that these cells share and others do not: "level=19" of all its threads.
   std::string commonLabel(const std::vector<size_t>& cells) const {
     const auto same = [&](size_t factor, const auto& among, const auto& labels) {
       return std::all_of(among.begin(), among.end(),
@@ -368,24 +385,24 @@ class Explainer {
     return texts.empty() ? label(cells[0]) : fmt::format("{}", fmt::join(texts, " "));
   }
 
-  /// "precision=fp32: " or "".
+  /// Returns the label as a prefix: "precision=fp32: "; "" without one.
   std::string prefix(size_t index) const {
     const std::string text = label(index);
     return text.empty() ? "" : text + ": ";
   }
 
-  /// Whether the cells have bounds of their own: agreement with a reference.
+  /// Whether cells have bounds of their own, as in agreement with a reference.
   bool ownBounds() const {
     return std::any_of(criterion_.cells.begin(), criterion_.cells.end(),
                        [](const plan::Cell& cell) { return cell.bound.has_value(); });
   }
 
-  /// The bound that all cells are held to, and its opposite: ">= 1.2x" and "below 1.2x".
+  /// Returns the bound that all cells are held to, and its opposite: ">= 1.2x" and "below 1.2x".
   std::string holds() const { return ownBounds() ? "within the published bands" : criterion_.bound.text; }
 
   std::string breaks() const { return ownBounds() ? "outside the published bands" : violation(criterion_.bound); }
 
-  /// "; 4 of 10 pairs so far" while the design still wants trials.
+  /// Returns "; 4 of 10 pairs so far" while the design still wants trials.
   std::string soFar() const {
     for (size_t i = 0; i < cells_.size(); ++i) {
       const analysis::Scope& scope = cells_[i].scope;
@@ -407,7 +424,7 @@ std::string whyText(const Judged& of) {
   if (result.why) return inWords(plan, result.why).text;
   if (criterion.infeasible) return memoryText(of);
   const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
-  // Beside them stand tables with 95 %.
+  // Tables beside this line have 95 % intervals, so an interim analysis with wider ones says its confidence.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
   if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||

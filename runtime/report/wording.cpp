@@ -1,3 +1,7 @@
+// Sentences about a study that terminal and page share: selection, workload, devices, reasons with their points,
+// published values. Devices come from the JSON that sessions recorded, which may be damaged or a stranger's, so every
+// member may be missing.
+
 #include "runtime/report/wording.h"
 
 #include <fmt/format.h>
@@ -15,12 +19,13 @@
 namespace expc::report {
 namespace {
 
+/// Limits of lists; what is beyond is counted.
 constexpr size_t kListedReasons = 20;
 constexpr size_t kNamedHosts = 4;
 /// Points are named behind a reason if at most this many share it.
 constexpr size_t kNamedPoints = 4;
 
-/// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
+/// Formats a parameter as the language writes it: text without quotes, a variant as name(value).
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
@@ -32,7 +37,7 @@ std::string parameterText(const llvm::json::Value& value) {
   return base::canonicalJson(value);
 }
 
-/// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
+/// Describes the slots of a session: "4 x NVIDIA H100", "2 x null card", "2 x 1 core".
 std::string slotsText(const llvm::json::Array& slots) {
   InOrder<std::string, unsigned> kinds;
   for (const llvm::json::Value& value : slots) {
@@ -47,20 +52,22 @@ std::string slotsText(const llvm::json::Array& slots) {
   return joined(textsOf(kinds, [](const auto& one) { return fmt::format("{} x {}", one.second, one.first); }));
 }
 
-/// The slots that trials had in a session; empty where it does not say.
+/// Returns the slots that trials had in a session; empty if it did not record them.
 llvm::json::Array slotsOf(const llvm::json::Object& environment) {
   const llvm::json::Array* slots = environment.getArray("slots");
   return slots ? *slots : llvm::json::Array();
 }
 
+/// Whether the slots are groups of cores rather than GPUs; all slots of a session are of one kind.
 bool areCores(const llvm::json::Array& slots) {
   const llvm::json::Object* first = slots.empty() ? nullptr : slots.front().getAsObject();
   return first && first->getString("device") == "cpu";
 }
 
-/// Whether the study's trials ask for GPUs by number.
+/// Whether the study asks for GPUs by number, so that cores can only stand in for them.
 bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
 
+/// Returns the environment that a session recorded; empty if it cannot be read.
 llvm::json::Object environmentOf(const store::Session& session) {
   auto environment = base::parseJson(session.environment_json);
   if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
@@ -68,7 +75,7 @@ llvm::json::Object environmentOf(const store::Session& session) {
   return about ? std::move(*about) : llvm::json::Object();
 }
 
-/// The devices that trials had in a session; of a CPU with its model, and what they stand for.
+/// Describes the devices of a session: for a CPU its model, and that it stands in for GPUs.
 std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
   const llvm::json::Object about = environmentOf(session);
   const llvm::json::Array slots = slotsOf(about);
@@ -163,7 +170,7 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
   std::vector<std::string> here, elsewhere, texts;
   for (const plan::Reference& reference : plan.references)
     (reference.values.empty() ? elsewhere : here).push_back(reference.name + " (" + reference.source + ")");
-  // A cell of one point that has a bound of its own is held to what is published of it.
+  // Cells of one point with bounds of their own are agreement with a reference: then published values are judged.
   const bool judged = std::ranges::any_of(plan.criteria, [](const plan::Criterion& criterion) {
     return std::ranges::any_of(criterion.cells,
                                [](const plan::Cell& cell) { return cell.bound && cell.points.size() == 1; });
