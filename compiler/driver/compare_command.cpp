@@ -13,6 +13,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "runtime/analysis/course.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"

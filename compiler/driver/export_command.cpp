@@ -3,7 +3,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
 #include "runtime/files/files.h"

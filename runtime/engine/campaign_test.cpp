@@ -1,5 +1,6 @@
 // Runs on a launcher that starts no process and a clock that tests move.
 
+#include "runtime/analysis/judge.h"
 #include "runtime/engine/campaign.h"
 
 #include <doctest/doctest.h>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
 #include "runtime/report/layout.h"

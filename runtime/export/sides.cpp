@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/export/table.h"

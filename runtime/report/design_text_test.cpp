@@ -3,7 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"

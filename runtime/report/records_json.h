@@ -17,7 +17,7 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/sections.h"

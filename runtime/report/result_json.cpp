@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"

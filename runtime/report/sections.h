@@ -11,7 +11,7 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/document.h"

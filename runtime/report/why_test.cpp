@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/verdict_text.h"

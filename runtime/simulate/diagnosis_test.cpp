@@ -1,3 +1,4 @@
+#include "runtime/analysis/judge.h"
 #include "runtime/simulate/diagnosis.h"
 
 #include <doctest/doctest.h>

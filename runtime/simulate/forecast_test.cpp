@@ -1,3 +1,4 @@
+#include "runtime/analysis/judge.h"
 #include "runtime/simulate/forecast.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 #include "tests/fuzz/documents.h"
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/launch/worker_client.h"
