@@ -19,6 +19,7 @@
 #include "runtime/analysis/judge.h"
 #include "runtime/analysis/results.h"
 #include "runtime/bundle/archive.h"
+#include "runtime/bundle/excerpt.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/files/files.h"
 #include "runtime/plan/json.h"

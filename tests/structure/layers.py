@@ -109,7 +109,6 @@ def violations(files):
 CIRCLES = {
     ("runtime/report/grid", "runtime/report/sections", "runtime/report/verdict_text", "runtime/report/wording"),
     ("runtime/machine/gpus", "runtime/machine/machine", "runtime/machine/sets"),
-    ("runtime/bundle/anonymous", "runtime/bundle/archive"),
 }
 
 
