@@ -8,6 +8,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/probe.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/validity/doctor.h"

@@ -7,6 +7,8 @@
 #include "compiler/driver/compilation.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json.h"
 
 namespace expc::driver {

@@ -1,6 +1,5 @@
 // Runs on a launcher that starts no process and a clock that tests move.
 
-#include "runtime/analysis/judge.h"
 #include "runtime/engine/campaign.h"
 
 #include <doctest/doctest.h>
@@ -10,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;

@@ -14,6 +14,8 @@
 
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"

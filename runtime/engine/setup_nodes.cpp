@@ -9,6 +9,7 @@
 #include "runtime/base/process.h"
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {

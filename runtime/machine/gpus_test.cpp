@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json_record.h"
 #include "tests/support/folder.h"
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json_record.h"
 
 using namespace expc::machine;

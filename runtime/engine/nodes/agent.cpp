@@ -21,6 +21,8 @@
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/files/files.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine::nodes {
