@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"

@@ -15,7 +15,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/verdict_text.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

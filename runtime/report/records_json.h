@@ -20,6 +20,7 @@
 #include "runtime/analysis/results.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/simulate/diagnosis.h"

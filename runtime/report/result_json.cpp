@@ -6,6 +6,7 @@
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"

@@ -2,6 +2,7 @@
 
 #include "runtime/analysis/judge.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/verdict_text.h"
 #include "tests/support/analysis/study.h"
