@@ -1,4 +1,3 @@
-#include "runtime/analysis/judge.h"
 #include "runtime/simulate/forecast.h"
 
 #include <doctest/doctest.h>
@@ -6,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/distributions.h"
 #include "tests/support/analysis/study.h"
