@@ -16,6 +16,8 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/stats/design.h"
 

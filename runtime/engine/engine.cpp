@@ -18,6 +18,7 @@
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {

@@ -19,6 +19,8 @@
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 extern char** environ;
 

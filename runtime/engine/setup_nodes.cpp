@@ -10,6 +10,7 @@
 #include "runtime/base/process.h"
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {

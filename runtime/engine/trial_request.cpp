@@ -12,6 +12,7 @@
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/numa.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/port.h"
 #include "runtime/store/match.h"

@@ -9,6 +9,7 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"

@@ -22,6 +22,8 @@
 #include "runtime/base/json.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine::nodes {
 namespace {

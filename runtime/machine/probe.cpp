@@ -1,4 +1,5 @@
-#include "runtime/machine/machine.h"
+
+#include "runtime/machine/probe.h"
 
 #include <fmt/format.h>
 #include <hwloc.h>
@@ -18,6 +19,7 @@
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::machine {
 namespace {
@@ -163,13 +165,6 @@ void describeGpu(base::JsonRecord& io, Gpu& gpu) {
 }
 
 }  // namespace
-
-std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts) {
-  if (cores.empty() || parts == 0) return {};
-  if (parts > cores.size()) return {cores[index % cores.size()]};
-  const size_t each = cores.size() / parts;
-  return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
-}
 
 Machine probe(const std::optional<NullGpus>& null_gpus) {
   Machine machine;
