@@ -24,7 +24,7 @@ struct TrialNote {
   unsigned done = 0;                        // trials of this run that ended before it
   unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
-  std::string untimed;                      // trials that come on top, since none was ever timed: "6 quality trials"
+  std::string untimed;                      // trials of unknown duration, besides remaining_seconds: "6 quality trials"
   bool rehearsal = false;                   // a rehearsal, which has no kind and is not stored
 };
 
