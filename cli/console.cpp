@@ -1,3 +1,7 @@
+// Output of commands. Text for people passes through plan::printable, which shows control characters instead of sending
+// them to the terminal; only colour sequences survive, and only if we colour ourselves. Writes are flushed at once, so
+// that a failure is known when the exit code is decided.
+
 #include "cli/console.h"
 
 #include <fmt/format.h>
@@ -21,6 +25,7 @@ namespace expc::cli {
 
 namespace {
 
+/// Whether to colour a stream: as --color says, else only on a terminal and without NO_COLOR.
 bool wantsColour(ColourMode mode, int descriptor) {
   if (mode != ColourMode::Auto) return mode == ColourMode::Always;
   const char* no_colour = std::getenv("NO_COLOR");  // https://no-color.org
@@ -28,11 +33,13 @@ bool wantsColour(ColourMode mode, int descriptor) {
   return isatty(descriptor) == 1;
 }
 
-/// Whatever reaches a terminal may hold names and words of strangers; of what steers it only colours stay, where there
-/// are colours of ours.
+/// Makes text safe for a terminal: it may hold names and words of strangers, so every control sequence is shown as
+/// text. Colour sequences (ESC [ … m) stay if we colour ourselves: they change no more than the look.
 std::string shown(std::string_view text, bool coloured) {
   if (!coloured) return base::printableLines(text);
   std::string out;
+  // The text is taken apart at each ESC [. A sequence of digits and semicolons that ends in m is a colour and is
+  // copied; of any other only the escape character is shown.
   for (llvm::StringRef rest = text; !rest.empty();) {
     const size_t escape = rest.find("\x1b[");
     out += base::printableLines(rest.take_front(escape));
@@ -46,7 +53,8 @@ std::string shown(std::string_view text, bool coloured) {
   return out;
 }
 
-/// A message that may hold names of strangers: a line end in one begins no line that could be taken for ours.
+/// Makes a message out of text that may hold strangers' names: continuation lines are indented, so that a line break in
+/// a name cannot begin a line that looks like ours.
 std::string oneMessage(std::string_view text) {
   std::string out = base::printableLines(text);
   for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos && ++at < out.size();)
@@ -54,10 +62,12 @@ std::string oneMessage(std::string_view text) {
   return out;
 }
 
+/// Writes and flushes to standard output; reports the first failure on `console`.
 bool put(std::string_view text, bool& gone, const Console& console) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
   const int why = errno;
-  if (why == EPIPE) return true;  // who reads by `head` has seen enough
+  // The reader closed the pipe, as `head` does: it has seen enough.
+  if (why == EPIPE) return true;
   if (!std::exchange(gone, true)) console.error(std::string("standard output: ") + std::strerror(why));
   return false;
 }
@@ -65,6 +75,7 @@ bool put(std::string_view text, bool& gone, const Console& console) {
 }  // namespace
 
 const char* wordOf(Format format) {
+  // In the order of Format.
   static constexpr const char* kWords[] = {"text",
                                            "json",
                                            "jsonl",
@@ -100,7 +111,8 @@ void Console::rendered(const std::string& text) const {
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
-  // A stranger's file may have names of any length; what was wrong stands at the beginning, the way out at the end.
+  // A stranger's file may have names of any length. The mistake stands at the beginning of a message and the way out at
+  // its end, so the middle is cut.
   constexpr size_t kMost = 4000, kEnd = 600;
   const std::string cut = text.size() <= kMost
                               ? std::string(text)
@@ -120,6 +132,7 @@ bool Console::colourErr() const { return wantsColour(mode_, STDERR_FILENO); }
 
 unsigned Console::width() const {
   winsize size{};
+  // A terminal may report 0 columns, as under some remote shells.
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 100;
 }

@@ -1,4 +1,6 @@
-// `expc doctor`: what on this machine would spoil a measurement.
+// `expc doctor`: checks this machine for sources of noise and suggests fixes. The checks are runtime/validity; this
+// file collects their findings on the host, the cards and the results folder, and prints them. The exit code is kError
+// if any finding would spoil a measurement.
 
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>
@@ -18,10 +20,12 @@ namespace {
 
 using validity::Finding;
 
+/// The word for a finding's weight, in text and JSON.
 const char* wordOf(Finding::Weight weight) {
   return weight == Finding::Weight::Fine ? "fine" : weight == Finding::Weight::Note ? "note" : "spoils";
 }
 
+/// Returns the findings as text: one each, with reason and fix below it.
 std::string textOf(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
@@ -32,6 +36,7 @@ std::string textOf(const std::vector<Finding>& findings) {
   return text;
 }
 
+/// Returns the document "expc.doctor/1" with the machine and the findings.
 std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& findings) {
   llvm::json::Array array;
   for (const Finding& finding : findings)

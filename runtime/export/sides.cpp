@@ -1,3 +1,8 @@
+// Documents about what moved between two sides and about what became of conclusions. Comparing values is
+// analysis/sides; a side's verdicts were judged before. Here they are matched by criterion, differences of machine,
+// build and data are listed beside them, and the outcome is decided. No trial of one side is ever paired with one of
+// the other: they lie in different sessions.
+
 #include "runtime/export/sides.h"
 
 #include <fmt/format.h>
@@ -32,25 +37,28 @@ using analysis::Verdict;
 using llvm::json::Object;
 using report::MissingThing;
 
-// Verdicts of the sides.
+// ---- verdicts of the sides
 
-/// A criterion that the study asks, on every side.
+/// A criterion that the study asks, with its result on every side.
 struct Claim {
   const plan::Criterion& criterion;
-  std::vector<const analysis::CriterionResult*> results = {};  // by side; null: it is not asked there
+  /// Results by side; null if the criterion is not asked there.
+  std::vector<const analysis::CriterionResult*> results = {};
 
+  /// The answer on a side, and the verdict as the report words it.
   Answer answer(size_t side) const {
     return results[side] ? analysis::meaningOf(*results[side]).answer : Answer::NotAsked;
   }
   std::string verdict(size_t side) const {
     return results[side] ? report::markedVerdict(*results[side]) : std::string("NOT ASKED");
   }
+  /// Whether the wording differs between the first and the last side, marks of doubt included.
   bool changed() const { return verdict(0) != verdict(results.size() - 1); }
-  /// It held on the first side, and does not on the last.
+  /// Whether it held on the first side and does not on the last.
   bool lost() const { return answer(0) == Answer::Holds && answer(results.size() - 1) != Answer::Holds; }
 
-  /// The outcome of the conclusion, which is a verdict of the first side that stands: not run if there is none, a fail
-  /// if another side is decided otherwise, a pass if all that are decided say the same, inconclusive if none is.
+  /// The outcome of the conclusion, which is a decided verdict of the first side: not run if there is none, a fail if
+  /// another side is decided otherwise, a pass if all decided sides agree, inconclusive if no other side is decided.
   Verdict fate() const {
     const auto decided = [&](size_t side) { return answer(side) == Answer::Holds || answer(side) == Answer::Fails; };
     if (!decided(0)) return Verdict::NotRun;
@@ -64,6 +72,7 @@ struct Claim {
   }
 };
 
+/// The word for the outcome of a conclusion.
 std::string_view fateText(Verdict fate) {
   return fate == Verdict::Pass           ? "replicated"
          : fate == Verdict::Fail         ? "contradicted"
@@ -71,7 +80,7 @@ std::string_view fateText(Verdict fate) {
                                          : "without a conclusion to replicate";
 }
 
-/// In the study's order.
+/// Returns the criteria that are asked, in the study's order.
 std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides) {
   std::vector<Claim> claims;
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -83,7 +92,8 @@ std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides)
   return claims;
 }
 
-/// Each with what the sides say of it: of `every` side with its estimates, else of the last where that changed.
+/// Returns the section of verdicts: with `every` what each side says, with its estimates; else only what the last side
+/// says, if that changed.
 Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
   constexpr size_t kListed = 8;
   Section section{{"verdicts"}};
@@ -123,13 +133,14 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
 
 std::vector<std::string> namesOf(std::span<const Side> sides) { return base::textsOf(sides, &Side::name); }
 
-// What two sides differ in.
+// ---- differences between two sides
 
+/// Joins texts; "none" if there are none.
 std::string listed(const std::set<std::string>& texts) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What the trials of a side say of one thing.
+/// Returns what the trials of a side have, each value once: builds, digests, days.
 std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {
   std::set<std::string> texts;
   for (const store::Trial& trial : side.results.trials) texts.insert(of(trial));
@@ -137,19 +148,20 @@ std::set<std::string> ofTrials(const Side& side, const std::function<std::string
   return texts;
 }
 
+/// Returns the machines of a side's sessions.
 std::string hostsOf(const Side& side) {
   std::set<std::string> hosts;
   for (const store::Session& session : side.results.sessions) hosts.insert(session.where.machine());
   return listed(hosts);
 }
 
-/// "2026-11-21", or the first and the last day.
+/// Returns the day of a side's trials, or the first and the last.
 std::string daysOf(const Side& side) {
   const auto days = ofTrials(side, [](const auto& trial) { return timeText({trial.started}).substr(0, 10); });
   return days.size() < 2 ? listed(days) : *days.begin() + " to " + *days.rbegin();
 }
 
-/// Machine, build, program and data, days: what they differ in beside their values.
+/// Returns the section of what differs between the sides besides their values: any of it may be why values moved.
 Section differences(const Side& one, const Side& other) {
   Section section{{.title = "differences", .folded = true}};
   const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
@@ -172,7 +184,8 @@ Section differences(const Side& one, const Side& other) {
   return section;
 }
 
-/// The scope of the comparison.
+/// Returns the section that says how far the comparison reaches: few sessions cannot show how much sessions differ by
+/// themselves.
 Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
     return base::counted(side.sessions, "session") + ", " + base::counted(side.nodes, "node");
@@ -197,7 +210,7 @@ Section scopeOf(const analysis::Sides& sides) {
   return section;
 }
 
-/// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
+/// Returns what fails after and did not before, and what one side has no value of, so that it cannot be compared.
 std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
                                     const analysis::Judgement& after) {
   std::vector<MissingThing> all = report::missingThings(plan, after);
@@ -212,6 +225,7 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judg
   for (const analysis::PointStatus& now : after.points) {
     const analysis::PointStatus* then = before.status(now.point, now.kind);
     const plan::Point* point = plan.findPoint(now.point);
+    // Only a point that newly loses blocks, or newly runs out of memory.
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
     std::string what = analysis::missingPoint(plan, now.kind, *point);
     if (known(what)) continue;
@@ -223,6 +237,7 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judg
   return all;
 }
 
+/// Returns the section of what is missing; `rest` explains its title.
 Section missingSection(const std::vector<MissingThing>& missing, const char* rest) {
   Section section{{.title = "missing", .rest = missing.empty() ? "" : rest}};
   append(section.part.blocks, report::missingLines(missing));
@@ -230,9 +245,9 @@ Section missingSection(const std::vector<MissingThing>& missing, const char* res
   return section;
 }
 
-// Values that moved.
+// ---- values that moved
 
-/// "1.12x [1.10x, 1.14x]", "+3.0 ms".
+/// Formats a change: "1.12x [1.10x, 1.14x]", "+3.0 ms".
 std::string changeText(const Shift& shift) {
   if (!shift.estimate) return "–";
   const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
@@ -243,6 +258,7 @@ std::string changeText(const Shift& shift) {
   return base::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
 }
 
+/// Returns the row of a change. The last cell says which way it goes, and whether that is within the margin.
 report::Row rowOf(const Shift& shift, double margin) {
   const auto value = [&](const std::optional<double>& one) {
     return one ? base::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
@@ -261,7 +277,8 @@ report::Row rowOf(const Shift& shift, double margin) {
            {way}}};
 }
 
-/// "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few values".
+/// Summarises the shifts: "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few
+/// values".
 std::string summary(const analysis::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
   std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
@@ -276,7 +293,8 @@ std::string summary(const analysis::Sides& sides) {
   return text;
 }
 
-/// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
+/// Returns the section of values: a row for each that moved, regressions first, then by p, and for each whose sides lie
+/// apart no more than sessions may. All values are in the JSON.
 Section values(const analysis::Sides& sides, double margin) {
   using Kind = report::Column::Kind;
   report::Table table{
@@ -298,7 +316,8 @@ Section values(const analysis::Sides& sides, double margin) {
   return section;
 }
 
-/// The outcome of the whole comparison.
+/// Decides the outcome of the whole comparison, as the header says. A lost verdict fails only if something moved, for
+/// worse or in no known direction: otherwise fewer trials may be the reason.
 Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims,
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
@@ -364,7 +383,8 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   Verdict outcome = Verdict::NotRun;
   for (const Verdict fate : {Verdict::Fail, Verdict::Inconclusive, Verdict::Pass, Verdict::NotRun})
     if (const auto count = std::ranges::count(claims, fate, &Claim::fate)) {
-      if (counts.empty()) outcome = fate;  // the worst
+      // The order is from worst to best, so the first that occurs is the outcome.
+      if (counts.empty()) outcome = fate;
       counts.push_back(fmt::format("{} {}", count, fateText(fate)));
     }
   if (claims.empty()) counts.emplace_back("the study has no criterion, so there is nothing to replicate");
@@ -375,6 +395,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
     for (const MissingThing& one : report::missingThings(plan, side.judgement))
       missing.push_back({one.what + " on " + side.name, one.why, one.verdict});
   }
+  // Everything replicated, but not everything could be looked at.
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
   document.title += "conclusions of " + sides.front().name + " on " + base::joined(namesOf(sides.subspan(1)));
