@@ -1,7 +1,5 @@
 #pragma once
 
-// The plain result that every estimator ends in; nested_intervals.h makes it.
-
 namespace expc::stats {
 
 /// A two-sided interval; `confidence` is what it attains at least (exact methods attain more than asked).
