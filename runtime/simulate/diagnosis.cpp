@@ -1,3 +1,8 @@
+// A diagnosis draws each study once and judges it under 14 scenarios: at the known truths, and with all truths at
+// each of 13 distances from the bounds. Distances are in half-widths of the criterion's own interval, because then
+// one ladder serves every metric, design and noise; 40 studies without timeouts measure these half-widths first.
+// All studies have seeds of their own, so the result does not depend on the number of threads.
+
 #include "runtime/simulate/diagnosis.h"
 
 #include <algorithm>
@@ -12,11 +17,6 @@
 #include "runtime/simulate/study.h"
 
 namespace expc::simulate {
-// A diagnosis draws each study once and judges it under 14 scenarios: at the known truths, and with all truths at
-// each of 13 distances from the bounds. Distances are in half-widths of the criterion's own interval, because then
-// one ladder serves every metric, design and noise; 40 studies without timeouts measure these half-widths first.
-// All studies have seeds of their own, so the result does not depend on the number of threads.
-
 namespace {
 
 using analysis::Verdict;

@@ -1,3 +1,8 @@
+// Extrapolates each open criterion from its stored cells. Whole studies are not simulated here (diagnosis does
+// that): a report must appear at once, so a cell of a simulated study is a normal estimate with an error that
+// shrinks with the root of the number of blocks, and only the decision (Holm, quantifiers, looks) is the real one.
+// The search for the number of blocks is a bisection, since more blocks decide more studies.
+
 #include "runtime/simulate/forecast.h"
 
 #include <algorithm>
@@ -18,11 +23,6 @@
 #include "runtime/stats/estimators.h"
 
 namespace expc::simulate {
-// Extrapolates each open criterion from its stored cells. Whole studies are not simulated here (diagnosis does
-// that): a report must appear at once, so a cell of a simulated study is a normal estimate with an error that
-// shrinks with the root of the number of blocks, and only the decision (Holm, quantifiers, looks) is the real one.
-// The search for the number of blocks is a bisection, since more blocks decide more studies.
-
 namespace {
 
 using analysis::CellEstimate;

@@ -1,3 +1,8 @@
+// Estimates a noise model from stored trials. Each metric's values (as logarithms, if all are above zero) are
+// fitted as point + block + session of the point + residual. The residuals are the noise between trials; the block
+// and session means, less the part that noise alone would give them, are drift, `apart` and `shared`. Residuals of
+// one trial stay together in a row, so that drawn metrics are correlated as measured ones are.
+
 #include "runtime/simulate/model.h"
 
 #include <fmt/format.h>
@@ -13,11 +18,6 @@
 #include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
-
-// Estimates a noise model from stored trials. Each metric's values (as logarithms, if all are above zero) are
-// fitted as point + block + session of the point + residual. The residuals are the noise between trials; the block
-// and session means, less the part that noise alone would give them, are drift, `apart` and `shared`. Residuals of
-// one trial stay together in a row, so that drawn metrics are correlated as measured ones are.
 
 namespace expc::simulate {
 namespace {
@@ -242,8 +242,8 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   return model;
 }
 
-// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
-// no look at a criterion.
+/// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
+/// no look at a criterion.
 plan::Plan pilotOf(plan::Plan plan) {
   const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.points, &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.

@@ -1,3 +1,9 @@
+// Draws one study. The engine's own rules decide which trials it wants (analysis::nextBlock), when it may stop and
+// what its verdicts are; only the trials come from a random stream in place of a machine. So a change of these
+// rules changes what is simulated, without a second statement of them. One set of trials is judged under several
+// scenarios: a scenario moves the bounds, which equals moving the truth, and scenarios that a look has ended are
+// closed while trials go on for the others.
+
 #include "runtime/simulate/study.h"
 
 #include <algorithm>
@@ -11,12 +17,6 @@
 #include "runtime/plan/find.h"
 
 namespace expc::simulate {
-// Draws one study. The engine's own rules decide which trials it wants (analysis::nextBlock), when it may stop and
-// what its verdicts are; only the trials come from a random stream in place of a machine. So a change of these
-// rules changes what is simulated, without a second statement of them. One set of trials is judged under several
-// scenarios: a scenario moves the bounds, which equals moving the truth, and scenarios that a look has ended are
-// closed while trials go on for the others.
-
 namespace {
 
 using analysis::Verdict;
@@ -348,7 +348,7 @@ class Run {
   Drawn drawn_;
 };
 
-// Keys are built once: the index takes thousands of trials of each place, and a key holds strings.
+/// Keys are built once: the index takes thousands of trials of each place, and a key holds strings.
 Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
   Study study{plan, model, truths};
   const analysis::Index index(plan);

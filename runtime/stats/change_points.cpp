@@ -1,3 +1,9 @@
+// The test statistics are likelihood ratios between steps (or a line) with independent noise and a constant level
+// with autoregressive noise. Correlated noise wanders and looks like steps, so p-values are the largest over
+// several correlations: the distribution of each statistic under each is simulated once for each length of sequence
+// and kept. Sequences are looked at in two forms, as normal scores of ranks (robust) and as values clamped to
+// Tukey's fences (sensitive to large steps).
+
 #include "runtime/stats/change_points.h"
 
 #include <algorithm>
@@ -14,12 +20,6 @@
 #include "runtime/stats/procedures.h"
 
 namespace expc::stats {
-// The test statistics are likelihood ratios between steps (or a line) with independent noise and a constant level
-// with autoregressive noise. Correlated noise wanders and looks like steps, so p-values are the largest over
-// several correlations: the distribution of each statistic under each is simulated once for each length of sequence
-// and kept. Sequences are looked at in two forms, as normal scores of ranks (robust) and as values clamped to
-// Tukey's fences (sensitive to large steps).
-
 namespace {
 
 /// Sequences that are drawn for each correlation: with the observed one p is a multiple of 1 / 5000.

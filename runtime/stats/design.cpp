@@ -14,8 +14,8 @@
 
 namespace expc::stats {
 
-// The smallest two-sided level that n pairs can reach is 2 / 2^n: all signs alike. Holm asks alpha / cells of the
-// smallest p-value.
+/// The smallest two-sided level that n pairs can reach is 2 / 2^n: all signs alike. Holm asks alpha / cells of the
+/// smallest p-value.
 unsigned minimumPairs(double confidence, unsigned cells) {
   const double alpha = (1.0 - confidence) / std::max(1u, cells);
   unsigned n = 1;

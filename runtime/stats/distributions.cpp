@@ -1,3 +1,6 @@
+// Boost.Math has the distributions in general. The exact ones for small samples are counted here, because verdicts
+// compare their tails with alpha and an approximation would decide some of them differently.
+
 #include "runtime/stats/distributions.h"
 
 #include <algorithm>
@@ -13,9 +16,6 @@
 #include <utility>
 
 #include "runtime/base/split_mix.h"
-
-// Boost.Math has the distributions in general. The exact ones for small samples are counted here, because verdicts
-// compare their tails with alpha and an approximation would decide some of them differently.
 
 namespace expc::stats {
 
@@ -77,7 +77,7 @@ double signedRankCdfApproximate(double t, unsigned n) {
   return normalCdf((t + 0.5 - mean) / deviation);
 }
 
-// 52 bits and half a step: never 0 (whose logarithm is infinite) and never 1.
+/// 52 bits and half a step: never 0 (whose logarithm is infinite) and never 1.
 double NormalStream::uniform() { return (static_cast<double>(base::splitMix(state_) >> 12) + 0.5) * 0x1p-52; }
 
 double NormalStream::next() {

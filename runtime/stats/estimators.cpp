@@ -1,3 +1,7 @@
+// Both estimators return functions of k over sorted data: interval k + 1 lies inside interval k. Captured data is
+// shared by copies of a result, so copying NestedIntervals is cheap and a result outlives the values that it was
+// made of.
+
 #include "runtime/stats/estimators.h"
 
 #include <algorithm>
@@ -9,10 +13,6 @@
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/stats/walsh_averages.h"
-
-// Both estimators return functions of k over sorted data: interval k + 1 lies inside interval k. Captured data is
-// shared by copies of a result, so copying NestedIntervals is cheap and a result outlives the values that it was
-// made of.
 
 namespace expc::stats {
 namespace {

@@ -1,3 +1,8 @@
+// Computes the nominal levels of several looks by numerical integration: the density of a Brownian motion that has
+// stayed within its boundaries is carried from look to look on a grid (Armitage, McPherson & Rowe 1969). P-values
+// need the inverse of that, so LookLevels tabulates 28 values of alpha once for each plan of looks, and
+// interpolates between their logarithms in both directions.
+
 #include "runtime/stats/looks.h"
 
 #include <algorithm>
@@ -10,11 +15,6 @@
 #include "runtime/stats/nested_intervals.h"
 
 namespace expc::stats {
-// Computes the nominal levels of several looks by numerical integration: the density of a Brownian motion that has
-// stayed within its boundaries is carried from look to look on a grid (Armitage, McPherson & Rowe 1969). P-values
-// need the inverse of that, so LookLevels tabulates 28 values of alpha once for each plan of looks, and
-// interpolates between their logarithms in both directions.
-
 namespace {
 
 constexpr int kCells = 160;      // intervals of Simpson's rule over the range within the boundaries; must be even
@@ -103,10 +103,10 @@ double attained(double alpha, unsigned count, Probability probability) {
 
 double plannedShare(double fraction) { return std::log1p((std::numbers::e - 1) * std::clamp(fraction, 0.0, 1.0)); }
 
-// Holm may use any of the levels alpha / j. The j tests at that level attain at most j times the largest level that
-// the exact test has there; the largest of these sums may have been spent. Both exact tests are tried, since it is
-// not known here which one a cell uses. More than kMostTests tests are not searched: the least share is taken.
-// kMostLeft caps the share at half of alpha, however coarse the test is.
+/// Holm may use any of the levels alpha / j. The j tests at that level attain at most j times the largest level that
+/// the exact test has there; the largest of these sums may have been spent. Both exact tests are tried, since it is
+/// not known here which one a cell uses. More than kMostTests tests are not searched: the least share is taken.
+/// kMostLeft caps the share at half of alpha, however coarse the test is.
 double unspentShare(double alpha, unsigned values, unsigned tests) {
   constexpr unsigned kMostTests = 64;
   constexpr double kMostLeft = 0.5;

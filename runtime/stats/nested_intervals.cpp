@@ -1,3 +1,6 @@
+// Intervals are ordered by their error, so every question is a binary search over k, which asks for O(log n)
+// intervals. Each transformation keeps that order and wraps the functions of the object that it starts from.
+
 #include "runtime/stats/nested_intervals.h"
 
 #include <algorithm>
@@ -5,9 +8,6 @@
 #include <functional>
 #include <ranges>
 #include <utility>
-
-// Intervals are ordered by their error, so every question is a binary search over k, which asks for O(log n)
-// intervals. Each transformation keeps that order and wraps the functions of the object that it starts from.
 
 namespace expc::stats {
 namespace {

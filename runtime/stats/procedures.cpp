@@ -8,8 +8,8 @@
 
 namespace expc::stats {
 
-// Levels are assigned in the order of the p-values, but returned in that of the hypotheses. The sort is stable, so
-// equal p-values have the same levels on every platform.
+/// Levels are assigned in the order of the p-values, but returned in that of the hypotheses. The sort is stable, so
+/// equal p-values have the same levels on every platform.
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   const size_t m = p_values.size();
   std::vector<size_t> order(m);

@@ -1,3 +1,6 @@
+// The exact distribution is computed once for each pair of sizes; the intervals are read off the sorted
+// differences, of which there are at most 2,500 where the distribution is exact.
+
 #include "runtime/stats/rank_sum.h"
 
 #include <algorithm>
@@ -12,9 +15,6 @@
 #include "runtime/stats/walsh_averages.h"
 
 namespace expc::stats {
-// The exact distribution is computed once for each pair of sizes; the intervals are read off the sorted
-// differences, of which there are at most 2,500 where the distribution is exact.
-
 namespace {
 
 /// P(U <= u) for samples of m and n values, in probabilities instead of counts: the number of arrangements exceeds

@@ -1,3 +1,8 @@
+// The bound is an estimate plus a number of standard errors that depends on how clearly a correlation was seen. Its
+// constants are a compromise that was found by simulation: fewer errors would let intervals of correlated values
+// miss, more would widen those of independent ones. docs/layers/statistics.md has the table of what they reach, and
+// serial_test.cpp repeats a part of it.
+
 #include "runtime/stats/serial.h"
 
 #include <algorithm>
@@ -9,15 +14,10 @@
 #include "runtime/stats/procedures.h"
 
 namespace expc::stats {
-// The bound is an estimate plus a number of standard errors that depends on how clearly a correlation was seen. Its
-// constants are a compromise that was found by simulation: fewer errors would let intervals of correlated values
-// miss, more would widen those of independent ones. docs/layers/statistics.md has the table of what they reach, and
-// serial_test.cpp repeats a part of it.
-
 namespace {
 
 constexpr size_t kFewest = 3;  // values of a session that show a correlation
-// Below 1, where the inflation would be infinite.
+/// Below 1, where the inflation would be infinite.
 constexpr double kMost = 0.985;
 
 /// Blom's normal scores; equal values share the score of their middle rank.

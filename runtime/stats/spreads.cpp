@@ -1,3 +1,6 @@
+// A one-way analysis of variance over sessions. Within-session variance is pooled; the variance of session means is
+// taken directly from the means, each weighing the same, so that it holds also for sessions of unequal length.
+
 #include "runtime/stats/spreads.h"
 
 #include <algorithm>
@@ -11,9 +14,6 @@
 #include "runtime/stats/procedures.h"
 
 namespace expc::stats {
-// A one-way analysis of variance over sessions. Within-session variance is pooled; the variance of session means is
-// taken directly from the means, each weighing the same, so that it holds also for sessions of unequal length.
-
 namespace {
 
 double mean(const std::vector<double>& values) {

@@ -1,3 +1,7 @@
+// 100,000 values have 5e9 averages, so they are counted instead of stored: `known_` holds values with the number of
+// averages at most as large, and each question narrows the gap between two neighbours of it until the averages
+// inside fit into memory (at most twice the number of values), where they are selected directly.
+
 #include "runtime/stats/walsh_averages.h"
 
 #include <algorithm>
@@ -6,10 +10,6 @@
 #include <iterator>
 
 namespace expc::stats {
-// 100,000 values have 5e9 averages, so they are counted instead of stored: `known_` holds values with the number of
-// averages at most as large, and each question narrows the gap between two neighbours of it until the averages
-// inside fit into memory (at most twice the number of values), where they are selected directly.
-
 namespace {
 
 constexpr uint64_t kSign = uint64_t(1) << 63;
