@@ -10,19 +10,19 @@
 
 namespace expc::bundle {
 
-/// Most bytes of one input in a bundle, and of all its inputs.
+/// Most bytes of one input in a bundle, and of all its inputs. Larger data belong beside a bundle, not into it.
 inline constexpr uint64_t kMostOfInput = 4 << 20, kMostOfInputs = 16 << 20;
 
-/// The regular files below `folder`, as "results/journal/000001.jsonl".
+/// The regular files below `folder`, by their paths in it ("results/journal/000001.jsonl"). Links are left out.
 llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 
-/// Packs all files below `folder` into `path`, which must not exist: in the order of their names and without owners and
-/// times, so that the same files make the same archive.
+/// Packs all files below `folder` into `path`, which must not exist. Files are in the order of their names and have
+/// no owners and times, so that the same files make the same archive. An error leaves no file.
 llvm::Error pack(const std::string& folder, const std::string& path);
 
-/// Unpacks into `folder`, which is made. Refuses links and other special files, names that are absolute, hold ".." or
-/// have more than 4,096 bytes, a name twice, and more bytes, files or folders than an archive of its size has. Files
-/// that were written until then stay.
+/// Unpacks a stranger's archive into `folder`, which is made. Refuses links and other special files, names that are
+/// absolute, hold ".." or have more than 4,096 bytes, a name twice, and more bytes, files or folders than an
+/// archive of its size can have. Files that were written before an error stay.
 llvm::Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.

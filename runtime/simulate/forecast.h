@@ -26,7 +26,8 @@ namespace expc::simulate {
 /// untrusted.
 void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement);
 
-/// The judgement of analysis::judge, with the next step of each undecided criterion.
+/// The judgement of analysis::judge, with the next step of each undecided criterion (advise). Reports call this
+/// one.
 analysis::Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 }  // namespace expc::simulate
