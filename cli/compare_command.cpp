@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/analysis/course.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
 #include "runtime/export/sides.h"
 #include "runtime/store/store.h"

@@ -12,6 +12,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/probe.h"
 #include "runtime/validity/doctor.h"
 
 namespace expc::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/base/files/files.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"

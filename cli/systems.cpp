@@ -12,6 +12,8 @@
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::cli {
 namespace {

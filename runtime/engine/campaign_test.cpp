@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;

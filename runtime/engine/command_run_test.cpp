@@ -16,6 +16,8 @@
 #include "runtime/base/json_record.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/folder.h"

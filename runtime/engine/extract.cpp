@@ -1,3 +1,9 @@
+// Extraction: finds the trials whose metrics must be read again, asks expc-worker-command for the values, and stores
+// them.
+//
+// The reading (pattern, pointer, file) of each metric is part of a trial's key, so a trial that was read otherwise does
+// not count until its key has the new readings. The worker reads because only it has the code for it.
+
 #include "runtime/engine/extract.h"
 
 #include <fmt/format.h>
@@ -23,9 +29,9 @@ namespace {
 using store::Trial;
 using store::TrialStatus;
 
-constexpr size_t kAtOnce = 64;  // trials of one question
+constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of the worker
 
-/// The energy that the looks at a trial's devices gave, as its environment keeps it.
+/// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
   auto parsed = base::parseJson(environment);
   if (!parsed) llvm::consumeError(parsed.takeError());
@@ -33,23 +39,25 @@ std::optional<double> energyIn(const std::string& environment) {
   const llvm::json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
   auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
-  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // by another version
+  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // written by another version
   return validity::energyOf(*readings);
 }
 
-/// Trials that lack the same.
+/// Trials of one workload that lack the same metrics, so that one question serves them.
 struct Batch {
   unsigned workload = 0;
   std::vector<std::string> metrics;  // to read
   std::vector<std::pair<Trial, store::TrialKey>> trials;
 };
 
+/// One call of extract().
 class Extraction {
  public:
   Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
   llvm::Error run() {
+    // Places with a valid trial come first: their failed attempts need not be read.
     std::vector<Trial> trials = store_.endedTrials(plan_);
     for (const Trial& trial : trials)
       if (trial.status == TrialStatus::Valid) settled_.insert({trial.block, trial.position});
@@ -60,7 +68,8 @@ class Extraction {
   }
 
  private:
-  /// The key of a trial that is read as the plan says, whatever else it was measured with.
+  /// The key that the trial would have if its metrics were read as the plan says. Everything else stays as it was
+  /// measured.
   store::TrialKey keyNow(const Trial& trial) const {
     store::Match match;
     match.command = store::Worker{trial.key->worker_build, trial.key->environment_class};
@@ -70,6 +79,7 @@ class Extraction {
     return key;
   }
 
+  /// Puts a trial into a batch, or counts why it needs none.
   void sort(Trial trial) {
     const plan::Point& point = *plan_.findPoint(trial.place().point);
     const bool valid = trial.status == TrialStatus::Valid;
@@ -77,10 +87,12 @@ class Extraction {
     std::vector<std::string> asked;
     for (const plan::Metric& metric : plan_.metrics)
       if (metric.kind == trial.key->kind && !metric.derived) asked.push_back(metric.name);
+    // With other settings it was another measurement, which no reading can mend.
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
     store::TrialKey key = keyNow(trial);
     std::vector<std::string> lacking;
     for (const std::string& name : asked) {
+      // "not on this device" is an answer, too.
       const bool there = trial.metrics.count(name) || llvm::is_contained(trial.not_on_device, name);
       if (!valid || !there || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
     }
@@ -93,7 +105,7 @@ class Extraction {
       outcome_.not_kept += valid;
       return;
     }
-    // An attempt that failed at reading stands for all others of its place.
+    // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
     if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
     Batch& batch = batches_[{point.workload, lacking}];
     batch.workload = point.workload;
@@ -101,12 +113,14 @@ class Extraction {
     batch.trials.emplace_back(std::move(trial), std::move(key));
   }
 
+  /// Whether the trial read the metric as the plan does now.
   static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
     const auto wanted = now.readings.find(metric), held = before.readings.find(metric);
-    if (wanted == now.readings.end()) return true;  // measured of the process
+    if (wanted == now.readings.end()) return true;  // measured on the process, not read from output
     return held != before.readings.end() && held->second == wanted->second;
   }
 
+  /// Asks the worker for the batch's values, kAtOnce outputs at a time.
   llvm::Error read(Batch& batch) {
     for (size_t first = 0; first < batch.trials.size(); first += kAtOnce) {
       const size_t last = std::min(first + kAtOnce, batch.trials.size());
@@ -129,6 +143,7 @@ class Extraction {
     return llvm::Error::success();
   }
 
+  /// Stores the answer for one trial. An output that cannot be read counts as refused.
   llvm::Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
     auto event = protocol::eventFromLine(line);
     if (!event) return event.takeError();
@@ -136,6 +151,7 @@ class Extraction {
       ++outcome_.refused[event->reason];
       return llvm::Error::success();
     }
+    // A value that is no number means that the device cannot give it; an earlier number stays.
     for (const auto& [name, value] : event->metrics) {
       if (const auto number = base::measuredNumber(value))
         trial.metrics[name.str()] = *number;
@@ -153,7 +169,7 @@ class Extraction {
   store::Store& store_;
   const std::string& worker_;
   ExtractOutcome& outcome_;
-  std::set<std::pair<int64_t, unsigned>> settled_;  // places of blocks that have a valid trial
+  std::set<std::pair<int64_t, unsigned>> settled_;  // (block, position) with a valid trial, or one that becomes valid
   std::map<std::pair<unsigned, std::vector<std::string>>, Batch> batches_;
 };
 

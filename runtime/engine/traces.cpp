@@ -16,9 +16,9 @@
 namespace expc::engine {
 namespace {
 
-constexpr size_t kMaxName = 120;  // of a file, before the trial's number
+constexpr size_t kMaxName = 120;  // bytes of a file's name before the trial's number; file systems take 255
 
-/// What a shell and any file system take as it is.
+/// A file name from a point's label that needs no quotes in a shell and is valid on any file system.
 std::string fileName(std::string_view label) {
   std::string name(label.substr(0, kMaxName));
   const auto harmless = [](unsigned char c) { return std::isalnum(c) || c == '=' || c == '.' || c == '-' || c == '_'; };
@@ -33,6 +33,7 @@ llvm::Error Traces::prepare() const {
   if (folder_.empty()) return llvm::Error::success();
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
+  // Checked before the first trial, since the worker would only fail at the end of a profile trial.
   if (!failed && access(folder_.c_str(), W_OK) != 0) failed = std::error_code(errno, std::generic_category());
   if (!failed) return llvm::Error::success();
   return base::failure("--trace {}: {}; name a folder that can be written", folder_, failed.message());
@@ -54,6 +55,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
   if (!well) {
     failed_ = true;
   } else if (std::filesystem::exists(path(plan, point, trial) + ".rank0.json", missing)) {
+    // All ranks trace the same steps, so rank 0's file stands for the others.
     traced_.insert(point.id);
     untraced_.erase(point.id);
   } else {

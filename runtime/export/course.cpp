@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/export/sides.h"

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/base/find.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/analysis/course.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/store/records.h"

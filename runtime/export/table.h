@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/store.h"
 

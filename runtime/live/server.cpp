@@ -29,7 +29,7 @@
 #include <optional>
 
 #include "runtime/analysis/index.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/text.h"
 #include "runtime/report/document.h"

@@ -1,3 +1,4 @@
+
 #include "runtime/machine/gpus.h"
 
 #include <doctest/doctest.h>
@@ -8,6 +9,8 @@
 #include <fstream>
 
 #include "runtime/base/json_record.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "tests/support/folder.h"
 
 using namespace expc::machine;

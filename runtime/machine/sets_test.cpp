@@ -1,3 +1,4 @@
+
 #include "runtime/machine/sets.h"
 
 #include <doctest/doctest.h>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/json_record.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
 using expc::base::written;

@@ -1,6 +1,7 @@
 #pragma once
 
-// One message of the launch channel (runtime/protocol/trial.h) and the descriptors that go with it, over a
+// Messages of the launch channel (declared in runtime/protocol/trial.h), with the file descriptors that accompany them,
+// over a
 // SOCK_SEQPACKET socket.
 
 #include <optional>
@@ -12,20 +13,21 @@
 
 namespace expc::protocol {
 
-/// A message as it was received.
+/// A message as it was received. It owns its descriptors.
 struct Packet {
   std::string text;
-  // The event pipe, the log, and the channel over which a process that may run several ranks says how one ended and
-  // gets the next; -1: it came without.
+  // The event pipe, the log, and the channel by which a process that runs several ranks in turn reports the end of
+  // one and gets the next. -1: the message came without.
   base::Descriptor event_fd, log_fd, next_fd;
 };
 
-/// Waits for the next message; nothing once the other end is closed, and where it does not wait, with errno at EAGAIN,
-/// while none has come. One that was longer than the channel takes is cut: it does not parse.
+/// Receives a message; with `waits`, blocks until there is one. Nothing once the other end is closed, and also,
+/// with errno EAGAIN, if it does not wait and none has come. A message longer than 256 KiB is cut, so it does not
+/// parse.
 std::optional<Packet> receivePacket(int socket, bool waits = true);
 
-/// `descriptors`: the first ones of a packet's, which stay the caller's. False with errno where it cannot be
-/// sent: EPIPE where the other end is closed.
+/// Sends a message. `descriptors` are the first ones of a Packet, in its order; they stay the caller's. Returns
+/// false, with errno, if it cannot be sent (EPIPE: the other end is closed).
 bool sendPacket(int socket, std::string_view text, const std::vector<int>& descriptors = {});
 
 }  // namespace expc::protocol

@@ -1,6 +1,6 @@
 #pragma once
 
-// A port at which processes can meet that start later.
+// Finds a port for ranks that must meet at one, before any of them listens there.
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"

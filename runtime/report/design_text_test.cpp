@@ -3,8 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"

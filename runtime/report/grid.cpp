@@ -19,7 +19,7 @@
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
-#include "runtime/report/verdict_text.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

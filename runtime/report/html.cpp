@@ -23,6 +23,7 @@
 #include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"

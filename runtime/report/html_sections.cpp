@@ -19,6 +19,7 @@
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"

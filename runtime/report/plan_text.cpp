@@ -21,6 +21,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"

@@ -1,5 +1,5 @@
-// Turns reason codes and controls into words. Codes come from plan::Reason; the numbers of verdicts are left to
-// why.cpp.
+
+#include "runtime/report/reasons.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
-#include "runtime/report/verdict_text.h"
 #include "runtime/stats/design.h"
 
 namespace expc::report {
@@ -87,9 +86,6 @@ constexpr bool standAtTheirCodes() {
 }
 static_assert(standAtTheirCodes());
 
-/// Follows a verdict on a single block: one trial shows that it can happen.
-constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
-
 /// Describes a control with an interval: its estimate and what it is held to. `gap` is the smallest gap that is
 /// claimed, half of which is the limit; 0 if no claim sets one. `claimed` says who claims it.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
@@ -157,28 +153,6 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
       reason.said +
       (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
   return {text + ": " + cause, cause};
-}
-
-std::string memoryText(const Judged& of) {
-  const auto& [plan, criterion, result] = of;
-  using analysis::CellEstimate;
-  using analysis::Verdict;
-  const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
-  if (cells.size() == 1) return said(cells.begin());
-  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
-  const std::string all = counted(cells.size(), "point");
-  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
-    const bool one_block = std::ranges::any_of(
-        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
-  }
-  // The first cell with the verdict explains it; without one the first that does not pass.
-  const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end())
-    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
-  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
 }
 
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {

@@ -18,9 +18,10 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/base/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/simulate/diagnosis.h"

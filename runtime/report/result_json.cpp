@@ -6,9 +6,11 @@
 
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"

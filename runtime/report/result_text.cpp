@@ -11,6 +11,7 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/paint.h"

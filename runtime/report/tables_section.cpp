@@ -16,6 +16,8 @@
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/description_text.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"

@@ -19,9 +19,9 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/paint.h"
-#include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/procedures.h"
 

@@ -13,7 +13,6 @@
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
 #include "runtime/report/paint.h"
-#include "runtime/report/verdict_text.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::report {
@@ -200,40 +199,6 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");
-}
-
-std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  std::vector<std::string> lines;
-  for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds) {
-      const analysis::PointStatus* status = judgement.status(point.id, design.kind);
-      if (!status) continue;
-      const std::string label = plan.label(point);
-      const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
-      if (status->lacking)
-        lines.push_back(
-            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
-                        "does)",
-                        who, status->valid, status->planned));
-      if (status->unstable())
-        lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
-                                    counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
-                                    status->memory_reason));
-      if (status->invalid)
-        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
-      if (status->superseded)
-        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
-                                    counted(status->superseded, "timeout")));
-    }
-  }
-  size_t not_run = 0;
-  for (const MissingThing& missing : missingThings(plan, judgement))
-    if (missing.verdict == analysis::Verdict::NotRun)
-      ++not_run;
-    else
-      lines.push_back(missingText(missing));
-  if (not_run > 0) lines.push_back(counted(not_run, "point") + (not_run == 1 ? " was not run" : " were not run"));
-  return lines;
 }
 
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions) {

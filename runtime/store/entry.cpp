@@ -1,5 +1,6 @@
-// The fields of a journal's entries, for reading and for writing, and the line around them. What a line holds may be a
-// stranger's.
+// Describes the fields of each entry once, for reading and writing (plan::JsonRecord), and the line around them:
+// canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
+// crashes. New fields are optional, since older journals lack them.
 
 #include "runtime/store/entry.h"
 
@@ -30,12 +31,14 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
+/// The words in a line's member "entry"; journals of all versions have them, so a word never changes.
 /// In the order of Entry's alternatives.
 constexpr std::array<llvm::StringLiteral, 12> kNames = {"opened", "session", "seen",  "plan", "run",    "run end",
                                                         "block",  "key",     "begin", "end",  "reread", "adopted"};
 static_assert(kNames.size() == std::variant_size_v<Entry>);
 
-/// Text that is JSON already, as the value that it is: a reader of journals sees no quotes within quotes.
+/// Writes text that is JSON already as the value itself, not as a quoted string: a person who reads a journal sees
+/// no quotes within quotes. Reading gives the canonical text.
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in(key);
@@ -46,6 +49,7 @@ void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   }
 }
 
+/// A moment is an array: [wall, boot].
 void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
   if (!io.reads()) {
     io.out()[key] = Array{moment.wall, moment.boot};
@@ -67,11 +71,11 @@ void describe(JsonRecord& io, Opened& entry) {
   io.field("sealed", entry.sealed);
   if (version < 1 || version > kJournalVersion)
     io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
-  // A file beside the folder may be called after it.
+  // The store's name becomes part of a file's name (the spool), so it must be fit for one.
   if (const auto why = plan::whyNoName(entry.store)) io.fail("store", *why);
 }
 
-/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
+/// Reads a session's place as older versions wrote it: "n1+n2/local:3", and the boots of the nodes likewise.
 SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
   const auto [nodes, lane] = host.split('/');
   SessionPlace place;
@@ -83,6 +87,7 @@ SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
 
 void describe(JsonRecord& io, Session& session) {
   io.field("id", session.id);
+  // Older sessions have two texts instead.
   if (io.has("nodes", true)) {
     io.field("nodes", session.where.nodes);
     io.optional("lane", session.where.lane);
@@ -129,6 +134,7 @@ void describe(JsonRecord& io, RunEnded& entry) {
   entry.judged = std::make_shared<const Judged>(std::move(judged));
 }
 
+/// A place is a point's id, or a pair of point and control. Blocks have many places, so the short form matters.
 void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
   if (!io.reads()) {
     io.out()["places"] = toJson(places);
@@ -198,7 +204,7 @@ void describe(JsonRecord& io, Adopted& entry) {
   io.field("ours", entry.ours);
 }
 
-/// An entry of the sort that stands at `index` in kNames.
+/// An empty entry of the type whose name stands at `index` in kNames.
 template <size_t... Indices>
 Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
   Entry entry;
@@ -206,6 +212,7 @@ Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
   return entry;
 }
 
+/// An entry's type stands beside its fields, not around them: a line is one flat object.
 Object written(const Entry& entry) {
   constexpr auto described = [](JsonRecord& io, auto& value) { describe(io, value); };
   Object object = std::visit([&](const auto& one) { return JsonRecord::written(one, described); }, entry);
@@ -213,7 +220,7 @@ Object written(const Entry& entry) {
   return object;
 }
 
-/// What is wrong is noted in `io`.
+/// Reads an entry. Errors are noted in `io`.
 Entry readEntry(JsonRecord& io) {
   std::string name;
   io.field("entry", name);
@@ -233,8 +240,8 @@ std::string sumOf(std::string_view text) {
   return fmt::format("{:08x}", llvm::crc32(llvm::arrayRefFromStringRef(text)));
 }
 
-/// A plan is long, each run's journal has it, and mostly nobody looks at it: one that is what its hash says is taken as
-/// it stands. `text` is the line without its checksum.
+/// Reads a plan's line without parsing the plan: it is long, each run's journal has one, and mostly nobody looks at
+/// it. If the hash fits, the text is taken as it stands. `text` is the line without its checksum.
 std::optional<PlanText> planFromLine(llvm::StringRef text) {
   if (!text.consume_front("{\"entry\":\"plan\",\"hash\":\"")) return std::nullopt;
   auto [hash, rest] = text.split('"');
@@ -245,6 +252,7 @@ std::optional<PlanText> planFromLine(llvm::StringRef text) {
 }  // namespace
 
 std::string toLine(const Entry& entry) {
+  // The checksum is spliced in as the last member, so that the line stays one JSON object.
   std::string text = base::canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
@@ -260,6 +268,7 @@ std::string_view damageOf(std::string_view line) {
 llvm::Expected<Entry> entryFromLine(std::string_view line) {
   if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
   if (auto plan = planFromLine(llvm::StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
+  // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
   auto value = base::parseJson(line);
   if (!value) return value.takeError();
   base::JsonErrors errors;
@@ -276,6 +285,7 @@ void describe(JsonRecord& io, Worker& worker) {
 }
 
 void describe(JsonRecord& io, Match& match) {
+  // Digests are an object of key and digest; absent workers are those that the plan does not need.
   io.field("digests", match.data_digests);
   io.optionalObject("built_in", match.built_in, base::kDescribed);
   io.optionalObject("command", match.command, base::kDescribed);

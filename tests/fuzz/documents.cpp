@@ -1,6 +1,7 @@
 #include "tests/fuzz/documents.h"
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"

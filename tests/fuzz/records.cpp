@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"

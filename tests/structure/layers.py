@@ -100,16 +100,6 @@ def unused(files):
                 yield f"{own} includes nothing of {target}: take the arrow out of this table"
 
 
-# Circles of files that are there still; it only becomes shorter.
-CIRCLES = {
-    ("runtime/analysis/cells", "runtime/analysis/criteria", "runtime/analysis/description", "runtime/analysis/index", "runtime/analysis/judgement",
-     "runtime/analysis/meaning", "runtime/analysis/needs", "runtime/analysis/readings"),
-    ("runtime/report/grid", "runtime/report/sections", "runtime/report/verdict_text", "runtime/report/wording"),
-    ("runtime/machine/gpus", "runtime/machine/machine", "runtime/machine/sets"),
-    ("runtime/bundle/anonymous", "runtime/bundle/archive"),
-}
-
-
 def circles_of(files):
     """Sets of files that include each other, directly or through others; a source and its header count as one file."""
     stem = lambda path: path.rsplit(".", 1)[0]
@@ -128,12 +118,9 @@ def circles_of(files):
     return {tuple(sorted(other for other in reached[one] if one in reached[other])) for one in arrows if one in reached[one]}
 
 
-def circles(files, allowed):
-    found = circles_of(files)
-    for circle in sorted(found - allowed):
+def circles(files):
+    for circle in sorted(circles_of(files)):
         yield f"{' '.join(circle)}: these include each other; move what they share into a file below them"
-    for circle in sorted(allowed - found):
-        yield f"{' '.join(circle)}: no circle any more; take it out of CIRCLES"
 
 
 def torch_outside_worker(files):
@@ -247,7 +234,7 @@ def self_test():
     assert len(list(prose_below_report([reason, error, ("runtime/report/x.cpp", reason[1])]))) == 1
     circle = [("a/x.h", '#include "a/y.h"\n'), ("a/y.cpp", '#include "a/y.h"\n#include "a/z.h"\n'), ("a/z.h", '#include "a/x.h"\n'), ("a/y.h", "")]
     assert circles_of(circle) == {("a/x", "a/y", "a/z")} and not circles_of(circle[1:])
-    assert len(list(circles(circle, {("b", "c")}))) == 2
+    assert len(list(circles(circle))) == 1
     named = ("runtime/a/x.h", "namespace expc::a {\n")
     assert len(list(foreign_namespaces([("runtime/engine/launch/x.h", "namespace expc::engine {\n")]))) == 1
     assert not list(foreign_namespaces([named])) and len(list(foreign_namespaces([("runtime/b/x.h", named[1])]))) == 1
@@ -259,7 +246,7 @@ def main():
     files = [(path, text) for path, text in everything if not of_tests(path)]
     assert len(files) > 20, "no sources found"
     found = list(violations(files)) + list(unused(files)) + list(torch_outside_worker(files)) + list(support_among_products(everything)) + list(null_gpu_apart(everything))
-    found += list(foreign_namespaces(everything)) + list(prose_below_report(files)) + list(circles(files, CIRCLES))
+    found += list(foreign_namespaces(everything)) + list(prose_below_report(files)) + list(circles(files))
     print("\n".join(found) or f"{len(files)} files keep to the layers")
     return 1 if found else 0
 

@@ -14,7 +14,7 @@ OWN = "reads or writes what this process or its user has just made"
 RULES = [
     ("opens files", r"MemoryBuffer::get(File|OpenFile|FileSlice)|fopen\(|std::[iw]?fstream|std::ifstream", "runtime/base/files/files.h", {
         "runtime/base/files/files.cpp": "the opener",
-        **dict.fromkeys(("runtime/base/process.cpp", "runtime/machine/machine.cpp", "runtime/worker/serve/memory_group.cpp",
+        **dict.fromkeys(("runtime/base/process.cpp", "runtime/machine/probe.cpp", "runtime/worker/serve/memory_group.cpp",
                          "runtime/worker/serve/child.cpp",
                          "runtime/worker/profile/launching_threads.cpp", "runtime/worker/device/host.cpp", "runtime/validity/host.cpp",
                          "runtime/store/lease.cpp"), KERNEL),

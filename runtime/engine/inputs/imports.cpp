@@ -19,7 +19,7 @@ using llvm::StringRef;
 
 constexpr uint64_t kMostSource = 4 << 20;
 
-/// The first part of a module's name at the beginning of `text`; "" where none stands there, as in `from . import a`.
+/// The top-level module name at the beginning of `text`; "" if there is none, as in `from . import a`.
 StringRef moduleAt(StringRef text) {
   return text.ltrim().take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
@@ -37,7 +37,7 @@ llvm::SmallVector<StringRef> modulesOf(StringRef line) {
   return modules;
 }
 
-/// Whether a folder may be a package: it has Python files. A folder of data may have a library's name.
+/// Whether a folder may be a package, that is, has Python files. A folder of data may have a library's name.
 bool isPackage(const fs::path& folder) {
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
@@ -55,6 +55,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
   std::set<std::string> told;
   const auto look = [&](const std::string& script, StringRef module) {
     for (const fs::path& folder : folders) {
+      // Modules that exist in no script's folder are of the standard library or installed.
       const std::string base = (folder / module.str()).string();
       std::error_code failed;
       const bool file = fs::is_regular_file(fs::path(root) / (base + ".py"), failed);
@@ -73,6 +74,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
       llvm::consumeError(source.takeError());  // who reads all of it says so
       continue;
     }
+    // Text in a string that looks like an import costs a needless hint at most.
     for (const StringRef line : llvm::split((*source)->getBuffer(), '\n'))
       for (const StringRef module : modulesOf(line))
         if (!module.empty()) look(input, module);

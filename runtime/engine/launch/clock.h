@@ -7,6 +7,7 @@
 
 namespace expc::engine::launch {
 
+/// The system's clocks, virtual so that tests can move time.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -15,7 +16,7 @@ class Clock {
   /// Seconds since 1970 (CLOCK_REALTIME). It may jump both ways.
   virtual double wall() const { return base::secondsOn(CLOCK_REALTIME); }
 
-  /// The machine's own.
+  /// The clock of this machine.
   static const Clock& real() {
     static const Clock clock;
     return clock;

@@ -1,3 +1,6 @@
+// Event lines of ranks, and the JSON form of requests and reports. Bytes come from a user's processes or another
+// machine, so every size and number is checked.
+
 #include "runtime/engine/launch/launcher.h"
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 namespace expc::engine::launch {
 namespace {
 
+// Bytes of one event line: enough for the series of a long trial, and a bound on memory if a rank writes nonsense.
 constexpr size_t kMaxLine = 64 << 20;
 constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
 
@@ -23,6 +27,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     over_ = true;
     rest_.clear();
   };
+  // A line may come in many pieces, and a piece may hold many lines.
   while (!over_ && !bytes.empty()) {
     const size_t end = bytes.find('\n');
     rest_.append(bytes.substr(0, end));
@@ -45,6 +50,7 @@ void describe(base::JsonRecord& io, TrialRequest& request) {
   io.field("log_prefix", request.log_prefix);
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
+  // An agent indexes `environment` by rank, so a message whose numbers disagree is refused here.
   if (io.reads() && !io.failed() &&
       (request.environment.size() != request.spec.world_size || request.first_rank > request.spec.world_size ||
        request.endRank() > request.spec.world_size))
@@ -61,6 +67,7 @@ void describe(base::JsonRecord& io, RankReport& report) {
   io.optional("status", report.status);
   io.optional("out_of_memory", report.out_of_memory);
   io.optional("stuck", report.stuck);
+  // The event travels as the line that the rank wrote, so that event.cpp alone knows its form.
   if (report.what == RankReport::What::Said) {
     std::string line = io.reads() ? "" : protocol::toLine(report.event);
     io.field("event", line);

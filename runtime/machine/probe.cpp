@@ -1,4 +1,7 @@
-#include "runtime/machine/machine.h"
+// Probes the machine: host, kernel and control groups from /proc and /sys, the topology from hwloc, GPUs from gpus.cpp;
+// and its JSON form. Slots are made in slots.cpp.
+
+#include "runtime/machine/probe.h"
 
 #include <fmt/format.h>
 #include <hwloc.h>
@@ -18,11 +21,12 @@
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/sets.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::machine {
 namespace {
 
-/// The value of KEY="value" in a file of such lines.
+/// The value of `key` in a file of lines KEY="value", such as os-release(5); "" if it is not there.
 std::string keyValue(const char* path, std::string_view key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -34,6 +38,7 @@ std::string keyValue(const char* path, std::string_view key) {
   return {};
 }
 
+/// Bytes of physical memory; 0: not known.
 uint64_t memoryBytes() {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
@@ -41,7 +46,7 @@ uint64_t memoryBytes() {
 
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype([](hwloc_bitmap_s* bitmap) { hwloc_bitmap_free(bitmap); })>;
 
-/// The lowest allowed CPU of each core that has one.
+/// The lowest allowed CPU of each core. Trials get one hardware thread of each core, since two would share its units.
 std::vector<int> firstThreads(hwloc_topology_t topology, hwloc_const_cpuset_t allowed) {
   std::vector<int> result;
   int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
@@ -57,6 +62,7 @@ std::vector<int> firstThreads(hwloc_topology_t topology, hwloc_const_cpuset_t al
   return result;
 }
 
+/// The allowed cores in `set`; none for a null set.
 std::vector<int> allowedIn(const Machine& machine, hwloc_const_cpuset_t set) {
   std::vector<int> cores;
   for (int core : machine.allowed) {
@@ -65,6 +71,7 @@ std::vector<int> allowedIn(const Machine& machine, hwloc_const_cpuset_t set) {
   return cores;
 }
 
+/// Reads sockets and NUMA nodes; those without an allowed core are left out.
 void readPlaces(Machine& machine, hwloc_topology_t topology) {
   for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, at));) {
     std::vector<int> cores = allowedIn(machine, at->cpuset);
@@ -76,7 +83,7 @@ void readPlaces(Machine& machine, hwloc_topology_t topology) {
   }
 }
 
-/// Where NVML does not say how cards are joined, their memory nodes say a little.
+/// Where NVML does not say how cards are joined, their NUMA nodes give a coarse answer.
 void joinByNode(std::vector<Gpu>& gpus) {
   for (Gpu& gpu : gpus) {
     for (const Gpu& other : gpus) {
@@ -88,31 +95,34 @@ void joinByNode(std::vector<Gpu>& gpus) {
   }
 }
 
+/// Finds the cores and the NUMA node next to each GPU, by its place on the PCI bus.
 void placeGpus(Machine& machine, hwloc_topology_t topology) {
   std::map<std::vector<int>, std::vector<Gpu*>> by_place;
   for (Gpu& gpu : machine.gpus) {
     hwloc_obj_t device = gpu.pci_bus.empty() ? nullptr : hwloc_get_pcidev_by_busidstring(topology, gpu.pci_bus.c_str());
     hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : nullptr;
     std::vector<int> near = allowedIn(machine, place ? place->cpuset : nullptr);
+    // Virtual machines often show no place; then all cores are equally near.
     if (near.empty()) near = machine.allowed;
     by_place[near].push_back(&gpu);
     if (place && place->nodeset) gpu.memory_node = hwloc_bitmap_first(place->nodeset);
   }
   joinByNode(machine.gpus);
-  // GPUs at the same place divide its cores.
+  // GPUs at the same place share its cores out, so that ranks on them do not disturb each other.
   for (auto& [cores, gpus] : by_place) {
     for (size_t i = 0; i < gpus.size(); ++i) gpus[i]->cores = share(cores, i, gpus.size());
   }
 }
 
-/// Fills sockets, cores, threads, allowed, packages, nodes, cpu_model, and of each GPU its cores, memory node and those
-/// ways to others that NVML did not tell.
+/// Fills sockets, cores, threads, allowed, packages, nodes and cpu_model, and for each GPU its cores, its memory node
+/// and the paths that NVML did not tell.
 void readTopology(Machine& machine) {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) {
     machine.notes.push_back("hwloc does not start: cores are unknown");
     return;
   }
+  // PCI devices are left out by default; loading them takes time, so only where there are GPUs.
   if (!machine.gpus.empty()) hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (hwloc_topology_load(topology) != 0) {
     machine.notes.push_back("hwloc cannot read the topology: cores are unknown");
@@ -127,6 +137,7 @@ void readTopology(Machine& machine) {
     if (model) machine.cpu_model = model;
   }
   Bitmap allowed(hwloc_bitmap_alloc());
+  // The affinity mask of this process counts (taskset, Slurm), not all that the machine has.
   if (hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0) {
     hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_allowed_cpuset(topology));
   }
@@ -136,7 +147,7 @@ void readTopology(Machine& machine) {
   hwloc_topology_destroy(topology);
 }
 
-/// As an object that says of each other card how it is reached: {"1": "NV4"}.
+/// Paths as an object, other card -> text: {"1": "NV4"}.
 void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
@@ -164,13 +175,6 @@ void describeGpu(base::JsonRecord& io, Gpu& gpu) {
 
 }  // namespace
 
-std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts) {
-  if (cores.empty() || parts == 0) return {};
-  if (parts > cores.size()) return {cores[index % cores.size()]};
-  const size_t each = cores.size() / parts;
-  return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
-}
-
 Machine probe(const std::optional<NullGpus>& null_gpus) {
   Machine machine;
   machine.null_gpus = null_gpus;
@@ -187,10 +191,12 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
     machine.memory_bytes = machine.memory_limit = limit;
   machine.governor = base::readText("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
 
+  // GPUs come first: readTopology() finds the cores next to them.
   readGpus(machine);
   readTopology(machine);
-  if (machine.threads > 0 && machine.cpu_quota >= machine.threads) machine.cpu_quota = 0;  // no limit here
+  if (machine.threads > 0 && machine.cpu_quota >= machine.threads) machine.cpu_quota = 0;  // as good as no limit
   if (machine.cpu_model.empty()) machine.cpu_model = names.machine;
+  // Trials need a core, even if hwloc knows none.
   if (machine.allowed.empty()) machine.allowed = {0};
   return machine;
 }
