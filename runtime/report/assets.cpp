@@ -72,6 +72,7 @@ std::optional<Value> filledText(llvm::StringRef text, const Object& study) {
     const size_t end = text.find('}', hole);
     const Value* value = said(text.slice(hole + 2, end), study);
     if (!value) return std::nullopt;
+    // The whole text is one hole: the value keeps its type, so that numbers stay numbers.
     if (hole == 0 && end + 1 == text.size() && out.empty()) return *value;
     out += text.take_front(hole);
     const auto words = value->getAsString();
@@ -102,6 +103,7 @@ std::optional<Value> filledPart(const Value& part, const Object& study) {
   }
   Object out;
   for (const auto& [name, member] : *members)
+    // The condition itself is no part of the specification.
     if (name != "if" && name != "else")
       if (auto value = filledPart(member, study)) out[name] = std::move(*value);
   return out;

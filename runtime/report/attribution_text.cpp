@@ -92,6 +92,7 @@ std::string differenceText(double seconds) {
 /// Formats the share of a category in the whole difference: "62 %"; "" if it has none.
 std::string shareText(const analysis::CategoryShare& category) {
   if (!category.share) return "";
+  // Rounding a small negative share gives -0, which would print a minus.
   const double percent = std::round(*category.share * 100);
   return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);  // no minus in front of nothing
 }
@@ -148,6 +149,7 @@ std::string stepText(const analysis::Attribution& attribution) {
 /// themselves, show no difference, or not yet.
 std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<std::string> texts;
+  // Three cases: the timed trials may not differ, or cannot tell yet, or the profiles themselves may not differ.
   if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
     const plan::Comparison* found = base::named(plan.comparisons, none->comparison);
     const std::string unit = found ? found->unit : "";
@@ -181,6 +183,7 @@ Table viewTable(const analysis::AttributionView& view, const std::pair<std::stri
   table.columns.push_back({"difference, drawn", Kind::Drawing, Shown::OnPage});
   table.columns.push_back({"share of it"});
   table.columns.push_back({"in a step", Kind::Number, Shown::OnPage});
+  // Small categories are combined rather than dropped, so that the column still adds up.
   const auto categories = shortened(view, most);
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
@@ -209,6 +212,7 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
   size_t differing = 0;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution)) {
     if (treated == baseline) continue;
+    // With several differing factors the last one's names are kept, but not used below.
     ++differing;
     names = {levelName(factor, treated), levelName(factor, baseline)};
   }
@@ -222,6 +226,7 @@ std::string withoutAttribution(const analysis::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   const bool designed = std::ranges::any_of(plan.design.kinds,
                                             [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
+  // Without a comparison of two points nobody expects an attribution.
   const bool pairs = std::ranges::any_of(plan.comparisons, [](const auto& comparison) {
     return std::ranges::any_of(comparison.cells, [](const plan::Cell& cell) { return cell.points.size() == 2; });
   });
@@ -262,6 +267,7 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
   // The phases at a glance; the longer lists behind a click.
   Part more{.title = "More: calls, kernels, operators", .folded = true, .titled_on_page = true};
   for (const analysis::AttributionView& view : attribution.views) {
+    // A step has few phases, and they explain most; of kernels and operators there may be hundreds.
     const size_t most = detail == Detail::Everything ? SIZE_MAX : view.name == "step" ? kPhases : kCategories;
     std::vector<Block>& blocks = &view == &attribution.views.front() ? part.blocks : more.blocks;
     blocks.emplace_back(viewTable(view, levelNames(plan, attribution), attribution.interval.has_value(), most));
@@ -283,6 +289,7 @@ Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attrib
                 .shown = Shown::OnPage});
   for (size_t i = 0; i < all.size() && i < kMostDrawn; ++i) {
     Part part = attributionPart(plan, all[i], Detail::Summary);
+    // The page has all pairs, a terminal the first few and the number of the others.
     if (i >= kPairsInText) part.shown = Shown::OnPage;
     section.blocks.emplace_back(std::move(part));
   }

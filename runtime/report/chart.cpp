@@ -53,6 +53,7 @@ struct Frame {
 
 /// Returns the pixels of a column at its x, within bounds that keep marks visible.
 double slotOf(const FactorAxis& x, size_t places, size_t columns) {
+  // Words share the width evenly; numbers have as much room as their closest neighbours leave.
   const double several = static_cast<double>(std::max<size_t>(1, columns));
   if (x.places.empty()) return std::clamp(420.0 / (several * static_cast<double>(places)), 9.0, 44.0);
   return std::clamp(x.narrowest * kNarrowWidth / (several + 1), 2.0, 12.0);
@@ -98,6 +99,7 @@ struct Data {
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
                {"t", base::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
+    // A level with a place on an axis of numbers has that place, too.
     if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;
@@ -154,6 +156,7 @@ Bar barOf(const analysis::AttributionView& view, std::string level, bool treated
   for (const analysis::CategoryShare& category : view.categories) {
     const double seconds = treated ? category.treated : category.baseline;
     if (category.beside) continue;
+    // The rest is what categories leave of the step, so it is negative if they overlap.
     if (seconds < 0) bar.twice = true;
     if (seconds > 0) bar.seconds[category.rest ? kRest : category.name] += seconds;
   }
@@ -168,6 +171,7 @@ Object specification(const std::vector<Bar>& bars) {
   bool twice = false;
   Array levels, rows, colours;
   for (const Bar& bar : bars) {
+    // The unit suits the longest bar, and colours go to the categories that are largest anywhere.
     double sum = 0;
     for (const auto& [name, seconds] : bar.seconds) {
       sum += seconds;
@@ -233,7 +237,9 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   ValueAxis y = valueAxis(grid.subject, grid.unit, grid.dimension, extent, grid.neutral);
   FactorAxis x = factorAxis(plan, over, labels);
   const double slot = slotOf(x, labels.size(), grid.columns.size());
+  // Dots stand aside of their estimate, but within the column's own room.
   const double aside = x.places.empty() ? kDotsAside : std::min(kDotsAside, 0.8 * slot);
+  // Too many dots would hide the intervals, and a heat map has no room for any.
   const Frame frame{grid, x, slot, y.factor, ideal, !heat && dots <= kMaxDots};
   Object all{{"x", std::move(x.settings)},
              {"y", std::move(y.settings)},
@@ -252,6 +258,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
     for (; r < grid.rows.size() && facetOf(grid, grid.rows[r]) == facet; ++r)
       for (size_t column = 0; column < grid.columns.size(); ++column)
         data.add(frame, grid.rows[r].empty() ? "" : grid.rows[r].back(), column, grid.cells[r][column]);
+    // A combination in which nothing was measured gets no chart.
     if (data.rows.empty()) continue;
     if (charts.size() == kMaxCharts) {
       ++left_out;
@@ -284,6 +291,7 @@ std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analy
     // If several factors differ, the bar is named by all levels of the point.
     if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
       treated = plan.label(*point);
+    // Further baselines are left out; levels of those that are in still join.
     if (groups.size() == kMaxCharts && !groups.contains(one.baseline)) continue;
     Group& group = groups[one.baseline];
     if (group.bars.empty()) group.bars.push_back(barOf(one.views[0], baseline, false));

@@ -116,6 +116,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   if (neutral) settings["neutral"] = factor * *neutral;
   if (log) {
     const double pad = std::exp(std::max(0.03, 0.06 * std::log(high / low)));
+    // On a logarithmic axis the air is a factor.
     low /= pad, high *= pad;
     settings["scale"] = "log";
     if (high < kLogSpread * low) {
@@ -147,6 +148,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
     places.push_back(sorted.back());
     place_of[label] = sorted.back();
   }
+  // One level that is no number makes all of them words.
   const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
   FactorAxis axis;
   axis.settings = Object{{"factor", base::jsonText(factor)},
@@ -188,6 +190,7 @@ Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::se
   Array levels, colours, shapes;
   for (const auto& [level, label] : inOrder(plan, factor, labels)) {
     levels.push_back(base::jsonText(label));
+    // Colours go by the level's index, not by its place in this chart, so that they agree between charts.
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);
   }

@@ -79,6 +79,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
                                     const std::string& folder) {
   // Trials are still to come: go on with the same design before asking for a larger one.
   if (judgement.unfinished) {
+    // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
         judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
     if (largerBudget(plan, judgement, 0) > 0)
@@ -96,6 +97,8 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
   InOrder<std::string, Line> lines;  // by their commands
   const auto add = [&](double seconds, unsigned blocks, const std::string& command, std::string what,
                        const std::string& gain) {
+    // A second criterion with the same command joins the first one's line: "with an 80 % chance to decide a, and an 80
+    // % chance to decide b".
     constexpr llvm::StringRef kWith = "with ";
     const auto [line, fresh] = lines.try_emplace(command, Line{seconds, blocks, what + gain});
     llvm::StringRef also = gain;
@@ -104,6 +107,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
   };
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement)) {
     if (!isOpen(result)) continue;
+    // Failed trials are the cheapest to repeat and may be all that is missing.
     if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
     } else if (result.next && result.next->helps()) {
@@ -119,6 +123,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
     }
   }
   auto cheapest = lines.takeVector();
+  // Sorted by time, then by blocks if times are unknown.
   std::ranges::stable_sort(cheapest, std::less(),
                            [](const auto& one) { return std::pair(one.second.seconds, one.second.blocks); });
   std::vector<NextCommand> commands;
@@ -178,6 +183,7 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
   if (judgement.null_cards || judgement.criteria.empty()) return commands;
   const bool open = std::ranges::any_of(judgement.criteria, isOpen);
   if (open) commands = furtherFor(plan, judgement, folder);
+  // With trials still to come, replication and the whole study come too early.
   if (judgement.unfinished) return commands;
   if (!open)
     commands.push_back(

@@ -1,3 +1,5 @@
+// Puts descriptions into words: how much of a metric's variation each factor explains, which points are best, what
+// drifted over the run and which values lie apart. Lists are cut to what a reader takes in; the JSON has all of them.
 
 #include "runtime/report/description_text.h"
 
@@ -60,6 +62,8 @@ std::string levelText(const analysis::FactorEffect& effect, const analysis::Leve
 /// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
 std::string levelsText(const analysis::FactorEffect& effect) {
   std::vector<analysis::LevelEffect> levels = effect.levels;
+  // A factor has few levels, and all are wanted. An interaction has their product, so only its strongest combinations
+  // are named.
   const bool alone = effect.factors.size() == 1;
   if (!alone) {
     std::ranges::stable_sort(
@@ -99,6 +103,7 @@ Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& r
       const std::string place = one.rank ? fmt::format("{}. ", *one.rank) : "";
       return fmt::format("{}{} ({})", place, pointText(plan, one.point), valueText(plan, ranking.metric, one.median));
     });
+    // All points of a ranking have ranks, or none has.
     const bool ranked = ranking.points.empty() || ranking.points.front().rank;
     std::string why;
     if (!ranked)
@@ -140,6 +145,7 @@ Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& o
   for (const analysis::Outlier& one : outliers) {
     const auto trial =
         std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });
+    // The value and its median get the same unit, that of the larger one.
     const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),

@@ -1,6 +1,7 @@
 #pragma once
 
-// Tells what there is to see beside the verdicts (analysis/description.h): effects, rankings, fronts, drifts, outliers.
+// Describes what results show beside the verdicts (analysis/description.h): effects, rankings, fronts, drifts,
+// outliers. None of it decides anything, and each part says so.
 
 #include <optional>
 #include <string>
@@ -13,15 +14,15 @@
 
 namespace expc::report {
 
-/// What there is to say, in the order in which one wants to know it; empty parts are left out.
+/// Returns everything that there is to describe, the most wanted first; empty parts are left out.
 std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
                                  const store::Results& results);
 
-/// What a table shows that asks for a description; nothing of one that asks for values.
+/// Returns the description that a table of the study asks for, such as a ranking; nothing for a table of values.
 std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
                                    const plan::Table& table);
 
-/// A sentence for a warm-up and one for a trend, where there are such.
+/// Returns a sentence for a warm-up and one for a trend, as far as the drift shows them.
 std::vector<std::string> driftTexts(const analysis::Drift& drift);
 
 }  // namespace expc::report

@@ -68,6 +68,7 @@ std::string endsText(const plan::Plan& plan, const simulate::Model& model, doubl
       if (ends[i].*share > 0)
         texts.push_back(fmt::format("{} of {} trials at {}", shareOfStudies(ends[i].*share), toString(kind),
                                     placeText(plan, plan.points[i].id)));
+  // A design with many such points would fill the screen; the first few show the pattern.
   const size_t all = texts.size();
   texts.resize(std::min(all, kShown));
   return joined(texts) + (all > kShown ? fmt::format(" and more at {}", counted(all - kShown, "other point")) : "");
@@ -114,6 +115,7 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
   const bool own = criterion.cells.front().bound.has_value();
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                        bool passes) {
+    // No distance in the sweep reached the power: the effect that it would take is beyond what was simulated.
     if (!distance) return fmt::format("{} for no effect in the simulated range", word);
     if (!value && !own)
       return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
@@ -121,6 +123,7 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
     if (!value)
       return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
                          std::abs(*distance), passes ? "inside" : "outside");
+    // For an upper bound, passing means small values: "passes from 12 ms down".
     const bool below =
         criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
     return fmt::format("{} from {} {}", word, valueText(plan, criterion, one, *value), below == passes ? "down" : "on");
@@ -152,6 +155,7 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
                     shareOfStudies(one.untrusted)));
   if (const auto noise = simulate::noiseOf(diagnosis.model, criterion))
     if (std::string text = controlNeedText(plan, criterion, *noise); !text.empty()) say(std::move(text));
+  // The budget can end a study before its trials are in, which no repetition mends.
   if (one.cut_off > 0)
     say(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
                     durationText(plan.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)));
@@ -161,6 +165,7 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
   for (const simulate::Sweep& sweep : one.sweeps)
     if (sweep.distance == 0) say("if it is at its bound: " + chances(sweep.chances));
   say(powerText(plan, criterion, one));
+  // Half as many repetitions again, to show what more work would bring.
   if (diagnosis.larger && diagnosis.larger->most != diagnosis.design.most)
     say(fmt::format("with {}: {}{}", repetitions(plan, *diagnosis.larger),
                     powerText(plan, criterion, diagnosis.larger->criteria[c]),

@@ -36,6 +36,7 @@ std::string folded(const std::string& title, const std::string& body) {
 std::string cellInner(const Cell& cell, Kind kind) {
   std::string inner = kind == Kind::Drawing ? cell.text : kind == Kind::Prose ? htmlProse(cell.text) : html(cell.text);
   if (cell.tone == Tone::Strong) inner = "<b>" + inner + "</b>";
+  // `more` belongs to the first small line, which a text shows without it.
   const std::string first = (cell.below.empty() ? "" : cell.below.front()) + cell.more;
   if (!first.empty()) inner += "<small>" + html(first) + "</small>";
   for (size_t i = 1; i < cell.below.size(); ++i) inner += "<small>" + html(cell.below[i]) + "</small>";
@@ -50,6 +51,7 @@ std::string cellMarkup(const Table& table, const Row& row, size_t i) {
   const std::string inner = cellInner(cell, column.kind);
   if (column.kind == Kind::Label)
     return fmt::format("<th scope=\"row\"{}>{}</th>", attribute("data-label", column.name), inner);
+  // The classes steer alignment and colour alone; meaning never depends on colour, since the words stand there, too.
   std::vector<std::string> classes;
   if (column.kind == Kind::Number) classes.emplace_back("num");
   if (column.kind == Kind::Drawing) classes.emplace_back("drawing");
@@ -70,6 +72,7 @@ class PageRenderer {
  public:
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.shown == Shown::InText) return "";
+    // A failed trial has its log behind it, closed.
     if (paragraph.log)
       return fmt::format("<details class=\"failure\"><summary>{}</summary>{}</details>", sentence(paragraph),
                          paragraph.log->empty() ? "<p class=\"quiet\">It wrote no log.</p>"
@@ -81,6 +84,7 @@ class PageRenderer {
     return fmt::format("<p{}>{}</p>", paragraph.tone == Tone::Quiet ? " class=\"quiet\"" : "", sentence(paragraph));
   }
 
+  /// A list of terms; commands stay whole where a line breaks.
   std::string operator()(const Facts& facts) const {
     std::string out;
     for (const Fact& one : facts.facts)
@@ -89,6 +93,7 @@ class PageRenderer {
     return out.empty() ? "" : fmt::format("<dl class=\"{}\">{}</dl>", facts.style, out);
   }
 
+  /// A table for a wide screen and, by its data-label attributes, for a narrow one.
   std::string operator()(const Table& table) const {
     std::string heads, rows;
     size_t columns = 0;
@@ -107,6 +112,7 @@ class PageRenderer {
         if (table.columns[i].shown != Shown::InText) rows += cellMarkup(table, row, i);
       rows += "</tr>";
     }
+    // A table without rows gives no markup, so that a section without content is left out.
     if (rows.empty()) return "";
     std::string above, foot;
     // The factor over the columns has a heading row of its own.
@@ -114,6 +120,7 @@ class PageRenderer {
       above = fmt::format("<tr>{}<th scope=\"colgroup\" class=\"num\" colspan=\"{}\">{}</th></tr>",
                           labels ? fmt::format("<td colspan=\"{}\"></td>", labels) : "", columns - labels,
                           html(table.over));
+    // The drawing's scale stands below the last column.
     if (!table.foot.empty())
       foot = fmt::format("<tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td></tr></tfoot>", columns - 1,
                          table.foot);
@@ -127,8 +134,10 @@ class PageRenderer {
     return out;
   }
 
+  /// Charts are markup already.
   std::string operator()(const Figures& figures) const { return figures.markup; }
 
+  /// A folded part is a <details>; a part with badges is the card of a criterion, which links lead to.
   std::string operator()(const Part& part) const {
     std::string body = pageMarkup(part.blocks);
     if (part.folded) return folded(part.title + (part.about().empty() ? "" : ": " + part.about()), body);

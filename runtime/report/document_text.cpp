@@ -74,10 +74,12 @@ void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned 
       const size_t end = std::min(left[i].find('\n'), left[i].size());
       const std::string text = left[i].substr(0, end);
       left[i].erase(0, end + 1);
+      // Padding counts display columns: '中' takes two and 'é' one.
       const std::string pad(columns[i]->width - std::min(columns[i]->width, displayWidth(text)), ' ');
       if (i > 0) line.append(kGap, ' ');
       line += columns[i]->kind == Column::Kind::Number ? pad + text : text + pad;
     }
+    // No blanks at the end of a line, which copying would keep.
     line.resize(llvm::StringRef(line).rtrim(' ').size());
     out.append(line.empty() ? 0 : indent, ' ') += (row == 0 ? paint.faint(line) : line) + '\n';
   } while (std::ranges::any_of(left, [](const std::string& text) { return !text.empty(); }));
@@ -137,6 +139,7 @@ class TextRenderer {
   /// Appends a heading, with its remark on the same line if that fits.
   void section(std::string_view title, std::string_view rest) {
     out_ += '\n' + paint_.bold(title);
+    // A long remark goes below its title, indented.
     const bool fits = displayWidth(title) + 2 + displayWidth(rest) <= width_;
     if (!rest.empty() && fits) out_ += "  " + paint_.faint(rest);
     out_ += '\n';
@@ -179,6 +182,7 @@ class TextRenderer {
     const bool stacked =
         std::ranges::any_of(table.rows, [](const Row& row) { return std::ranges::any_of(row.cells, &Cell::hasBelow); });
     if (stacked && naturalWidth(columns, indent) > width_) columns = textColumns(table, "\n");
+    // The first cell of a column is its heading.
     const size_t shown = columns.front().cells.size() - 1;
     out_ += tableText(std::move(columns), width_, indent, paint_);
     if (table.all > shown)
@@ -197,6 +201,7 @@ class TextRenderer {
       line(paint_.bold(title) + (rest.empty() ? "" : ": " + rest), indent, indent + 2);
     else
       section(title, rest);
+    // A title without content would look like an error.
     if (part.blocks.empty()) line("nothing to show", indent + 2, indent + 4);
     show(part.blocks, indent + 2);
   }

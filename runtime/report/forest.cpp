@@ -53,6 +53,7 @@ struct Drawing {
       double from = relation == LessEqual || relation == Less ? 0 : at(bound->low);
       double to =
           relation == GreaterEqual || relation == Greater ? kWidth : at(relation == Within ? bound->high : bound->low);
+      // Equality is a line without width; make it visible.
       if (relation == Equal) from -= 0.75, to += 0.75;
       out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                          std::max(0.0, to - from), kHeight);
@@ -74,6 +75,7 @@ struct Drawing {
     if (cell.interval)
       out += fmt::format("<line class=\"interval\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>",
                          at(cell.interval->low), at(cell.interval->high), kMiddle - 2, kMiddle - 2);
+    // An estimate without an interval is drawn hollow, since it says less.
     if (cell.estimate && !std::isnan(*cell.estimate))
       out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{}\" r=\"4.2\"/>",
                          cell.interval ? "estimate" : "estimate alone", at(*cell.estimate), kMiddle - 2);
@@ -120,6 +122,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
   if (extent.empty()) return {};
   if (bound)
     for (const double end : plan::ends(*bound)) extent.add(end);
+  // Bound and neutral value lie on the scale, so that a reader sees how far away they are.
   extent.add(neutral);
   Drawing drawing{bound, neutral, unit, dimension, ratio && extent.low > 0, extent.low, extent.high};
   double &low = drawing.low, &high = drawing.high;

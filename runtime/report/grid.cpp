@@ -49,8 +49,8 @@ bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, cons
   });
 }
 
-/// Whether every value of a metric at a point diverged although neither direction of it is worse, so that none can be
-/// ranked.
+/// Whether every value of a metric at a point diverged, and the metric has no better direction that would rank these as
+/// the worst.
 bool divergedAt(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
                 const plan::Metric& metric) {
   const std::string what = metric.name + " at " + analysis::placeLabel(plan, &point);
@@ -67,6 +67,7 @@ std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgem
     return "expected infeasible, not started";
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (!status) return "not run";
+  // If trials ran, the reason lies in the metric; else in how they ended.
   if (status->valid > 0 && lacksOnDevice(plan, *status, metric.name)) return "not on this device";
   if (status->valid > 0) return divergedAt(plan, judgement, point, metric) ? "diverged" : "not measured";
   if (status->infeasible > 0) return "infeasible";
@@ -278,6 +279,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.dimension = metric->dimension;
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
+    // Ideals are added before entries move into the grid, while they are still in the order of points.
     grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
@@ -322,6 +324,7 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
   const analysis::EstimateText text = partsOf(cell, unit, dimension);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
+    // Either the interval stands below, and n goes to the page only, or n stands below.
     const bool interval = !text.interval.empty() && !cell.constant;
     const std::string n = "n=" + std::to_string(cell.n);
     shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
@@ -342,6 +345,7 @@ std::string publishedText(const GridCell& cell, const std::string& unit, const s
 
 std::vector<plan::Table> defaultTables(const plan::Plan& plan) {
   if (!plan.tables.empty() || !plan.plots.empty()) return {};
+  // The first factor makes the columns; the last one stands next to them, as the x of charts.
   std::vector<std::string> varying;
   for (const plan::Factor& factor : plan.factors)
     if (factor.levels.size() > 1) varying.push_back(factor.name);

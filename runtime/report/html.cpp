@@ -143,6 +143,7 @@ std::string chartElements(const Page& page) {
   llvm::json::Object specifications;
   for (size_t i = 0; i < page.charts.size(); ++i)
     specifications[fmt::format("chart-{}", i + 1)] = llvm::json::Object(page.charts[i].specification);
+  // Scripts come last, when the elements that they fill are there.
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
@@ -157,6 +158,7 @@ bool hasChartLibrary() { return !assets::chartLibrary().empty(); }
 std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
   for (Chart& chart : all) {
+    // The number in the element's id is that of the specification in chartElements().
     const bool captioned = !chart.caption.empty();
     chart.name = captioned ? name + " at " + chart.caption : name;
     out += fmt::format(
@@ -168,6 +170,7 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
 }
 
 std::vector<Chart> namedCharts(const analysis::Findings& findings) {
+  // Making the sections collects their charts; the markup is dropped.
   const HtmlOptions options;
   Page page{findings, options};
   tableBlocks(page);
@@ -187,6 +190,7 @@ std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& opti
   std::string body, navigation;
   for (const Section& one : sectionsOf(page)) {
     const std::string inner = pageMarkup(one.blocks);
+    // A section without content has no place in the navigation either.
     if (inner.empty()) continue;
     body += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", one.id, one.title, inner);
     navigation += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
@@ -235,6 +239,7 @@ llvm::Error writeHtml(const std::string& path, const analysis::Findings& finding
     std::filesystem::create_directories(target.parent_path(), ignored);
   }
   // A results folder may be a stranger's, and a link in it lead elsewhere.
+  // A path that the user named may be a link on purpose.
   const bool ours = target == std::filesystem::path(options.folder) / target.filename();
   llvm::Error error =
       files::write(path, htmlPage(findings, options), ours ? files::Links::Refused : files::Links::Followed);

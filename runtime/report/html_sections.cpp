@@ -61,6 +61,7 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   if (const auto* array = value.getAsArray(); array && array->empty()) return;
   const auto text = value.getAsString();
   if (text && text->empty()) return;
+  // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
   rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
@@ -152,10 +153,12 @@ Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool c
     part.blocks.emplace_back(Paragraph{"nothing to show"});
     return part;
   }
+  // Heat maps have no dots.
   if (!areHeatMaps(grid)) part.rest += grid.comparison ? "; dots are single blocks" : "; dots are single trials";
   size_t left_out = 0;
   std::vector<Chart> all = charts(page.plan, grid, left_out);
   Block figures = Figures{chartFigures(page, std::move(all), left_out, "more chart", title)};
+  // A plot asks for a picture, a table for numbers; the other form stays at hand.
   if (chart_first)
     part.blocks = {std::move(figures), foldedNumbers(gridTable(grid, title))};
   else
@@ -173,6 +176,7 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   part.rest = series ? "The medians of all trials of a point; the numbers are each trial's last."
                      : "The medians of all trials of a point, with their 95 % intervals.";
   for (const std::string& name : {plot.subject, plot.over})
+    // Without a direction nothing can be said to beat another point.
     if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
       part.rest += " Which points no other beats is not shown: whether more of " + name + " is better is not said.";
   part.blocks.emplace_back(
@@ -217,6 +221,7 @@ Facts headFacts(const Page& page) {
 
 std::vector<Block> verdictBlocks(const Page& page) {
   std::vector<Block> cards;
+  // With few verdicts links to their cards stand above these; the tallies count all.
   std::string links, summary;
   for (const Judged& judged : judgedOf(page.plan, page.judgement)) {
     const analysis::CriterionResult& result = judged.result;
@@ -241,6 +246,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   for (const NextCommand& one :
        page.options.again ? std::vector<NextCommand>() : nextCommands(page.plan, page.judgement, page.options.folder))
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
+  // A criterion that more blocks do not help gets the reason, and what would help, in words.
   for (const Judged& of : judgedOf(page.plan, page.judgement))
     if (of.result.next && !of.result.next->helps())
       next += fmt::format("<li>{}: {}</li>", html(of.result.name), html(nextStepText(of.criterion, of.result)));
@@ -271,6 +277,7 @@ std::vector<Block> tableBlocks(Page& page) {
 std::vector<Block> attributionBlocks(Page& page) {
   const auto all = analysis::attribute(page);
   Part part = attributionParts(page.plan, all, withoutAttribution(page));
+  // The bars come first, below the sentence about what profiles are.
   if (std::vector<Chart> bars = profileCharts(page.plan, all); !bars.empty())
     part.blocks.insert(part.blocks.begin() + 1, Figures{page.figures(std::move(bars), "phases of a step")});
   return std::move(part.blocks);
@@ -296,6 +303,7 @@ std::vector<Block> designBlocks(const Page& page) {
   const PlanCounts counts = PlanCounts::of(plan);
   Facts fixed;
   for (auto& [name, value] : fixedParameters(plan)) fixed.facts.push_back({name, value});
+  // Points that are expected to run out of memory are not started, so they are not counted here.
   Part trials = trialsPart(plan, counts.available - counts.expected_infeasible);
   trials.rest += " in all";
   return {Part{.title = "Factors", .blocks = {factorTable(plan)}}, std::move(trials),

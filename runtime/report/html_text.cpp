@@ -1,3 +1,6 @@
+// Escaping for the page, on top of base::printableLines, which makes control characters and invalid UTF-8 visible
+// first. The order matters: what it inserts is escaped as well.
+
 #include "runtime/report/html_text.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -43,6 +46,7 @@ std::string htmlCommand(std::string_view text) {
 std::string htmlProse(std::string_view text) {
   std::string out;
   bool code = false;
+  // Texts between ticks alternate: outside, inside, outside, …
   for (size_t start = 0;;) {
     const size_t tick = text.find('`', start);
     const bool last = tick == std::string_view::npos;
@@ -67,6 +71,7 @@ std::string withHoles(std::string_view markup, const std::map<std::string_view, 
   std::string out;
   for (size_t hole; (hole = markup.find("${")) != std::string_view::npos;) {
     const size_t end = markup.find('}', hole);
+    // A template of ours names every hole, so at() never throws.
     out.append(markup.substr(0, hole)) += holes.at(markup.substr(hole + 2, end - hole - 2));
     markup.remove_prefix(end + 1);
   }
@@ -79,6 +84,8 @@ std::string scriptSafe(std::string_view text) {
 
 std::string scriptText(std::string_view javascript) {
   std::string out(javascript);
+  // These two end a script element, or put its content into a comment, wherever they stand. Inside a string or regular
+  // expression of JavaScript the backslash changes nothing.
   for (const std::string_view bad : {"</script", "<!--"})
     for (size_t at = 0; (at = out.find(bad, at)) != std::string::npos; at += 2) out.insert(at + 1, "\\");
   return out;

@@ -29,6 +29,7 @@ std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
     texts.push_back(llvm::StringRef(name).str() + " " + base::canonicalJson(value));
+  // Settings come in the order of a hash table; sorting makes the text the same everywhere.
   std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
   return joined(texts);
@@ -95,6 +96,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   // Adaptive repetition gives a range of trials; controls run once more in each block.
   uint64_t least = 0, most = 0;
   for (const plan::KindDesign& kind : plan.design.kinds) {
+    // Controls are part of each block, so they multiply with repetitions as points do.
     const uint64_t controls = analysis::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
     const uint64_t each = points + controls;
     least += kind.repeat * each;
@@ -120,6 +122,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   if (plan.design.share > 1)
     say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
   say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
+  // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
   const bool trains =
       std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
   part.blocks.emplace_back(Paragraph{.text = trains

@@ -58,10 +58,12 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
                        withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
+  // Exact metrics have no noise: the same value twice decides.
   if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
   // Stopping at a width is an adaptive design: its intervals need a higher confidence to keep the claimed one.
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
+  // Below a number of pairs no interval of ranks reaches the confidence at all.
   const unsigned needed = stats::minimumPairs(confidence);
   if (n < needed)
     return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
@@ -97,6 +99,7 @@ std::optional<double> stepSeconds(const plan::Point& point, const Published& pub
 std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
                                    const llvm::json::Object& settings) {
   const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
+  // Warm-up steps take time, too, although nothing is measured in them.
   const double warmup = settings.getNumber("warmup").value_or(0);
   if (const auto steps = settings.getNumber("steps"))
     return step ? std::optional((*steps + warmup) * *step) : std::nullopt;
@@ -135,6 +138,7 @@ struct PlanReport {
   /// The points, or only their numbers if the plan's head alone is known.
   Part points() const {
     Part part{.title = "Points", .rest = pointsText(plan, counts.points), .blocks = leftOutBlocks(plan)};
+    // The head of a large plan has counts instead of points.
     if (extras.counts) {
       if (counts.available < counts.points)
         part.blocks.emplace_back(Paragraph{
@@ -171,6 +175,7 @@ struct PlanReport {
   Part trials() const {
     Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
     std::vector<Block> now;  // of a run here and now, below the table
+    // Stored trials of this study say more about its time than published values of another machine.
     const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
     if (stored)
       part.rest += fmt::format(
@@ -190,6 +195,7 @@ struct PlanReport {
     const auto warn = [&](const char* word, std::string text, bool whole = false) {
       return Paragraph{.text = std::move(text), .word = word, .style = "open", .whole = whole};
     };
+    // Whatever keeps a run from starting, or stored trials from counting, is a warning, not an error of the plan.
     if (!extras.refused.empty()) now.emplace_back(warn("a run does not start now:", extras.refused, true));
     if (extras.counted)
       for (const std::string& why : extras.counted->not_counted_reasons)
@@ -242,6 +248,7 @@ struct PlanReport {
       }
       // Stored trials give the noise to expect; without them it is assumed.
       const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
+      // A criterion that had no value in any simulated study gets no resolution: the reason is told instead.
       const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
       if (!has_no_value && (!diagnosed || diagnosed->reach == 0)) below(resolutionText(plan, criterion, extras.noise));
       if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
@@ -289,6 +296,7 @@ std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
     for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
   PublishedTime time;
   for (const plan::Point& point : plan.points) {
+    // Points that are not started take no time.
     if (!point.startable()) continue;
     for (const plan::KindDesign& kind : plan.design.kinds) {
       ++time.of;

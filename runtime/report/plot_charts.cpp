@@ -47,6 +47,7 @@ std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analys
       all.push_back({&curve, point});
   for (size_t factor = 0; factor < plan.factors.size(); ++factor) {
     const std::string& name = plan.factors[factor].name;
+    // A factor that is the colour's is not repeated in the name of the chart.
     const bool colour = !plot.by.empty() && plot.by[0] == name;
     const bool varies = std::ranges::any_of(
         all, [&](const DrawnCurve& one) { return one.point->levels[factor] != all[0].point->levels[factor]; });
@@ -142,6 +143,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
     levels.insert(one.colour);
     values += one.curve->places.size();
     for (const analysis::CurvePlace& place : one.curve->places) {
+      // One place without an interval, and the whole plot shows ranges: a band must mean the same everywhere.
       intervals = intervals && place.interval;
       least = std::min(least, place.n);
       most = std::max(most, place.n);
@@ -173,6 +175,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   InOrder<std::string, Facet> facets;
   for (const DrawnCurve& one : all) {
     const auto at = facets.find(one.facet);
+    // A new chart, or a new curve in a chart, beyond the limit is only counted.
     if (at == facets.end() ? facets.size() == kMaxCharts : at->second.curves == kMaxCurves) {
       ++left_out;
       continue;
@@ -196,6 +199,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
   for (const plan::Point& point : plan.points) {
     const DrawnPoint one{&point, judgement.find(point.id, plot.over), judgement.find(point.id, plot.subject)};
     if (!finite(one.x) || !finite(one.y)) continue;
+    // The first points in the plan's order are kept, which is arbitrary but repeatable.
     if (points.size() == kMaxPoints) {
       ++left_out;
       continue;
@@ -217,6 +221,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
     add(*one.x, across, x, "x", row);
     add(*one.y, up, y, "y", row);
     if (front.contains(one.point->id)) row["front"] = true;
+    // Each factor appears once: as colour, as shape, or in the point's name.
     std::string rest;  // what neither colour nor shape says
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
@@ -233,6 +238,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
   }
   Object study{{"x", std::move(x.settings)},
                {"y", std::move(y.settings)},
+               // A line needs two points.
                {"front", front.size() > 1},
                {"named", named && rows.size() <= kMaxNamed},
                {"rows", std::move(rows)}};

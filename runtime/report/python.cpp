@@ -57,6 +57,8 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
         fmt::format("{}: it needs {} (tools/setup, or `pip install 'expc[{}]'` where pip installed expc); {}", about,
                     package.name, package.extra, package.without));
   };
+  // Two places may have the packages: the environment that tools/setup made beside a build, and the pip that installed
+  // expc.
   const std::string set_up = (base::programFolder() / EXPC_SETUP_PYTHON).string();
   const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
@@ -75,6 +77,8 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   in.read.close();
   said.write.close();
   {
+    // All input is written before anything is read. The scripts print little, so the other pipe cannot fill up
+    // meanwhile.
     llvm::raw_fd_ostream out(in.write, /*shouldClose=*/false);
     feed(out);
     out.flush();

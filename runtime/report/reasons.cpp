@@ -126,8 +126,10 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
 Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (!why) return {};
   const Reason& reason = *why;
+  // Codes carry as many numbers as their text needs; missing ones are 0, which such a text does not print.
   std::vector<double> numbers = reason.numbers;
   numbers.resize(3);
+  // A reason may have another one behind it, such as the cause of a value that could not be computed.
   const std::string behind = inWords(plan, reason.because).text;
   const std::string label =
       reason.point < plan.points.size() ? analysis::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
@@ -140,6 +142,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   // Some codes say more than their text has room for.
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
+  // A value of 0 is mostly a clock that is too coarse, so say how often it was read and what helps.
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
     text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",
                         reason.name, label, numbers[2] > 0 ? "0 or less" : "0", numbers[0],
@@ -167,6 +170,7 @@ std::string whyText(const plan::Plan& plan, const analysis::ControlResult& contr
   const std::string why = inWords(plan, control.estimate.why).text;
   if (control.estimate.why && control.estimate.why->code == Reason::OnNullCards)
     return fmt::format("{} (control {}) is not judged: {}", control.metric, control.name, why);
+  // Without an interval there is nothing to compare: say why.
   if (!control.estimate.interval)
     return fmt::format("{} of {} is not judged: {}", control.metric,
                        analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
@@ -175,6 +179,7 @@ std::string whyText(const plan::Plan& plan, const analysis::ControlResult& contr
 }
 
 std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+  // Only ratios: a difference would need the size of its metric, which is not known before a run.
   const std::optional<double> gap = analysis::gapForControls(criterion);
   const plan::KindDesign* design = gap ? plan::designOf(plan, criterion.cells.front().kind) : nullptr;
   if (!design || plan.controls.empty() || !analysis::hasControls(plan, design->kind) ||

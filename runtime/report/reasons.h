@@ -1,7 +1,8 @@
 #pragma once
 
 // Words for what the results state in codes: the reasons of plan::Reason, and what controls and clocks show. Each text
-// stands alone, with numbers and units. Sentences about whole verdicts are left to verdict_text.h.
+// stands alone, with numbers and units. Results keep codes, so that their JSON and stored forms do not change with the
+// wording; only this room turns them into sentences. Sentences about whole verdicts are left to verdict_text.h.
 
 #include <string>
 #include <string_view>
@@ -12,26 +13,34 @@
 
 namespace expc::report {
 
+/// A reason in words.
 struct Words {
+  /// The whole reason.
   std::string text;
-  std::string cause = "";  // what `text` ends with, behind ": ", and other places may share: what a program said
+  /// The end of `text` behind ": ": what a program said. Other places may share it, so that it need not be repeated
+  /// (saidOnce).
+  std::string cause = "";
 };
+/// Returns a reason in words; empty without a reason. The point in it is named as the plan names it.
 Words inWords(const plan::Plan& plan, const plan::Why& why);
 
 /// Follows a verdict on a single block: one trial shows that it can happen.
 inline constexpr std::string_view kOneBlock =
     " (one trial, which shows that it can happen and not that it always does)";
 
-/// "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side".
+/// Says why a clock widens an interval: "step_time was read as 2 different values, so the interval reaches by a step of
+/// 10.0 ms to each side".
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps);
 
-/// "step_time of precision=fp64 (control twice), run twice in each block: the later run agrees with the earlier (1.00x
-/// [0.99x, 1.01x]), by less than 5.0 %, half of the 10.0 % that are claimed at least".
+/// Says what a control shows: "step_time of precision=fp64 (control twice), run twice in each block: the later run
+/// agrees with the earlier (1.00x [0.99x, 1.01x]), by less than 5.0 %, half of the 10.0 % that are claimed at least".
+/// The second form holds it to the gap that a verdict claims.
 std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control);
 std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust);
 
-/// Before a run: "control twice shows a difference of 2.5 %, half of what this claims, in 41 % of studies with 12
-/// blocks at 3 % noise; it needs about 26 blocks for 80 %". "" of a criterion that holds no control to a gap.
+/// Says before a run what a control will show: "control twice shows a difference of 2.5 %, half of what this claims, in
+/// 41 % of studies with 12 blocks at 3 % noise; it needs about 26 blocks for 80 %". `noise` is the coefficient of
+/// variation of one trial. "" for a criterion that holds no control to a gap.
 std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
 }  // namespace expc::report

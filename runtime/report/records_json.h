@@ -44,20 +44,26 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values);
 
 inline llvm::json::Value json(double value) { return base::jsonNumber(value); }
 
+// Numbers are in base units (seconds, bytes, fractions) unless a comment says otherwise; ratios have no unit.
 inline llvm::json::Value json(const stats::Interval& one) { return EXPC_FIELDS(one.low, one.high, one.confidence); }
 
+/// `within` and `between` are standard deviations, of logarithms for ratios.
 inline llvm::json::Value json(const stats::Spreads& one) {
   return EXPC_FIELDS(one.within, one.between, one.sessions, one.apart);
 }
 
+/// Counts of pairs or trials, by the cell that has the fewest.
 inline llvm::json::Value json(const analysis::Scope& one) {
   return EXPC_FIELDS(one.planned, one.complete, one.lost, one.sessions, one.nodes);
 }
 
+/// `before` and `now` are repetitions; `confidence` is that of each interval, so that all analyses together keep the
+/// criterion's.
 inline llvm::json::Value json(const analysis::Look& one) {
   return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread);
 }
 
+/// `number` depends on the code: a correlation, or a number of lost trials. The words of codes are part of the format.
 inline llvm::json::Value json(const analysis::Condition& one) {
   static constexpr std::string_view kCodes[] = {"independent", "correlated",   "lost alike",
                                                 "one session", "two sessions", "single arm"};
@@ -68,24 +74,30 @@ inline llvm::json::Value json(const analysis::Condition& one) {
 inline llvm::json::Value json(const analysis::NextStep& one) {
   static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
+  // Absent if most simulated studies stay open.
   std::optional towards = one.towards;
   // No direction is known.
   if (one.towards == analysis::Verdict::Inconclusive) towards.reset();
   return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards);
 }
 
+/// The estimate compares the later run with the earlier one, or a run alone with its point; `margin` is half the
+/// smallest claimed gap.
 inline llvm::json::Value json(const analysis::ControlResult& one) {
   const char* by = one.ratio ? "ratio" : "difference";
   return EXPC_FIELDS(one.name, one.point, one.metric, by, one.estimate.estimate, one.estimate.interval,
                      one.estimate.scope, one.margin, one.untrusted);
 }
 
+/// `widest` and `half_width` are shares of the estimate if `relative`.
 inline llvm::json::Value json(const analysis::UntilState& one) {
   const unsigned repetitions = one.blocks;
   return EXPC_FIELDS(one.kind, one.until.subject, one.until.half_width, one.until.relative, one.widest, one.where,
                      repetitions, one.most, one.met);
 }
 
+/// Failed, timed out and disturbed trials count with every attempt, the others in blocks; `timeout_limit` is in
+/// seconds.
 inline llvm::json::Value json(const analysis::PointStatus& one) {
   const auto timeout_limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
   const unsigned timeouts_superseded = one.superseded;
@@ -96,15 +108,19 @@ inline llvm::json::Value json(const analysis::PointStatus& one) {
 
 inline llvm::json::Value json(const MissingThing& one) { return EXPC_FIELDS(one.what, one.why, one.verdict); }
 
+/// `ratio` is the geometric mean at these levels over what the grid and lesser effects give.
 inline llvm::json::Value json(const analysis::LevelEffect& one) {
   const std::vector<std::string>& levels = one.labels;
   return EXPC_FIELDS(levels, one.ratio, one.interval);
 }
 
+/// `share` is that of the sum of squares of logarithms.
 inline llvm::json::Value json(const analysis::FactorEffect& one) {
   return EXPC_FIELDS(one.factors, one.share, one.levels);
 }
 
+/// `mean` is geometric, in the metric's unit; the shares of effects, `higher`, `between_blocks` and `error` add up to
+/// 1.
 inline llvm::json::Value json(const analysis::Effects& one) {
   llvm::json::Array grid;
   for (const auto& [factor, levels] : one.grid) grid.push_back(EXPC_FIELDS(factor, levels));
@@ -112,12 +128,14 @@ inline llvm::json::Value json(const analysis::Effects& one) {
                      one.between_blocks, one.error);
 }
 
+/// `rank` counts from 1; points that tie share it, and it is absent with too few blocks.
 inline llvm::json::Value json(const analysis::Ranked& one) {
   return EXPC_FIELDS(one.point, one.rank, one.median, one.n);
 }
 
 inline llvm::json::Value json(const analysis::Ranking& one) { return EXPC_FIELDS(one.metric, one.points); }
 
+/// `beaten` is the number of points that another one beats in both metrics.
 inline llvm::json::Value json(const analysis::Front& one) {
   const std::vector<std::string> metrics = {one.first, one.second};
   std::vector<std::string> points;
@@ -125,6 +143,8 @@ inline llvm::json::Value json(const analysis::Front& one) {
   return EXPC_FIELDS(metrics, points, one.beaten);
 }
 
+/// Ratios: `first_block` over the median of the others (absent without a warm-up), `drift` of the last block over the
+/// first by the trend.
 inline llvm::json::Value json(const analysis::Drift& one) {
   const std::optional<double> first_block = one.first;
   const double drift = one.last;
@@ -135,11 +155,13 @@ inline llvm::json::Value json(const analysis::Outlier& one) {
   return EXPC_FIELDS(one.metric, one.point, one.trial, one.block, one.value, one.median);
 }
 
+/// Members as in analysis::Description; fronts of plots alone are left out.
 inline llvm::json::Value json(const analysis::Description& one) {
   const std::vector<analysis::Drift>& over_the_run = one.drifts;
   return EXPC_FIELDS(one.effects, one.rankings, one.fronts, over_the_run, one.outliers);
 }
 
+/// Seconds of a step at both levels; `share` is that of the whole difference.
 inline llvm::json::Value json(const analysis::CategoryShare& one) {
   llvm::json::Object object = EXPC_FIELDS(one.name, one.treated, one.baseline, one.interval, one.share);
   if (one.treated_count + one.baseline_count > 0) {
@@ -168,6 +190,7 @@ inline llvm::json::Value json(const analysis::Attribution& one) {
                      one.interval, one.timed, may_be_none, views, notes);
 }
 
+/// `estimate` is after / before for a ratio, else after - before.
 inline llvm::json::Value json(const analysis::Shift& one) {
   const char* by = one.ratio ? "ratio" : "difference";
   const bool undecided = one.open;
@@ -176,6 +199,8 @@ inline llvm::json::Value json(const analysis::Shift& one) {
                      one.worse, one.regression);
 }
 
+/// `noise` and `drift` are standard deviations within and between blocks, of logarithms if `relative`, else in the
+/// metric's unit.
 inline llvm::json::Value json(const simulate::MetricModel& one) {
   static constexpr std::string_view kFrom[] = {"assumed", "stated", "measured"};
   const std::string_view from = kFrom[static_cast<size_t>(one.origin)];
@@ -184,13 +209,18 @@ inline llvm::json::Value json(const simulate::MetricModel& one) {
   return EXPC_FIELDS(metric, one.kind, one.noise, one.drift, relative, from, one.trials);
 }
 
+/// Shares of simulated studies.
 inline llvm::json::Value json(const simulate::Chances& one) { return EXPC_FIELDS(one.pass, one.fail, one.open); }
 
+/// `half_widths` is the distance of the truth from the bound in half-widths of the interval, above 0 where the bound
+/// holds.
 inline llvm::json::Value json(const simulate::Sweep& one) {
   const double half_widths = one.distance;
   return EXPC_FIELDS(half_widths, one.value, one.chances);
 }
 
+/// Either the reason why it was `skipped`, or all members. `kept_open` has shares of studies that a control or the
+/// budget keeps open.
 inline llvm::json::Value json(const simulate::CriterionDiagnosis& one) {
   if (const std::string skipped = inWords({}, one.skipped).text; !skipped.empty())
     return EXPC_FIELDS(one.name, skipped);
@@ -207,6 +237,7 @@ inline llvm::json::Value json(const simulate::DesignDiagnosis& one) {
   return EXPC_FIELDS(repetitions, one.blocks, one.trials, one.seconds, one.criteria);
 }
 
+/// `derived` is the formula, for a metric that the study computes.
 inline llvm::json::Value json(const plan::Metric& one) {
   llvm::json::Object object = EXPC_FIELDS(one.name, one.unit, one.dimension, one.kind);
   if (one.derived) object["derived"] = json(one.text);
@@ -216,6 +247,7 @@ inline llvm::json::Value json(const plan::Metric& one) {
 
 inline llvm::json::Value json(const store::Worker& one) { return EXPC_FIELDS(one.build, one.environment_class); }
 
+/// `opened` and `last_seen` are Unix times.
 inline llvm::json::Value json(const store::Session& one) {
   const std::string host = one.where.machine();
   const bool null_cards = one.onNullCards();
@@ -241,6 +273,7 @@ inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::D
 
 template <typename T>
 llvm::json::Value json(const T& value) {
+  // The order matters: bool is integral, a string is a list of characters, and JSON values are lists, too.
   if constexpr (std::is_same_v<T, bool>) {
     return value;
   } else if constexpr (std::is_integral_v<T>) {

@@ -140,6 +140,7 @@ std::string verb(Outcome outcome, size_t points) {
 std::string beginningOf(const std::string& reason) {
   constexpr size_t most = 240;
   if (reason.size() <= most) return reason;
+  // Cut at the end of a sentence, since half a sentence of advice misleads.
   const size_t end = reason.rfind(". ", most);
   return end == std::string::npos ? reason : reason.substr(0, end + 1) + " …";
 }
@@ -210,6 +211,7 @@ std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& stu
     const double peak = seen && seen->rehearsed ? double(mostOf(*seen->rehearsed).device_memory_allocated) : 0;
     if (!estimate || peak == 0) continue;
     const double off = std::abs(*estimate / peak - 1);
+    // One number stands for all: a reader wants to know how far estimates can be off.
     if (off <= farthest) continue;
     farthest = off;
     at = &point;
@@ -247,6 +249,7 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
         Part{.title = "A step",
              .rest = "of the rank that does most",
              .blocks = {pointsTable(plan, study, stepOf, /*outcomes=*/false, options.most_points)}});
+  // Outcomes that need attention come with their reasons, points with the same reason in one line.
   for (const Outcome outcome : {Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
     Reasons reasons;
     for (const rehearsal::Point& seen : study.points)

@@ -170,6 +170,7 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
 std::string trialsText(const analysis::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
+  // One line for everything: of each kind of remark the first stands for the others, which are counted.
   const auto first = [](const std::string& text, size_t of) {
     return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");
   };
@@ -178,6 +179,7 @@ std::string trialsText(const analysis::Findings& findings) {
       bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
           : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
+  // Notes that differ only behind a semicolon (a number, a process) count as one.
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });

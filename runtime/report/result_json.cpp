@@ -70,6 +70,7 @@ void criteria(Writer& out, const analysis::Findings& findings) {
     const auto& [plan, found, result] = judged;
     std::string tested;
     std::vector<std::string> notes;
+    // The document has the notes of the report as a list, and its domain as `tested`.
     for (const Fact& fact : verdictFacts(findings, judged))
       if (fact.label == "tested")
         tested = fact.text;
@@ -113,6 +114,7 @@ Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point
 
 /// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
 Value statusJson(const plan::Point& point, analysis::PointStatus status) {
+  // A point that was never tried has no reason of its own; the plan's is more useful than none.
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
     status.last_reason = point.unavailable;
@@ -149,6 +151,7 @@ void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judg
 /// exact, times and host memory are not. One element for each point.
 Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
   Array points;
+  // Starts from the stored form of rehearsals, so that members added there appear here, too.
   const Value all = rehearsal::toJson(rehearsalOf(plan, study));
   for (const Value& value : *all.getAsObject()->getArray("points")) {
     Object point = *value.getAsObject();
@@ -172,6 +175,8 @@ void writeResultJson(llvm::raw_ostream& to, const analysis::Findings& findings, 
   const analysis::Description& description = *judgement.description;
   const std::vector<analysis::Attribution> attributions = analysis::attribute(findings);
   const std::vector<MissingThing> missing = missingThings(plan, judgement);
+  // A control's reason is a sentence, so it is added here and not in records_json.h, which makes no sentences of
+  // judgements.
   Array controls;
   for (const analysis::ControlResult& control : judgement.controls) {
     controls.push_back(json(control));
@@ -193,6 +198,7 @@ void writeResultJson(llvm::raw_ostream& to, const analysis::Findings& findings, 
   });
 }
 
+// Through text, so that both forms are the same; for callers that hold small results.
 Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -58,6 +58,7 @@ struct ResultReport : analysis::Findings {
 
   /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.
   void verdicts() {
+    // Names line up behind the longest word of a verdict.
     unsigned columns = 0;
     for (const analysis::CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
@@ -92,6 +93,7 @@ struct ResultReport : analysis::Findings {
   void missing() {
     std::vector<Block> lines = missingLines(missingThings(plan, judgement));
     if (lines.empty()) return;
+    // A free line separates them from the verdicts above.
     std::get<Paragraph>(lines.front()).apart = true;
     if (!options.all) shorten(lines, kMostBrief, {}, " without a value; the page has all");
     append(blocks, std::move(lines));
@@ -124,6 +126,7 @@ struct ResultReport : analysis::Findings {
     const auto line = [&](const char* word, std::string text) {
       blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .room = kRoom, .whole = true});
     };
+    // The first line says "next:", further ones "or:".
     const char* word = "next:";
     for (const NextCommand& one : nextCommands(plan, judgement, options.folder)) {
       line(word, one.command);
@@ -141,6 +144,7 @@ struct ResultReport : analysis::Findings {
 }  // namespace
 
 std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options) {
+  // The text is built as blocks first, so that a terminal of any width renders it.
   ResultReport report{findings, options};
   report.build();
   return documentText(report.blocks, options.width, options.colour);

@@ -36,19 +36,19 @@ Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, c
 /// Returns every metric with a row for each point; texts show only metrics that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
 
-/// How far the verdicts can be trusted: controls, adaptive repetition, notes of trials, published values. Parts without
-/// anything to say are left out, here and below.
+/// Returns remarks on how far verdicts can be trusted: controls, adaptive repetition, notes of trials, published
+/// values. Parts without anything to say are left out, here and below.
 std::vector<Part> trustRemarks(const analysis::Findings& findings);
 
 /// Returns what is missing: trials that did not end well (alike ones in one line), points that lack trials, and what is
 /// stored and does not count.
 std::vector<Part> missingRemarks(const analysis::Findings& findings);
 
-/// Missing and doubtful results, a line for each point: repetitions that are not tried again by themselves, timeouts
-/// that count for nothing, and points that ran out of memory in some blocks only.
+/// Returns missing and doubtful results, a line for each point: repetitions that are not tried again by themselves,
+/// timeouts that do not count, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// What was asked for and has no value; a reason that the one before has is not said again.
+/// Returns a line for each result that was asked for and has no value; the reason of the line before is not repeated.
 std::vector<Block> missingLines(const std::vector<MissingThing>& missing);
 
 /// Returns one line on what became of the trials, what disturbed them and what is lacking: "50 of 52 trials are valid;

@@ -66,6 +66,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
+    // Every row has a drawing, so fewer rows than usual fit on the page.
     if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
     cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate, largest));
@@ -79,6 +80,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
+  // A comparison has neither verdicts nor bounds, so these columns are left out.
   const bool judged = of.criterion != nullptr;
   const bool bounded =
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
@@ -108,7 +110,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     const GridCell& cell = cells[i];
     const plan::Cell& planned = of.cells[estimate.cell];
     const analysis::Meaning& meaning = analysis::meaningOf(estimate.verdict);
+    // A failing part of an exists that holds is not painted as a failure.
     const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
+    // Numbers get digits enough to tell them from the bound.
     const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
     const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
     const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
@@ -133,6 +137,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
 /// Returns "with 95 % intervals", or what is lacking, with the strongest trend that explains it.
 std::string intervalsText(const Grid& grid) {
   bool any = false;
+  // Values that only rise or fall have no level, so no interval; the strongest trend is reported.
   double trend = 0;
   for (const auto& row : grid.cells)
     for (const GridCell& cell : row) {
@@ -198,6 +203,7 @@ Table gridTable(const Grid& grid, const std::string& label) {
 Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title) {
   Part part{title};
   if (const plan::Metric* metric = plan.findMetric(grid.subject)) {
+    // The formula stands above the numbers of a derived metric.
     if (metric->derived) part.law = grid.subject + " = " + metric->text;
     part.rest =
         fmt::format("{}median over {} trials, {}; {}", metric->series ? "the last value of each run's series; " : "",

@@ -121,6 +121,7 @@ std::string sessionsText(const Judged& of) {
   for (const analysis::CellEstimate& cell : result.cells)
     if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
   if (!widest || widest->cell >= criterion.cells.size()) return "";
+  // The cell with the largest spread between sessions is the one whose interval it widens most.
   const plan::Cell& cell = criterion.cells[widest->cell];
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   return "values scatter by " +
@@ -149,6 +150,7 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
   const auto read = readBy(criterion);
   std::vector<std::string> names;
   for (const analysis::Outlier& one : seen.outliers)
+    // Outliers elsewhere do not matter to this verdict.
     if (read.count({one.metric, one.point}))
       names.push_back(fmt::format("{} of trial {} at {}", one.metric, one.trial, placeText(plan, one.point)));
   if (names.empty()) return "";
@@ -203,6 +205,8 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
+  // runs.
   found.resize(std::min(found.size(), kNamed));
   std::vector<std::string> notes;
   for (const auto& [note, count] : found)
@@ -214,6 +218,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
 /// points, while pairs cancel it.
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
   std::vector<std::string> notes;
+  // Pairs of one block share its drift.
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
   const auto read = readBy(criterion);
   for (const analysis::Drift& drift : seen.drifts)
@@ -236,6 +241,7 @@ std::string doubtText(const Judged& of) {
 std::string singleTrialsText(const Judged& of, unsigned n) {
   const auto& [plan, criterion, result] = of;
   const bool several = result.cells.size() > 1, pairs = comparesPoints(criterion);
+  // The cell with the fewest values limits what all of them show.
   const bool alike = std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.values.size() == n; });
   const std::string least = alike ? "" : "at least ";
   const std::string trials = pairs
@@ -251,6 +257,7 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using analysis::Verdict;
+  // Whether memory runs out is no matter of chance in this sense, and verdicts beyond Inconclusive rest on no values.
   if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
   const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
   if (!open && restsOnConstants(result))
@@ -283,6 +290,7 @@ std::string countsText(const Judged& of) {
     text += fmt::format("{} ({} were planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
   else
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
+  // The scope is that of the cell with the fewest; if all cells have as many, the text says "each".
   const auto as_few = [&](const analysis::CellEstimate& cell) {
     return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
   };
@@ -389,6 +397,7 @@ std::string worthText(const Judged& of) {
 
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
+  // Shares of lost trials that differ by 10 percentage points or more: a threshold for a remark, not a test.
   constexpr double kUneven = 0.1;
   // Points are sorted by the share of trials that they lost; the first and last decide whether losses are uneven.
   struct Arm {
@@ -422,6 +431,7 @@ std::string lookText(const Judged& of) {
       fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
                   look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
                   analysis::formatConfidence(*of.criterion.confidence));
+  // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.unread > 0)
     text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
                         counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
@@ -459,6 +469,7 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
   const auto note = [&](std::vector<std::string> texts) {
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
+  // Notes go from the statistical ones to those about single trials.
   note(widerNotes(of, line));
   if (result.unshown) facts.push_back({"note", whyText(plan, *result.unshown)});
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});

@@ -23,7 +23,7 @@ struct Judged {
 /// Returns the criteria in the order of the results; a result whose criterion the plan lacks is left out.
 std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
+/// Returns the line that explains a verdict: "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
 std::string whyText(const Judged& of);
 /// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);

@@ -28,6 +28,7 @@ constexpr size_t kNamedPoints = 4;
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
+    // A variant is an object with one member, whose value is the list of its arguments.
     const std::string list = base::canonicalJson(object->begin()->second);
     llvm::StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
@@ -40,6 +41,7 @@ std::string parameterText(const llvm::json::Value& value) {
 std::string slotsText(const llvm::json::Array& slots) {
   InOrder<std::string, unsigned> kinds;
   for (const llvm::json::Value& value : slots) {
+    // Slots of one kind are counted; the order of kinds is that of the slots.
     const llvm::json::Object* slot = value.getAsObject();
     if (!slot) continue;
     const llvm::json::Array* cores = slot->getArray("cores");
@@ -112,6 +114,7 @@ std::string workloadText(const plan::Plan& plan) {
   for (const plan::Workload& workload : plan.workloads) {
     std::string text = fmt::format("{} version {}", workload.name, workload.version);
     if (workload.command) text = workload.name + ", the command " + joined(workload.command->arguments, " ");
+    // A label that only repeats the name says nothing.
     const bool named = workload.label.empty() || workload.label == workload.name;
     texts.push_back(named ? text : workload.label + " = " + text);
   }
@@ -130,6 +133,7 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
   if (plan.points.empty()) return fixed;
   for (const auto& [key, value] : plan.points[0].parameters) {
     const llvm::StringRef name = key;
+    // A parameter counts as fixed if every point has it with the same value. Workloads without it, and factors, do not.
     const bool factor =
         std::ranges::any_of(plan.factors, [&](const plan::Factor& candidate) { return name == candidate.name; });
     const bool same = std::ranges::all_of(plan.points, [&](const plan::Point& point) {
@@ -151,6 +155,7 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many) {
   std::vector<std::string> texts;
   for (const auto& [reason, labels] : reasons | std::views::take(kListedReasons)) {
+    // Points are named only if few share the reason: a list of dozens hides it.
     texts.push_back(fmt::format("{} {}: {}", counted(labels.size(), "point"), labels.size() == 1 ? one : many, reason));
     if (labels.size() <= kNamedPoints) texts.back() += fmt::format(" ({})", joined(labels, "; "));
   }
@@ -193,6 +198,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
   for (const store::Session& session : results.sessions) {
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
+    // Hosts with the same devices share an entry, and a host with several sessions is named once.
     std::vector<std::string>& hosts = kinds[devices];
     std::string host = session.where.machine();
     if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(std::move(host));
@@ -203,6 +209,8 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
 
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions) {
   const double percent = 100 * stats::zeroFailuresBound(n);
+  // With few trials the bound is so high that saying "at most 95 %" would look like a result; say instead what they
+  // cannot exclude.
   if (analysis::showsLittle(n))
     return fmt::format("{} cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", counted(n, noun),
                        percent);

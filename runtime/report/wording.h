@@ -65,8 +65,9 @@ using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// ONE: …". Only the first of many reasons are listed.
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many);
 
-/// States what `n` trials (or pairs, by `noun`) without a failure show, under the conditions that follow it: "10 passes
-/// show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent".
+/// Returns what `n` trials (or pairs, by `noun`) without a failure show, under the conditions that follow it: "10
+/// passes show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent". The bound
+/// is stats::zeroFailuresBound.
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions);
 
 /// Returns "2 points have no partner: the rule of slow removes it"; "" if every point has one.
