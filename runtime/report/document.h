@@ -38,14 +38,17 @@ struct Column {
   std::string name;
   Kind kind = Kind::Number;
   Shown shown = Shown::Everywhere;
-  unsigned widest = 0;  // in a terminal; of longer texts the middle is left out; 0: none is cut
+  /// The most columns of a terminal that a cell takes; the middle of longer texts is left out. 0: no limit.
+  unsigned widest = 0;
 };
 
 /// A cell of a table: its text, and smaller texts below it.
 struct Cell {
   std::string text;
-  std::vector<std::string> below = {};  // of less weight: an interval, a published value
-  std::string more = {};                // what the page also says below, behind the first of these
+  /// Texts of less weight below it: an interval, a published value.
+  std::vector<std::string> below = {};
+  /// Text that the page adds to the first of these.
+  std::string more = {};
   Tone tone = Tone::Plain;
 
   /// Whether a smaller text belongs to it, and all of them on one line.
@@ -60,7 +63,8 @@ struct Cell {
 /// A row of a table.
 struct Row {
   std::vector<Cell> cells;
-  std::string_view style = {};  // of a verdict (analysis/meaning.h)
+  /// Style of the verdict that the row is about (analysis/meaning.h); "" for none.
+  std::string_view style = {};
 
   /// Appends a cell and returns it. Cells stand in the order of the table's columns.
   Cell& add(std::string text, Tone tone = Tone::Plain) {
@@ -70,16 +74,23 @@ struct Row {
 
 /// A table. `rows` may be fewer than `all`; renderers cut further and say how many are left.
 struct Table {
-  std::string label;            // names it for who does not see it
-  std::string style = "cells";  // a class of report.css
+  /// The table's name for screen readers.
+  std::string label;
+  /// A class of report.css.
+  std::string style = "cells";
   std::vector<Column> columns = {};
   std::vector<Row> rows = {};
-  size_t all = 0;                         // rows that there are; `rows` may be the first of them
-  std::string one_row = "row";            // what a row is
-  std::string over = {};                  // the factor whose levels the columns of values are; "": they are not
-  std::string foot = {};                  // a drawing below the last column
-  size_t most = kMostInTerminal;          // rows that a terminal shows
-  std::string rest = "the page has all";  // where its reader finds the others
+  /// Rows that there are; `rows` may be the first of them.
+  size_t all = 0;
+  /// Noun for a row, by which rows that are left out are counted.
+  std::string one_row = "row";
+  /// The factor whose levels the columns of values are; "" if they are none.
+  std::string over = {};
+  /// A drawing below the last column, as markup.
+  std::string foot = {};
+  /// Rows that a terminal shows, and where its reader finds the others.
+  size_t most = kMostInTerminal;
+  std::string rest = "the page has all";
 
   /// The heading of a column in media without a heading above several columns: "gpus=2" for the level 2 of the factor
   /// over the columns.
@@ -98,28 +109,37 @@ struct Table {
 struct Paragraph {
   std::string text = {};
   Tone tone = Tone::Quiet;
-  std::string word = {};        // stands in front: what it comes to, or warns of
-  std::string_view style = {};  // of the word: a verdict's (analysis/meaning.h), "" for none
-  std::string of = {};          // what it speaks of, in bold; the text is said of that
-  unsigned depth = 0;           // below one that goes before
+  /// The word in front: an outcome, or a warning.
+  std::string word = {};
+  /// Style of the word: that of a verdict (analysis/meaning.h), "" for none.
+  std::string_view style = {};
+  /// The subject, in bold; the text is about it.
+  std::string of = {};
+  /// How far it is indented below an earlier paragraph that it belongs to.
+  unsigned depth = 0;
   Shown shown = Shown::Everywhere;
-  std::optional<std::string> log = {};  // what stands behind it on the page
-  // In a terminal:
-  unsigned room = 0;   // columns of the word, beside which the rest stands
-  bool whole = false;  // on one line, so that it can be taken over
-  bool apart = false;  // below a free line
+  /// The log that opens behind it on the page; "" says that there is none.
+  std::optional<std::string> log = {};
+  /// For a terminal: the columns that the word takes, beside which the text stands.
+  unsigned room = 0;
+  /// For a terminal: never wrapped, so that it can be copied.
+  bool whole = false;
+  /// For a terminal: a free line stands above it.
+  bool apart = false;
 };
 
 /// A labelled fact: "claim", "how sure", "Workload" with its text.
 struct Fact {
   std::string label, text;
-  std::string_view style = {};  // "result" of what matters most, "warns" of what it may not be taken for
+  /// "result" for the fact that matters most, "warns" for a limit of the verdict, else "".
+  std::string_view style = {};
   bool code = false;
 };
 /// A list of labelled facts.
 struct Facts {
   std::vector<Fact> facts;
-  std::string style = "facts";  // a class of report.css
+  /// A class of report.css.
+  std::string style = "facts";
 };
 
 /// Markup for the page alone: charts. Texts skip it.
@@ -137,13 +157,18 @@ struct Badge {
 /// Blocks under a title. In a terminal a part without a title belongs to the block above and is indented.
 struct Part {
   std::string title = {};
-  std::string law = {};   // a formula
-  std::string rest = {};  // what is to be known of all of it
+  /// A formula: a definition, or the claim of a criterion.
+  std::string law = {};
+  /// A remark about everything in the part.
+  std::string rest = {};
   std::vector<Block> blocks;
-  bool folded = false;          // the page opens it on a click
-  bool titled_on_page = false;  // only the page has a title here: elsewhere the blocks follow what stands above
+  /// Whether the page shows it closed, to open on a click.
+  bool folded = false;
+  /// Whether only the page shows the title; in texts the blocks then follow what stands above.
+  bool titled_on_page = false;
   Shown shown = Shown::Everywhere;
-  std::vector<Badge> badges = {};  // of a criterion, which the page can be sent to
+  /// Badges of a criterion; a part with badges is its card, which links lead to.
+  std::vector<Badge> badges = {};
 
   /// The formula and the remark, on one line.
   std::string about() const { return law + (law.empty() || rest.empty() ? "" : "; ") + rest; }

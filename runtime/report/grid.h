@@ -20,33 +20,50 @@ namespace expc::report {
 struct GridCell {
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
-  unsigned n = 0;         // values, or complete pairs
-  unsigned timeouts = 0;  // of n: worse than every value, so estimate and ends may be infinite
+  /// Values, or complete pairs.
+  unsigned n = 0;
+  /// Timeouts among these. They rank below every value, so the estimate and ends of the interval may be infinite.
+  unsigned timeouts = 0;
+  /// Whether no value ever varied, so that "constant" stands in place of the interval.
   bool constant = false;
-  std::vector<double> values;  // by block
+  /// The values, one for each block, and the numbers of those that lie far from the others.
+  std::vector<double> values;
   std::vector<unsigned> outliers;
   std::string note;  // why there is no estimate (an interval may still be there): "not run", "failed", "not on this
                      // device"; else ""
-  std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
-  unsigned never = 0;                              // of n: a series that never got there
-  unsigned diverged = 0;                           // trials, or pairs, whose value is not finite
-  double limit = 0;                                // seconds that the timeouts met at most
-  unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
-  std::optional<double> ideal = std::nullopt;      // what devices that lose nothing to each other would give
-  double trend = 0;                                // Kendall's tau, where it leaves no interval
-  double beside = 0;                               // the largest magnitude in its table, which decides the unit
+  /// The value that a reference publishes: shown beside the estimate and not judged.
+  std::optional<double> published = std::nullopt;
+  /// Values among n of a series that never reached its bound.
+  unsigned never = 0;
+  /// Trials, or pairs, whose value is not finite.
+  unsigned diverged = 0;
+  /// The longest time limit that the timeouts met, in seconds.
+  double limit = 0;
+  /// Blocks, beside these values, in which the point ran out of memory.
+  unsigned out_of_memory = 0;
+  /// The value that devices would give if they lost nothing to each other.
+  std::optional<double> ideal = std::nullopt;
+  /// Kendall's tau of values that rise or fall all the time, which leaves no interval; else 0.
+  double trend = 0;
+  /// The largest magnitude in the table, which decides the unit of all its values.
+  double beside = 0;
 };
 
 /// A metric or comparison by factors.
 struct Grid {
   std::string subject;
-  std::string text;  // of a comparison: its definition
+  /// The definition of a comparison.
+  std::string text;
   std::string unit, dimension;
   bool comparison = false;
-  std::optional<double> neutral;  // of a comparison: 1 for ratios, 0 for differences
-  std::string ideal_over;         // the factor over which the cells' `ideal` makes a line; "" if there is none
+  /// The value at which a comparison finds no difference: 1 for ratios, 0 for differences.
+  std::optional<double> neutral;
+  /// The factor over which the cells' `ideal` makes a line; "" if there is none.
+  std::string ideal_over;
   std::vector<std::string> row_factors;
-  std::string column_factor;  // "" if there is a single column
+  /// The factor of the columns; "" if there is a single column.
+  std::string column_factor;
+  /// The levels of each row, one for each of `row_factors`; the level of each column.
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> columns;
   std::vector<std::vector<GridCell>>

@@ -19,7 +19,8 @@ namespace expc::report {
 /// Numbers of points and cells for a plan that is too large to hold them: its head is shown with these.
 struct PlanCounts {
   uint64_t points = 0, available = 0;
-  uint64_t expected_infeasible = 0;  // of those available: planned, not started unless asked for
+  /// Available points that are expected to run out of memory: planned, and not started unless asked for.
+  uint64_t expected_infeasible = 0;
   /// Cells that will be measured, by comparison and by criterion, and beside these the cells with a point that is
   /// expected to run out of memory.
   std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
@@ -30,22 +31,33 @@ struct PlanCounts {
 
 /// Everything that a plan's text shows beside the plan.
 struct PlanExtras {
-  unsigned width = 100;                            // columns of the terminal; lines stay within it where words allow
-  bool colour = false;                             // ANSI
-  bool all_points = false;                         // else the first 20 are shown, and how many more
-  const simulate::Diagnosis* diagnosis = nullptr;  // of what is stored; null: nothing is
-  double noise = 0.01;                             // coefficient of variation of one run, for the expected resolution
-  const rehearsal::Study* rehearsed = nullptr;     // what rehearsals of the study saw; null: there were none
-  const PlanCounts* counts = nullptr;              // of a plan's head: its points and cells are counted, not listed
-  std::string system = "local";                    // the machine that is planned for
-  std::optional<store::Results> counted;           // what a run here and now would go on from; absent: not known
-  std::string refused;                             // why a run would not start; "": nothing is known against it
+  /// Columns of the terminal; lines stay within it if words allow, and are coloured if `colour`.
+  unsigned width = 100;
+  bool colour = false;
+  /// List all points, not only the first 20.
+  bool all_points = false;
+  /// Diagnosis of the design by stored results; null if there are none.
+  const simulate::Diagnosis* diagnosis = nullptr;
+  /// Assumed coefficient of variation of one trial, for the expected resolution without a diagnosis.
+  double noise = 0.01;
+  /// Rehearsals of the study; null if there were none.
+  const rehearsal::Study* rehearsed = nullptr;
+  /// Numbers of points and cells of a plan of which only the head is given; null for a whole plan.
+  const PlanCounts* counts = nullptr;
+  /// The machine that is planned for.
+  std::string system = "local";
+  /// The results that a run here and now would continue; absent if not known.
+  std::optional<store::Results> counted;
+  /// The reason why a run would not start; "" if none is known.
+  std::string refused;
 };
 
 /// Times for a plan's trials from published values.
 struct PublishedTime {
-  double seconds = 0, device_seconds = 0;  // of all trials of a plan that are known, one after the other
-  size_t known = 0, of = 0;                // kinds of trial, over the points that start
+  /// Sums over all trials whose time is known, one after the other: seconds, and seconds times devices.
+  double seconds = 0, device_seconds = 0;
+  /// For how many of all pairs of a startable point and a kind of trial the time is known.
+  size_t known = 0, of = 0;
 };
 
 /// Returns how long the trials take if they are as fast as references publish for their points: by the time of an
@@ -64,9 +76,12 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
 struct ResultTextOptions {
   unsigned width = 100;
   bool colour = false;
-  bool all = false;                // everything that there is to say, not only what decides
-  std::string html_path;           // of the written page; "": none is named
-  std::string folder = "results";  // that the study's results are in
+  /// Show everything, not only what decides.
+  bool all = false;
+  /// Path of the written page; "" names none.
+  std::string html_path;
+  /// The folder of the study's results, for the commands to type next.
+  std::string folder = "results";
 };
 
 /// Returns the result for a reader: the study's tables, a line for each verdict with those cells that do not pass, a
