@@ -221,6 +221,7 @@ int bench(const BenchOptions& options, const Console& console) {
     run_options.study.file = file;
     const auto there = llvm::expectedToOptional(files::read(file, files::kMostByHand));
     const bool same = there && (*there)->getBuffer() == *text;
+    // A file of that name that is another study, or cannot be read, is left alone.
     if (!same && files::isThere(file)) continue;
     if (!same)
       if (auto error = files::write(file, *text)) return console.error(std::move(error));

@@ -348,6 +348,7 @@ int make(const BundleOptions& options, const Console& console) {
   if (!plans) return plans.code;
   if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
   const plan::Plan& plan = plans->front().plan;
+  // The ending is how `expc bundle` tells an archive to verify from a study to pack.
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   if (!target.ends_with(kArchive))
     return console.usage(
@@ -373,6 +374,7 @@ llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   if (!files) return llvm::createStringError("its manifest names no files");
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();
+  // The manifest cannot hold its own digest.
   names->erase(kManifest);
   for (const auto& [name, digest] : *files) {
     if (!names->erase(name.str())) return llvm::createStringError(fmt::format("'{}' is missing", name.str()));
@@ -401,6 +403,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   const analysis::Judgement judgement = analysis::judge(*plan, results);
   const Array verdicts = verdictsOf(judgement);
   const Array* said = manifest.getArray("verdicts");
+  // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
   if (!said || *said != verdicts)
     return llvm::createStringError("its verdicts are not those that this expc reaches from its journal");
   std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results.trials.size(),

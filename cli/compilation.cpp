@@ -23,9 +23,10 @@ namespace expc::cli {
 
 namespace {
 
-/// A plan is a JSON object; a study never begins with a brace.
+/// Whether a text is a plan: a plan is a JSON object, and a study never begins with a brace.
 bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
 
+/// Reads a plan; the error names the file and how to write a plan.
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
   llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
@@ -73,6 +74,7 @@ int Compilation::code() const {
     // place. NoStudy has no place either, but is about the file.
     return one.range.isValid() ? sources.name(one.range.file).starts_with('-') : one.kind != diag::Kind::NoStudy;
   };
+  // One error in a file outweighs all mistakes of the command line.
   bool any = false;
   for (const diag::Diagnostic& one : diagnostics.diagnostics) {
     if (one.severity != diag::Severity::Error) continue;
@@ -171,9 +173,11 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
     plans.push_back({std::move(*plan), std::nullopt});
+    // The condition is checked per study, since studies have different factors.
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
   if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
+  // Warnings were shown, too; they do not keep a command from going on.
   return {std::move(plans), kSuccess};
 }
 
@@ -216,6 +220,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
   if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured = read;
   LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
   if (!plans || !store) return plans;
+  // Messages about the store come after those about the study, and only once.
   const bool is_there = read();
   for (const std::string& message : messages) console.message(message);
   return is_there ? std::move(plans) : LoadedPlans{std::nullopt, console.error(missing)};

@@ -134,6 +134,7 @@ std::optional<std::string> wrong(const MakeOptions& options) {
 
 /// Lists the number of images in each class, so that an unbalanced set shows; long lists are cut.
 std::string classLines(const dataset::Info& info) {
+  // ImageNet has 1000 classes; the first few show how the others look.
   constexpr size_t kShown = 20;
   std::string text;
   size_t width = 0;
@@ -150,6 +151,7 @@ std::string classLines(const dataset::Info& info) {
 std::string infoText(const std::string& path, const dataset::Info& info, const std::string& digest) {
   std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind));
   text += fmt::format("  images    {} training, {} test\n", info.train, info.test);
+  // Sets of one size are the usual case and have a shorter line.
   const bool same = info.smallest.rows == info.largest.rows && info.smallest.cols == info.largest.cols;
   const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
   text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
@@ -213,6 +215,7 @@ std::optional<std::string> taken(const PackOptions& options) {
 /// `expc data make`. Prints how a study names the result and how to pack it.
 int makeData(const MakeOptions& options, const Console& console) {
   if (const auto text = wrong(options)) return console.usage(*text);
+  // Equal arguments draw equal images, whatever the number of threads.
   dataset::ShapeOptions shapes = options;
   shapes.size = *pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape);
   shapes.threads = base::allCores();
@@ -277,6 +280,7 @@ int verifyData(const DataOptions& options, const Console& console) {
   if (!place) return work.failed(place.takeError(), console);
   auto verified = dataset::verify(*place, base::allCores(), work.tick());
   if (!verified) return work.failed(verified.takeError(), console);
+  // Damaged images are a result, not an error of this command, so they go to standard output.
   const int code = verified->damaged.empty() ? kSuccess : kError;
   if (options.format == Format::Json) {
     llvm::json::Array damaged;

@@ -151,7 +151,9 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
     console.message(fmt::format("{} studies are simulated, as each of them is large", how.studies));
   }
   Progress progress;
+  // Simulating may take half a minute, so a terminal shows how far it is.
   how.tick = progress.tick();
+  // Stored trials give noise, lost starts and sessions, unless the command line states these.
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
@@ -192,6 +194,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     for (const std::string& wrong :
          {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
       if (!wrong.empty()) return console.usage(wrong);
+    // A free line between studies; JSON was refused for several.
     if (&one != &plans->front() && !console.print("\n")) return kError;
     // Results of null cards are kept apart from those of real ones.
     const bool null_cards = !options.machine.null_gpus.empty();

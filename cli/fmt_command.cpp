@@ -102,6 +102,7 @@ int format(const FmtOptions& options, const Console& console) {
   for (const std::string& name : options.paths)
     if (llvm::Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
   for (const std::string& name : files) good = formatFile(name, options, console, compilation, changed) && good;
+  // Mistakes of all files come together, at the end.
   showDiagnostics(compilation, console);
   if (!options.check || changed == 0) return good ? kSuccess : kError;
   console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,

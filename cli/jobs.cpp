@@ -154,6 +154,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   job.name = "slurm-" + *id;
   job.study = options.study.file;
   job.submitted = static_cast<double>(std::time(nullptr));
+  // The script stays beside the record, to look up what was submitted.
   fs::rename(path, folder + "/" + job.name + ".sh", error);
   if (auto failed = cluster::writeJob(folder, job)) return failed;
   return job;

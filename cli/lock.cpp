@@ -53,6 +53,7 @@ llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vecto
   llvm::json::Object section;
   for (size_t i = 0; i < declared.size(); ++i) {
     const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
+    // A workload has a label if the study gives it one, and is then called so.
     const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
         entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
@@ -130,6 +131,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
     plan::Plan one;
     one.root = head.root;
     one.data_paths = {path};
+    // Data may lie on the machine that measures only; a lock without its digest is still of use.
     if (llvm::errorToBool(engine::inputs::checkDataExists(one))) {
       data[path] = nullptr;
       continue;

@@ -277,6 +277,7 @@ const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = 
 /// Makes the lock of the file as it is now; nothing after saying what is wrong.
 std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
+  // An error that was no diagnostic, such as data that cannot be read, is still to be shown.
   const bool good = showDiagnostics(compilation, console);
   if (lock) return std::move(*lock);
   if (good)

@@ -171,6 +171,7 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
 
 /// Returns the path of a set's download in any of its formats; "" if there is none, which is noted as missing.
 std::string fileOf(const RowSet& set, const std::string& folder, const Downloads& downloads, Account& account) {
+  // Names before formats: a file under the set's first name is preferred in whatever format it has.
   for (const char* stem : set.stems)
     for (const char* ending : {".json", ".jsonl", ".csv", ".tsv", ".parquet"})
       if (std::string path = downloads.lookup(std::string(stem) + ending).second; !path.empty()) return path;
@@ -192,6 +193,7 @@ class TabRows {
       ++number_;
       line.consume_back("\r");
       const auto [input, output] = line.split('\t');
+      // An empty line separates nothing, and a header of our own names is no row.
       if (line.empty() || (number_ == 1 && input == "input" && output == "output")) continue;
       if (!line.contains('\t') || output.contains('\t'))
         return failure("{}: line {}: not two texts with a tab between them", name_, number_);
@@ -214,6 +216,7 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
   llvm::json::Object result;
   for (const Column& column : set.columns) {
     const llvm::json::Value* value = nullptr;
+    // The first name that the row has, in the order of the list.
     for (const char* name : column.names) value = value ? value : row.get(name);
     if (const auto text = value ? value->getAsString() : std::nullopt)
       result[column.wanted] = *text;
@@ -345,6 +348,7 @@ int prepareData(const PrepareOptions& options, const Console& console) {
     return console.error(fmt::format("{} is no folder of downloads", options.from));
   fs::create_directories(fs::path(options.to) / "llm", code);
   if (code) return console.error(files::systemError(options.to, code.value()));
+  // Everything is tried, so that one run tells all that is missing.
   Account account;
   const Downloads downloads = downloadsIn(options.from);
   if (auto error = prepareImages(options, downloads, account)) return console.error(std::move(error));

@@ -87,6 +87,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
     return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
   engine::EngineOptions engine_options = options.engine;
   if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
+  // Leases keep other runs on this machine away from the same devices.
   engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
@@ -112,6 +113,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
+  // A pilot measures noise, so it ends with what the design can find, and not with verdicts.
   if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
   // The store is opened anew, since the engine has written to it. Null cards have results of their own.
   auto store = openStore(options.results, &console);
@@ -125,6 +127,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
 llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
                                                   const Console& console) {
   if (options.serve.empty()) return std::nullopt;
+  // The server is another process, so it gets copies of the plans.
   std::vector<plan::Plan> plans;
   for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
   const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));

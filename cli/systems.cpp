@@ -108,6 +108,7 @@ llvm::Error addResources(const MachineOptions& options, engine::Resources& resou
   auto null_gpus = nullGpusOf(options);
   if (!null_gpus) return null_gpus.takeError();
   resources.null_gpus = std::move(*null_gpus);
+  // A worker that was named runs on every device, so no second one is looked for.
   if (resources.worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
   if (resources.worker.empty()) resources.worker = besideThis("expc-worker");
   resources.command_worker = besideThis("expc-worker-command");
@@ -123,6 +124,7 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
       if (auto measured = measuredSystem(*store)) return std::move(*measured);
     return localSystem(options);
   }
+  // Devices are slots of this machine and mean nothing on another.
   if (!options.devices.empty())
     return llvm::createStringError(
         fmt::format("--devices are slots of this machine, and --system {} is another", name));

@@ -112,6 +112,7 @@ std::string allModules() {
 /// modules instead of "cannot read".
 std::optional<editor::ModulePage> pageNamed(const std::string& what, const Console& console) {
   const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
+  // A word without a slash or ending can only be meant as a module.
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
@@ -187,6 +188,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";
   const std::string name = path.stem().string();
+  // The study is called like its file, so the file's name must be a name of the language.
   if (!parse::isName(name))
     return console.usage(fmt::format(
         "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));

@@ -43,6 +43,7 @@ int showExplanation(const analysis::Findings& findings, const ReportOptions& opt
     parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
     explained.push_back(report::json(*found));
   }
+  // Pairs without profiles are counted rather than listed: a change may concern hundreds of pairs.
   const size_t lacking = pairs->size() - explained.size();
   if (lacking > 0)
     console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
@@ -71,6 +72,7 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
   // An exact name or number wins at once, so a name that is the beginning of another one stays reachable.
   std::vector<const report::Chart*> begins;
   for (size_t i = 0; i < charts.size(); ++i) {
+    // All names are collected for the error, with the numbers that work as well.
     names += fmt::format("\n  {}  {}", i + 1, base::printable(charts[i].name));
     if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
     if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
@@ -106,6 +108,7 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
 
 int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
                  const Console& console) {
+  // Judged once; the page, the text and the exit code all come from it.
   const analysis::Judgement judgement = simulate::judge(plan, results);
   const analysis::Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
@@ -128,6 +131,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   else if (page_failed)
     console.error(std::move(written));
 
+  // The page may have failed and the text still be worth reading.
   bool printed;
   if (options.format == Format::Json) {
     printed = console.print(base::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
@@ -152,6 +156,7 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
 }
 
 std::string showsOneStudy(const ReportOptions& options, size_t studies) {
+  // A document, a picture and a page under a given name are of one study each; text can follow text.
   const char* what = options.format == Format::Json   ? "a document"
                      : options.format != Format::Text ? "a picture"
                      : !options.html.empty()          ? "a page"

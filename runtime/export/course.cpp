@@ -157,6 +157,7 @@ report::Paragraph outlyingLine(const Course& course) {
 
 /// Adds a course to the section: its lines if it is `shown`, its object in any case.
 void add(Section& section, const std::vector<std::string>& sides, const Course& course, bool shown) {
+  // The newest value may be older than the newest session, which then had none.
   const std::string newest = course.stays.empty()
                                  ? "no value"
                                  : quantity(course, course.stays.back().median) +
@@ -229,6 +230,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
       outcome = analysis::Verdict::Inconclusive;
     add(section, sides, course, shown);
   }
+  // The condition of the test stands beside its counts: Holm's correction over all courses.
   section.part.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
       courses.size(), base::formatConfidence(analysis::kConfidence), stats::kLeastCourse);

@@ -119,6 +119,7 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
+  // A report for each study, after the tables that all studies share.
   for (size_t i = 0; i < sources.size(); ++i) {
     out << (i > 0 ? ",\n" : "\n") << base::canonicalJson(report::resultJson(sources[i].findings()));
   }
@@ -133,6 +134,7 @@ llvm::Error writeParquet(const std::string& path, const Table& table) {
     in << base::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };
+  // Python writes beside the target under a temporary name, which is renamed once it has succeeded.
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) {
     return report::runPython(report::assets::parquetScript(), {temporary}, feed, kWriter, path);
   });

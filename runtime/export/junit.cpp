@@ -62,6 +62,7 @@ std::string testCase(const Source& source, const report::Judged& judged) {
   std::string lines = criterion.text + "\n";
   for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
     lines += one.label + ": " + one.text + "\n";
+  // Everything that the report says of it, so that a CI log needs no other file.
   for (const auto& cell : result.cells) lines += report::cellLine(plan, criterion, cell) + "\n";
   const std::string why = report::whyText(judged);
   return testCase(source, result.name, analysis::meaningOf(result),
@@ -86,6 +87,7 @@ std::string suite(const Source& source) {
   const auto property = [&](std::string_view name, std::string_view value) {
     out += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml(value));
   };
+  // Properties name the plan, so that results of different versions of a study are told apart.
   property("source", source.plan.source);
   property("plan", source.plan.digest);
   property("null_cards", source.judgement.null_cards ? "true" : "false");

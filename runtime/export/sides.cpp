@@ -98,6 +98,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
   constexpr size_t kListed = 8;
   Section section{{"verdicts"}};
   for (const Claim& claim : claims) {
+    // Without `every`, the wording of both sides shows the change itself.
     const std::string_view became = fateText(claim.fate());
     const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
     section.say({.text = claim.criterion.text,
@@ -180,6 +181,7 @@ Section differences(const Side& one, const Side& other) {
   of("worker", [](const store::TrialKey& key) { return key.worker_build; });
   of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
   add("days", daysOf);
+  // One difference is the explanation at hand; several cannot be told apart.
   if (section.json.size() > 1) section.part.rest = "what moved may come of any of these";
   return section;
 }
@@ -308,6 +310,7 @@ Section values(const analysis::Sides& sides, double margin) {
     section.json.push_back(report::json(shift));
     if (shift.moved || shift.apart) moved.push_back(&shift);
   }
+  // Regressions first, then what moved before what only lies apart, then by p.
   std::ranges::stable_sort(moved, {},
                            [](const Shift* one) { return std::tuple(!one->regression, one->apart, one->p); });
   for (const Shift* shift : moved) table.rows.push_back(rowOf(*shift, margin));

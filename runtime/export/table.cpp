@@ -166,6 +166,7 @@ Cell levelCell(const Said& of, const std::string& factor, Type type) {
   const size_t at = found ? size_t(found - of.plan.factors.data()) : SIZE_MAX;
   if (!of.point || at >= of.point->levels.size() || of.point->levels[at] == plan::kInactive) return {};
   const plan::Level& level = found->levels[of.point->levels[at]];
+  // The column's type may be wider than this study's levels, if another study has the factor, too.
   if (type == Type::Integer) return level.value.getAsInteger().value_or(0);
   if (type == Type::Real) return level.value.getAsNumber().value_or(0);
   return std::string_view(level.value.getAsString().value_or(level.label));
@@ -205,6 +206,7 @@ void metricRows(Said& of, Emit emit) {
     emit();
   };
   for (const plan::Metric& metric : of.plan.metrics) {
+    // A metric belongs to one kind of trial.
     if (metric.kind != of.trial.key->kind) continue;
     if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
     const auto reading = analysis::readMetric(of.plan, of.point, of.trial, metric.name);
@@ -254,6 +256,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
   table.rows = [=](llvm::function_ref<void(Row)> take) {
     std::vector<Cell> row(described.size());
     for (const auto& [plan, results, judgement, history] : sources) {
+      // The history holds every trial; those among the results count.
       std::set<int64_t> counting;
       for (const store::Trial& trial : results.trials) counting.insert(trial.id);
       std::map<std::string_view, std::pair<const plan::Point*, std::string>> points;  // with their labels
@@ -272,6 +275,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
                 fmt::format("{}", fmt::join(trial.notes, "\n")),
                 session ? session->where.machine() : "",
                 block ? fmt::format("{:#018x}", block->seed) : ""};
+        // The row's cells are reused: `take` must be done with them before it returns.
         rows(of, [&] {
           std::ranges::transform(described, row.begin(), [&](const Described& one) { return one.cell(of); });
           take(row);
