@@ -123,9 +123,9 @@ std::optional<std::string> wrong(const MakeOptions& options) {
   if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
     return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
                        dataset::kLargestShape);
-  // Every class must have at least one image, or its folder would be missing.
   if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
     return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
+  // Every class must have at least one image, or its folder would be missing.
   if (options.count < options.classes || options.count > 9'999'999)
     return fmt::format("--count {}: expected at least one image for each of the {} classes, and at most 9999999",
                        options.count, options.classes);

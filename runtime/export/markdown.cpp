@@ -59,11 +59,11 @@ class MarkdownRenderer {
     const auto texts = [&](const auto& text_of) {
       std::vector<std::string> shown;
       for (size_t i = 0; i < table.columns.size(); ++i)
+        // Columns for the page alone are left out, as on a terminal.
         if (table.columns[i].shown != report::Shown::OnPage) shown.push_back(markdownText(text_of(i)));
       return shown;
     };
     std::string out = header(texts([&](size_t i) { return table.heading(table.columns[i]); }));
-    // Columns for the page alone are left out, as on a terminal.
     for (size_t r = 0; r < table.rows.size() && r < report::kMostInMarkdown; ++r)
       out += row(texts([&](size_t i) { return table.rows[r].cells[i].inText(" "); }));
     return table.rows.empty() ? "" : out + more(table.all, report::kMostInMarkdown);

@@ -77,8 +77,8 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   in.read.close();
   said.write.close();
   {
-    // All input is written before anything is read. The scripts print little, so the other pipe cannot fill up
-    // meanwhile.
+    // All input is written before anything is read, so a script must print less than a pipe holds (64 KiB) until
+    // then.
     llvm::raw_fd_ostream out(in.write, /*shouldClose=*/false);
     feed(out);
     out.flush();
