@@ -7,7 +7,7 @@
 
 #include "runtime/machine/machine.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -18,6 +18,6 @@ namespace expc::machine {
 Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
 
 /// For the report, the store and the engine of another node: all but `null_gpus`, which is what was asked for.
-void describe(plan::JsonRecord& io, Machine& machine);
+void describe(base::JsonRecord& io, Machine& machine);
 
 }  // namespace expc::machine
