@@ -117,6 +117,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   bool use_gpus = !machine.gpus.empty();
   if (machine.null_gpus && !use_gpus) return noNullGpus(*machine.null_gpus);
   if (devices.empty()) {
+    // Without --devices: all GPUs, else a few CPU slots.
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
   llvm::StringRef number = devices;
@@ -154,6 +155,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place
   if (place == Place::Far) {
     const std::vector<size_t> home = placesOf(machine.packages, slot.cores);
     if (machine.packages.size() < 2 || home.size() != 1) return std::nullopt;
+    // The next socket, cyclically, so that the ranks of different sockets do not all move to the first.
     const auto& other = machine.packages[(home.front() + 1) % machine.packages.size()].cores;
     if (other.empty()) return std::nullopt;
     result.cores = mirrored(slot.cores, machine.packages[home.front()].cores, other);
