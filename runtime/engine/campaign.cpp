@@ -189,6 +189,8 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
+  // Everything that describes the session's machine and software goes into its environment, so that a result can be
+  // traced to it later.
   session.environment_json =
       plan::canonicalJson(llvm::json::Object{{"machine", plan::written(machine)},
                                              {"launcher", launcher.name},
@@ -219,6 +221,7 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
     return false;
   lanes_[lane].session = session.id;
   index_.add(session);
+  // A run that continues at once needs no message.
   if (gap > 1) env_.listener.say("session {} goes on (last seen {} ago)", session.id, durationText(gap));
   if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
   return true;
@@ -233,8 +236,10 @@ void Campaign::resumeBlock(unsigned lane) {
   const plan::TrialKind kind = block->block.kind;
   if (block->settings != store::settingsText(plan_, kind)) return;
   const std::vector<store::Trial> trials = env_.store.contents().trialsOf(block->block.id);
+  // A trial that no longer counts (another program, other data) would make the rest of the block incomparable with it.
   for (const store::Trial& trial : trials)
     if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return;
+  // A block with nothing left to run was complete.
   if (!scheduler_.isOpen(*block, trials)) return;
   env_.listener.blockStarted(kind, block->block.number, block->places.size());
   scheduler_.begin(lane, *block, trials);
@@ -276,6 +281,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   request.spec.workload = plan::kHeatUp;
   request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
   request.log_prefix = logFolder(options_.results) + "/heat-up";
+  // A hanging GPU must not keep the run from starting, so the heat-up has a limit.
   request.timeout_seconds = options_.heat_up_seconds + kCudaStarts;
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -300,6 +306,7 @@ llvm::Error Campaign::mindGap(unsigned lane) {
 
 bool Campaign::endsInTime(const Step& step) const {
   if (!options_.ends_at) return true;
+  // Retries are not counted, and kBeforeEnd leaves a margin for them.
   double seconds = 0;
   for (const plan::Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
   return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
@@ -330,6 +337,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
+  // The user sees the newest reason: earlier ones may have been mended meanwhile.
   const analysis::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
   for (unsigned number = 0; number < index_.places(); ++number)
     if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
@@ -351,6 +359,7 @@ bool Campaign::stopping() const {
 void Campaign::sayWidths(plan::TrialKind kind) {
   if (!analysis::looksAtWidths(index_, kind)) return;
   for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
+    // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);

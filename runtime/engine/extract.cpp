@@ -74,6 +74,7 @@ class Extraction {
     store::Match match;
     match.command = store::Worker{trial.key->worker_build, trial.key->environment_class};
     store::TrialKey key = *trial.key;
+    // Readings are replaced, not the whole key: worker build, data and settings are those of the measurement.
     for (auto& [name, reading] : store::keyOf(plan_, trial.place(), key.kind, match).readings)
       key.readings[name] = reading;
     return key;
@@ -158,6 +159,7 @@ class Extraction {
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
+    // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     trial.supply(plan::kEnergy, energyIn(trial.environment_json));
     for (const auto& [name, value] : event->series) trial.series[name.str()] = plan::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));

@@ -1,3 +1,6 @@
+// A line scanner for Python's import statements. It knows the two forms at the beginning of a line and looks for
+// modules beside the scripts; it understands neither strings nor continued lines, which is enough for a hint.
+
 #include "runtime/engine/inputs/imports.h"
 
 #include <llvm/ADT/STLExtras.h>

@@ -201,6 +201,7 @@ class Agent {
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
+    // The engine's path of NVML need not exist here.
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
     auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
     if (!launcher) return launcher.takeError();
@@ -301,12 +302,14 @@ std::vector<Object> Lines::receive(size_t longest) {
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
       take(llvm::StringRef(rest_).slice(begin, end), others, messages);
     rest_.erase(0, begin);
+    // Reached at the end of the stream, at an error, or with a line that is too long: the conversation is over.
     if (size > 0 && rest_.size() <= longest) continue;
     if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
   const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, others);
+  // Noise is bounded over the whole conversation, so a program that prints without end does not go unnoticed.
   if (noise_ <= longest || !isOpen()) return messages;
   messages.push_back(Object{{"error", fmt::format("it wrote more than {} MiB that no agent writes", longest >> 20)}});
   in_.close();
