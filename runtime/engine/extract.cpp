@@ -46,7 +46,7 @@ std::optional<double> energyIn(const std::string& environment) {
 /// Trials of one workload that lack the same metrics, so that one question serves them.
 struct Batch {
   unsigned workload = 0;
-  std::vector<std::string> metrics;  // to read
+  std::vector<std::string> metrics;  // names of the metrics to read
   std::vector<std::pair<Trial, store::TrialKey>> trials;
 };
 

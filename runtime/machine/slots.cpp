@@ -179,7 +179,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                         : slot.gpu ? "cuda"
                                    : "cpu",
                         slot.name, slot.cores.size());
-    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // a real card's name says it
+    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // the name of a real card implies it
   }
   if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
   // Each line from here on is added only where it applies, so that the classes of all other machines stay what they

@@ -301,7 +301,7 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
   // The name of a program is left out of the command's digest, so that equal programs in other places agree.
   for (const std::string& program : files.programs)
     if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
-  // The digest tells copies from links: a program may write to its copy, but not to a link.
+  // The digest tells copies from links, since some programs treat a link differently from a file of their own.
   for (const InputFile& input : files.inputs)
     if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
                          input.name.empty() ? input.path : input.name))

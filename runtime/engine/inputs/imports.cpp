@@ -74,7 +74,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
     if (folders.empty() || !StringRef(input).ends_with(".py")) continue;
     auto source = files::map((fs::path(root) / input).string(), kMostSource);
     if (!source) {
-      llvm::consumeError(source.takeError());  // who reads all of it says so
+      llvm::consumeError(source.takeError());  // taking the digest reports it
       continue;
     }
     // Text in a string that looks like an import costs a needless hint at most.

@@ -290,7 +290,7 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
 
 std::vector<Object> Lines::receive(size_t longest) {
   std::vector<Object> messages;
-  std::string others;  // what is no message
+  std::string others;  // noise of other programs
   char piece[65536];
   pollfd more{in_, POLLIN, 0};
   // The number of reads is bounded, so a node that writes without pause does not keep the others waiting.
