@@ -317,7 +317,8 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
   plan.block.number = env_.store.contents().nextBlockNumber(plan_.study, step.kind);
-  // Order and trial seeds depend on the study, the kind and the number alone, so a repeated study draws the same ones.
+  // Order and trial seeds depend on the design's seed, the study, the kind and the number alone, so a repeated study
+  // draws the same ones.
   const uint64_t seed = blockSeed(plan_.design.seed, plan_.study, step.kind, plan.block.number);
   plan.block.seed = trialSeed(plan_, seed);
   plan.block.session = lanes_[lane].session;

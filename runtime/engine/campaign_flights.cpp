@@ -345,7 +345,7 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
 /// --keep-trials. An interrupted trial leaves none.
 void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
-  // An invalid trial ended well, too: the disturbance was not the program's.
+  // An invalid trial is repeated and tells nothing about the program, so its folder is not kept either.
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
   if (wanted) {

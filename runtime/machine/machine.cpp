@@ -152,6 +152,7 @@ void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
   io.field("ways", texts);
+  // Texts from another machine or from a store are checked.
   if (!io.reads()) return;
   for (const auto& [other, text] : texts) {
     unsigned number = 0;
@@ -161,6 +162,7 @@ void describeWays(plan::JsonRecord& io, std::map<unsigned, Way>& ways) {
   }
 }
 
+/// The fields of a GPU as JSON.
 void describeGpu(plan::JsonRecord& io, Gpu& gpu) {
   io.field("index", gpu.index);
   io.field("name", gpu.name);

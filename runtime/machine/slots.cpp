@@ -25,6 +25,7 @@ constexpr unsigned kDefaultCpuSlots = 4;
 // Upper bound on the slots that `cpu:N` puts on one core, against a mistyped number.
 constexpr unsigned kMostOnACore = 16;
 
+/// The error of a value of `--devices`.
 llvm::Error bad(std::string_view devices, std::string_view why) {
   return base::failure("--devices {}: {}", devices, why);
 }
@@ -59,6 +60,7 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
   return !slots.empty() && !slots.front().gpu && slots.size() > usableCores(machine);
 }
 
+/// The error if null cards were asked for and there are none: the machine shows none, or the build lacks them.
 llvm::Error noNullGpus(const NullGpus& asked) {
   if (asked.cards == 0)
     return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");

@@ -60,6 +60,7 @@ void governor(const machine::Machine& machine, const std::string& root, Findings
 
 /// Turbo clocks. Intel's driver and the others have different files for it, one of them inverted.
 void turbo(const machine::Machine& machine, const std::string& root, Findings& findings) {
+  // no_turbo is 1 where turbo is off; boost is 1 where it is on.
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
   if (!intel && !others) return;
@@ -168,6 +169,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
 /// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
 void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const base::ControlGroup own = base::controlGroup("memory", root);
+  // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
     return findings.push_back({Weight::Fine, "control groups", "can be made here"});
   findings.push_back({Weight::Note, "control groups", "none can be made here",

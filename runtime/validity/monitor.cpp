@@ -47,6 +47,7 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
   trial.began = now;
   trial.before = memory_;
   trial.joules_before = readEnergy(root_);
+  // The load is that before the trial, since its own processes raise it.
   trial.readings.load = load_;
   for (const unsigned index : cards) {
     Card card;
@@ -93,6 +94,7 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
   double sum = 0;
   bool known = family.cpu_seconds && family_.cpu_seconds && !cores.empty();
   for (const int core : cores) {
+    // A core that went offline in between makes the share unknown.
     const auto before = std::as_const(busy_).find(core);
     const auto after = busy.find(core);
     known = known && before != std::as_const(busy_).end() && after != busy.end();

@@ -93,6 +93,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 
 void describe(plan::JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
+  // Absent values are left out, so a reader tells "not known" from 0.
   io.optional("other_cpu", readings.other_cpu);
   io.optional("busy_others", readings.busy_others);
   io.optional("load", readings.load);

@@ -159,7 +159,7 @@ class LocalLauncher final : public Launcher {
       say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
                        kMaxRestarts));
     }
-    // A worker that was rebuilt during the run would measure something else under the same build name.
+    // A worker that was rebuilt during the run would measure something else than before.
     const std::optional<inputs::FileStamp> program = inputs::stampOf(server.path);
     if (server.program && program && server.program != program) {
       return base::failure(

@@ -274,6 +274,7 @@ bool Lines::send(const Object& message) {
 }
 
 void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>& messages) {
+  // Text before the mark belongs to another program that wrote without a newline.
   const auto [before, text] = line.split(kMark);
   if (!before.empty()) others += before.str() + "\n";
   if (!line.contains(kMark)) {
@@ -281,7 +282,6 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
     return;
   }
   auto value = plan::parseJson(text);
-  // Text before the mark belongs to another program that wrote without a newline.
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
