@@ -20,10 +20,10 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::cluster {
 namespace {
@@ -36,12 +36,7 @@ constexpr uint64_t kMostOfJob = 64 << 10;
 constexpr size_t kMostDigits = 9;
 constexpr int kFloorSeconds = 10;  // seconds between two questions to Slurm's controller
 
-/// This machine's name; "" if it has none.
-std::string hostName() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
+using base::hostName;
 
 /// The start of a process in the kernel's ticks since boot; "" if there is none or it is a zombie.
 std::string beginOf(const std::string& process) {
@@ -68,7 +63,7 @@ bool isAtWork(const std::string& folder, const JobRecord& job) {
 }
 
 /// The fields of a job's file. The name must follow from cluster and number, since names of other files derive from it.
-void describe(plan::JsonRecord& io, JobRecord& job) {
+void describe(base::JsonRecord& io, JobRecord& job) {
   std::string schema = kSchema.str();
   io.field("schema", schema);
   io.field("name", job.name);
@@ -135,13 +130,13 @@ std::string jobsFolder(const std::string& results) {
 }
 
 std::string writtenJob(const JobRecord& job) {
-  return plan::prettyJson(plan::JsonRecord::written(job, describe)) + "\n";
+  return base::prettyJson(base::JsonRecord::written(job, describe)) + "\n";
 }
 
 llvm::Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = plan::parseJson(text);
+  auto json = base::parseJson(text);
   if (!json) return json.takeError();
-  return plan::readRecord<JobRecord>(*json, "the job", describe);
+  return base::readRecord<JobRecord>(*json, "the job", describe);
 }
 
 llvm::Error writeJob(const std::string& folder, const JobRecord& job) {

@@ -22,7 +22,8 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/process.h"
 
 namespace expc::cluster {
 namespace {
@@ -310,10 +311,7 @@ llvm::Expected<std::optional<Allocation>> allocation() {
   for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
   if (own.nodes.empty()) return base::failure("scontrol does not say which nodes allocation {} has", job);
   const char* node = std::getenv("SLURMD_NODENAME");
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  // Slurm names nodes without their domain.
-  const std::string here = node ? node : llvm::StringRef(host).split('.').first.str();
+  const std::string host = base::hostName(), here = node ? node : host.substr(0, host.find('.'));
   own.is_here = llvm::is_contained(own.nodes, here);
   return own;
 }

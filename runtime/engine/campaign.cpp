@@ -14,16 +14,18 @@
 #include <numeric>
 #include <thread>
 
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json_record.h"
+#include "runtime/base/numbers.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/stats/design.h"
 
 namespace expc::engine {
@@ -36,11 +38,11 @@ constexpr double kCudaStarts = 120;
 
 /// "1.3 %" for a relative half-width, else a quantity in the unit of the comparison or metric.
 std::string widthText(const plan::Plan& plan, const analysis::UntilState& state, double width) {
-  if (state.until.relative) return analysis::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = plan::named(plan.comparisons, state.until.subject))
-    return analysis::formatQuantity(width, comparison->unit);
+  if (state.until.relative) return base::formatQuantity(width, "", "share");
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, state.until.subject))
+    return base::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(state.until.subject);
-  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
 /// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
@@ -57,7 +59,7 @@ store::Run Env::record(int64_t session) const {
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
   // The whole plan is kept, so that a later reader can tell what this run was asked for.
-  run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
+  run.plan_json = base::canonicalJson(plan::toJson(setup.plan));
   run.session = session;
   run.match = setup.match;
   run.started = now();
@@ -192,7 +194,7 @@ llvm::Error Campaign::openSession(unsigned lane) {
   // Everything that describes the session's machine and software goes into its environment, so that a result can be
   // traced to it later.
   session.environment_json =
-      plan::canonicalJson(llvm::json::Object{{"machine", plan::written(machine)},
+      base::canonicalJson(llvm::json::Object{{"machine", base::written(machine)},
                                              {"launcher", launcher.name},
                                              {"system", llvm::json::Object(options_.system)},
                                              {"slots", std::move(slots)},
@@ -278,7 +280,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   launch::TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
-  request.spec.workload = plan::kHeatUp;
+  request.spec.workload = protocol::kHeatUp;
   request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
   request.log_prefix = logFolder(options_.results) + "/heat-up";
   // A hanging GPU must not keep the run from starting, so the heat-up has a limit.

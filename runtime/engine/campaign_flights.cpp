@@ -14,13 +14,13 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::engine {
@@ -134,7 +134,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
       devices.push_back(std::move(device));
     }
   }
-  trial.devices = plan::canonicalJson(std::move(devices));
+  trial.devices = base::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
@@ -149,7 +149,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
 
 llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   launch::TrialRequest start = flight->request;
-  plan::TrialSpec& spec = start.spec;
+  protocol::TrialSpec& spec = start.spec;
   // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of
   // these.
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
@@ -175,7 +175,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
-  return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
+  return runner_.start(std::move(start), {ended, [this, flight](const protocol::Event& event) {
                                             env_.listener.trialProgress(flight->note, event.phase, event.done,
                                                                         event.total);
                                           }});
@@ -236,7 +236,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
-  end.environment_json = plan::canonicalJson(std::move(end.environment));
+  end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
@@ -317,7 +317,7 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
 }
 
 void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
-  end.environment["readings"] = plan::written(readings);
+  end.environment["readings"] = base::written(readings);
   known_ += readings.other_cpu.has_value();
   // Failures and lack of memory are caused by the program, whatever else ran on the machine, so readings change only
   // valid trials and time-outs.

@@ -12,9 +12,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/base/hash.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/folder.h"
@@ -66,7 +69,7 @@ class Study : public expc::test::TestFolder {
   plan::Command& command() { return *plan.workloads[0].command; }
   plan::Point& point(llvm::json::Object parameters) {
     plan::Point point;
-    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Object(parameters)));
+    point.id = base::shortHash(base::canonicalJson(llvm::json::Object(parameters)));
     point.parameters = std::move(parameters);
     plan.points.push_back(std::move(point));
     return plan.points.back();
@@ -456,13 +459,13 @@ time.sleep(600)
 
 TEST_CASE("a rehearsal of a command is refused by what would start it") {
   const Study study({"/usr/bin/touch", "started"});
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   spec.command = study.plan.workloads[0].command;
   spec.folder = study.path;
   spec.root = study.path;
   spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
   spec.rehearsal = true;
-  study.write("spec.json", plan::canonicalJson(plan::written(spec)));
+  study.write("spec.json", base::canonicalJson(base::written(spec)));
   const std::string line =
       fmt::format("'{}' --trial '{}/spec.json' > '{}/events'", EXPC_COMMAND_WORKER, study.path, study.path);
   CHECK(std::system(line.c_str()) != 0);

@@ -7,7 +7,8 @@
 #include <set>
 
 #include "runtime/analysis/cells.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;

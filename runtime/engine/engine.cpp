@@ -24,6 +24,7 @@
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {
@@ -252,7 +253,7 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
     const auto begin = [&](const nodes::Node& node) {
       const nodes::AgentTask task{workers("worker-server." + node.name), setup.lanes_per_node, options.devices,
                                   options.device_locks, owner};
-      return llvm::json::Object{{"begin", plan::written(task)}};
+      return llvm::json::Object{{"begin", base::written(task)}};
     };
     auto begun = setup.nodes->ask("begun", begin, env.tell());
     return begun ? on(*nodes::launcherOn(*setup.nodes, setup.lanes.size(), env.tell(), env.clock))

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/machine/probe.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/text/has.h"
 

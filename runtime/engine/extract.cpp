@@ -14,11 +14,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/store/match.h"
 #include "runtime/store/store.h"
 #include "runtime/validity/readings.h"
@@ -33,12 +33,12 @@ constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of 
 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
-  auto parsed = plan::parseJson(environment);
+  auto parsed = base::parseJson(environment);
   if (!parsed) llvm::consumeError(parsed.takeError());
   const llvm::json::Object* object = parsed ? parsed->getAsObject() : nullptr;
   const llvm::json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
-  auto readings = plan::readRecord<validity::Readings>(*kept, "what was seen");
+  auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
   if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // written by another version
   return validity::energyOf(*readings);
 }
@@ -131,10 +131,10 @@ class Extraction {
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
       auto lines =
           launch::askForMetrics(worker_, store_.folder(),
-                                llvm::json::Object{{"command", plan::written(*plan_.workloads[batch.workload].command)},
-                                                   {"metrics", plan::jsonTexts(batch.metrics)},
-                                                   {"root", plan::jsonText(plan_.root)},
-                                                   {"outputs", plan::jsonTexts(outputs)}});
+                                llvm::json::Object{{"command", base::written(*plan_.workloads[batch.workload].command)},
+                                                   {"metrics", base::jsonTexts(batch.metrics)},
+                                                   {"root", base::jsonText(plan_.root)},
+                                                   {"outputs", base::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
         return base::failure("the worker '{}' did not answer for each output", worker_);
@@ -146,22 +146,22 @@ class Extraction {
 
   /// Stores the answer for one trial. An output that cannot be read counts as refused.
   llvm::Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
-    auto event = plan::eventFromLine(line);
+    auto event = protocol::eventFromLine(line);
     if (!event) return event.takeError();
-    if (event->type != plan::Event::Type::Result) {
+    if (event->type != protocol::Event::Type::Result) {
       ++outcome_.refused[event->reason];
       return llvm::Error::success();
     }
     // A value that is no number means that the device cannot give it; an earlier number stays.
     for (const auto& [name, value] : event->metrics) {
-      if (const auto number = plan::measuredNumber(value))
+      if (const auto number = base::measuredNumber(value))
         trial.metrics[name.str()] = *number;
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
     // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     trial.supply(plan::kEnergy, energyIn(trial.environment_json));
-    for (const auto& [name, value] : event->series) trial.series[name.str()] = plan::measuredNumbers(value);
+    for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;
     return store_.reread(trial);

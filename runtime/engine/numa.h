@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/machine/machine.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 

@@ -16,7 +16,7 @@
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/nodes.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine {
 
@@ -38,7 +38,7 @@ struct EngineOptions : Resources, analysis::RunPolicy {
   llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // also those of commands' valid trials; failed ones stay anyway
-  uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
+  uint64_t log_limit = protocol::kLogLimit;        // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
   bool fail_fast = false;                          // end the run at the first place without attempts left
   double heat_up_seconds = 2;                      // untimed load at the start of a session; 0: none

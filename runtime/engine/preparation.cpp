@@ -12,11 +12,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/not_given.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/store/match.h"
 
@@ -62,7 +62,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   // The seed is that of the design, not of a block: all blocks use the one result.
   launch::TrialRequest request =
       requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed % kCommandSeeds);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   // A preparation may use all devices, since no trial runs beside it.
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);

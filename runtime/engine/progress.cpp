@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::engine {
 namespace {
@@ -69,14 +69,13 @@ class BarProgress : public ProgressListener {
   }
   void erase() {
     if (!shown_) return;
-    // Carriage return, then CSI K, which clears to the end of the line (ECMA-48).
-    plan::tell(stderr, "\r\x1b[K");
+    base::tell(stderr, "\r\x1b[K");
     shown_ = false;
   }
   /// Prints a line that stays; the bar is drawn again below it with the next event.
   void above(std::string_view text) {
     erase();
-    plan::tell(stderr, plan::printable(text) + "\n");
+    base::tell(stderr, base::printable(text) + "\n");
   }
   /// `part`: how much of the present trial is done, 0 to 1.
   void draw(const TrialNote& trial, std::string_view what, double part) {
@@ -86,7 +85,7 @@ class BarProgress : public ProgressListener {
     std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
                                    trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
     if (!what.empty()) text += fmt::format("  {}", what);
-    text = plan::printable(text);
+    text = base::printable(text);
     // Labels may hold any UTF-8, so cut only where a character begins: continuation bytes are 10xxxxxx. A wide
     // character counts as one column, which may leave the line short, but a line that wraps could not be redrawn.
     size_t room = width() - 1, cells = 0, end = 0;
@@ -95,7 +94,7 @@ class BarProgress : public ProgressListener {
       while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
       ++cells;
     }
-    plan::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
+    base::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
     drawn_ = SteadyClock::now();
   }
@@ -126,7 +125,7 @@ class LineProgress : public ProgressListener {
   }
 
  private:
-  void line(std::string_view text) { plan::tell(stderr, plan::printable(text) + "\n"); }
+  void line(std::string_view text) { base::tell(stderr, base::printable(text) + "\n"); }
 
   const bool quiet_;
 };

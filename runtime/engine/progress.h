@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/analysis/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -54,6 +54,6 @@ class ProgressListener {
 /// for logs. `quiet`: only messages, and trials that have a reason for how they ended.
 std::unique_ptr<ProgressListener> makeProgress(bool quiet);
 
-using analysis::durationText;
+using base::durationText;
 
 }  // namespace expc::engine

@@ -123,7 +123,7 @@ class Rehearser {
     // Missing data does not keep the point from being rehearsed: the worker makes data up, and the rest may show more
     // to mend.
     const std::string missing = missingData(point);
-    auto end = runner_.run(request(point), [&](const plan::Event& event) {
+    auto end = runner_.run(request(point), [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
     });
     if (!end) return end.takeError();
@@ -157,7 +157,7 @@ class Rehearser {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
     launch::TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
-    plan::TrialSpec& spec = request.spec;
+    protocol::TrialSpec& spec = request.spec;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
     spec.rehearsal = true;
     placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},

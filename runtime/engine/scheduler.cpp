@@ -10,8 +10,9 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/split_mix.h"
-#include "runtime/plan/find.h"
 
 namespace expc::engine {
 namespace {
@@ -60,7 +61,7 @@ std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, 
 
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
   std::string hash =
-      plan::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
+      base::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
   // The hash has 64 bits; 53 stay (see the header).
   return std::stoull(hash, nullptr, 16) >> 11;
 }

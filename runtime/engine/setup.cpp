@@ -16,11 +16,14 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 extern char** environ;
 
@@ -187,11 +190,11 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
     // The digest suffices to tell environments apart, and reveals no value in the environment class.
-    const std::string digest = plan::shortHash(value);
+    const std::string digest = base::shortHash(value);
     agreed[name] = digest;
-    environment.recorded[name] = named ? "digest " + digest : plan::jsonText(value);
+    environment.recorded[name] = named ? "digest " + digest : base::jsonText(value);
   }
-  environment.digest = plan::shortHash(plan::canonicalJson(std::move(agreed)));
+  environment.digest = base::shortHash(base::canonicalJson(std::move(agreed)));
   return environment;
 }
 

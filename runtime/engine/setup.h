@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/files/files.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/file_watch.h"
@@ -22,7 +23,6 @@
 #include "runtime/engine/nodes/nodes.h"
 #include "runtime/engine/options.h"
 #include "runtime/engine/progress.h"
-#include "runtime/files/files.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 #include "runtime/store/store.h"

@@ -9,10 +9,11 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {
@@ -75,7 +76,7 @@ llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;
     workers.push_back(&**worker);
-    paths.push_back(plan::jsonText((*worker)->path));
+    paths.push_back(base::jsonText((*worker)->path));
   }
   auto answers = setup.nodes->ask(
       "described", [&](const nodes::Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
@@ -199,7 +200,7 @@ llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launc
   }
   nodes::CopyTask task;
   for (const auto& [path, copy] : setup.copies) task.copies.push_back(copy);
-  const auto question = [&](const nodes::Node&) { return Object{{"copy", plan::written(task)}}; };
+  const auto question = [&](const nodes::Node&) { return Object{{"copy", base::written(task)}}; };
   return setup.nodes->ask("copied", question, say, tick).takeError();
 }
 

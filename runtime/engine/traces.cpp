@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::engine {
 namespace {

@@ -12,12 +12,13 @@
 #include <set>
 #include <utility>
 
-#include "runtime/channel/port.h"
+#include "runtime/base/find.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/numa.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/find.h"
+#include "runtime/protocol/port.h"
 #include "runtime/store/match.h"
 
 namespace expc::engine {
@@ -96,11 +97,11 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
 
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
   spec.world_size = one_process ? 1 : each * parts.size();
   // A port that is free on this machine is most likely free on the node where the ranks meet.
-  const int port = channel::freePort();
+  const int port = protocol::freePort();
   const auto add = [&](const RankPlace& place, const std::string& devices) {
     std::vector<std::string>& variables = request.environment.emplace_back(rankVariables(place));
     variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -124,14 +125,14 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
   // Without a parameter `nodes` a program may start ranks of its own; variables of ours would confuse it.
   const bool meet = plan::nodesOf(point) != 0;
-  const int port = meet ? channel::freePort() : 0;
+  const int port = meet ? protocol::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
     addProcess(request, parts[rank], variables);
     if (!meet) continue;
@@ -144,7 +145,7 @@ launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, st
                                 uint64_t seed) {
   const plan::Workload& workload = setup.workloadOf(point);
   launch::TrialRequest request;
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.trial = std::move(trial);
   spec.point = point.id;
   spec.workload = workload.name;
@@ -166,7 +167,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   launch::TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   // Paths change only in the request; the trial's key keeps the plan's, so copies do not change what counts.
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);

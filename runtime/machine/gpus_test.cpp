@@ -1,3 +1,4 @@
+
 #include "runtime/machine/gpus.h"
 
 #include <doctest/doctest.h>
@@ -7,11 +8,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "tests/support/folder.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 

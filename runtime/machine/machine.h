@@ -1,24 +1,18 @@
 #pragma once
 
-// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. There is
-// no torch and no CUDA runtime here; a machine without GPU or NVML is described just the same. Machines travel as JSON:
+// The description of the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on.
+// probe.h finds it out, slots.h divides it. Machines travel as JSON:
 // into the store with each session, and from agents to the engine.
 //
 // machine.cpp probes, gpus.cpp asks NVML, slots.cpp makes slots and environment classes.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
-
-namespace expc::plan {
-class JsonRecord;
-}
 
 namespace expc::machine {
 
@@ -80,10 +74,6 @@ struct Machine {
   std::vector<std::string> notes;  // messages about what could not be found out
 };
 
-/// Probes this machine. It never fails: what cannot be read stays empty and is noted. With `null_gpus` the GPUs are
-/// null cards only, without it never. For moments with one thread, since it may set environment variables.
-Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
-
 /// The share of the machine that a rank gets: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
@@ -95,45 +85,5 @@ struct Slot {
   unsigned threads = 0;               // threads of operators on the CPU; 0: one for each core
   llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
-
-/// The slots of `machine` that `devices`, the value of `--devices`, names:
-/// - "": the GPUs if there are any, else CPU slots, one for each physical core and at most four;
-/// - "N": the first N GPUs, or N CPU slots, up to the number of cores;
-/// - "cpu:N": N CPU slots even if there are GPUs, and more than cores if asked for.
-///
-/// CPU slots share the allowed cores in equal contiguous parts; cores that are left over belong to none. Error: there
-/// are not so many (the message says what is possible), or null cards were asked for and there are none.
-llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
-
-/// Part number `index` of `parts` equal contiguous parts of `cores`. A remainder belongs to no part, so that no part is
-/// better than another. With more parts than cores, each part is one core, and parts share cores.
-std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts);
-
-/// The position of a rank's cores and memory relative to its device; the parameter `numa`.
-enum class Place {
-  Near,  // the slot's own cores, and the memory next to them
-  Any,   // wherever the kernel puts it
-  Far    // as many cores of the next socket, and the memory there
-};
-
-/// The slot with cores, threads and memory nodes set for `place`. Nothing if Far is asked for and there is no other
-/// socket, or if the slot's cores are on several sockets.
-std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place);
-
-/// The environment class: a stable hash (BLAKE3, 16 hex digits) of everything that must be equal for two trials to be
-/// comparable. It covers the slots and how GPUs among them are joined, driver, CPU model and the worker's libraries
-/// (from `expc-worker --describe`), but not host names and boots. `beside`: number of trials that run at once, each on
-/// such slots.
-///
-/// A change of this function makes all stored trials incomparable with new ones.
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
-                             unsigned beside = 1);
-
-/// The fields as JSON, for report, store, and the engine of an agent; without `null_gpus`, which is a request and no
-/// property.
-void describe(plan::JsonRecord& io, Machine& machine);
-
-/// A line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU slots of 1 core".
-std::string summary(const Machine& machine, const std::vector<Slot>& slots);
 
 }  // namespace expc::machine

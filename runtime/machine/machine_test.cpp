@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "runtime/machine/gpus.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
 

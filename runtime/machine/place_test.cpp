@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/machine/machine.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
 

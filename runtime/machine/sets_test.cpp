@@ -1,3 +1,4 @@
+
 #include "runtime/machine/sets.h"
 
 #include <doctest/doctest.h>
@@ -6,10 +7,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 

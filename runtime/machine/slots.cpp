@@ -1,6 +1,8 @@
 // Device slots: which there are, which `--devices` names, where cores and memory of a slot lie for `numa`, and the
 // environment class of trials on them.
 
+#include "runtime/machine/slots.h"
+
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
@@ -14,7 +16,6 @@
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 
 namespace expc::machine {
@@ -113,6 +114,13 @@ llvm::json::Object Slot::toJson() const {
     if (null) object["null"] = true;
   }
   return object;
+}
+
+std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts) {
+  if (cores.empty() || parts == 0) return {};
+  if (parts > cores.size()) return {cores[index % cores.size()]};
+  const size_t each = cores.size() / parts;
+  return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
 }
 
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::validity {
 namespace {
 
-void describeGpu(plan::JsonRecord& io, GpuReadings& gpu) {
+void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
   io.field("index", gpu.index);
   io.field("looks", gpu.looks);
   io.optional("throttled", gpu.throttled);
@@ -91,7 +91,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 
 }  // namespace
 
-void describe(plan::JsonRecord& io, Readings& readings) {
+void describe(base::JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
   // Absent values are left out, so a reader tells "not known" from 0.
   io.optional("other_cpu", readings.other_cpu);

@@ -12,7 +12,7 @@
 
 #include "runtime/plan/validity.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -59,7 +59,7 @@ std::optional<double> energyOf(const Readings& readings);
 Readings together(const Readings& one, const Readings& other);
 
 /// The fields as JSON, for a trial's environment and an agent's reports.
-void describe(plan::JsonRecord& io, Readings& readings);
+void describe(base::JsonRecord& io, Readings& readings);
 
 /// A limit that a trial exceeds.
 struct Flag {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/monitor.h"
 #include "tests/support/folder.h"
@@ -209,8 +209,8 @@ TEST_CASE("readings go through JSON, and what is not there stays absent") {
   gpu.joules = 12.5;
   gpu.others = {"9 (b)"};
   readings.gpus = {gpu};
-  const auto read = [](llvm::json::Object object) { return plan::readRecord<Readings>(std::move(object), "readings"); };
-  CHECK(llvm::cantFail(read(plan::written(readings))) == readings);
+  const auto read = [](llvm::json::Object object) { return base::readRecord<Readings>(std::move(object), "readings"); };
+  CHECK(llvm::cantFail(read(base::written(readings))) == readings);
   auto refused = read(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}});
   REQUIRE(!refused);
   CHECK(llvm::toString(refused.takeError()).find("seconds") != std::string::npos);

@@ -18,10 +18,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/inputs/glob.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine::inputs {
@@ -152,10 +153,10 @@ class Finder {
     std::set<std::string> seen;
     for (const plan::Point& point : plan_.points) {
       if (point.workload != index_ || !point.unavailable.empty()) continue;
-      plan::TrialSpec spec;
+      protocol::TrialSpec spec;
       spec.parameters = absoluteParameters(plan_, point.parameters);
       spec.folder = plan_.root;
-      auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
+      auto arguments = plan::expandArguments(templates, protocol::argumentValues(spec));
       if (!arguments) return fail("{}", llvm::toString(arguments.takeError()));
       if (arguments->empty() || arguments->front().empty())
         return fail("at {} no program is left to run: its name stands for an inactive parameter", plan_.label(point));
@@ -307,7 +308,7 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
                          input.name.empty() ? input.path : input.name))
       return error;
   if (const auto& preparation = plan.workloads[workload].command->preparation)
-    hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
+    hasher.update("prepare " + base::canonicalJson(base::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 

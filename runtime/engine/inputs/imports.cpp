@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::inputs {
 namespace {

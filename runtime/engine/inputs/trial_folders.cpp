@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::inputs {

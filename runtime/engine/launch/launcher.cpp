@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/files/words.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/words.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::engine::launch {
 namespace {
@@ -36,7 +36,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     if (over_ || end == std::string_view::npos) break;
     bytes.remove_prefix(end + 1);
     const std::string line = std::exchange(rest_, {});
-    if (auto event = plan::eventFromLine(line))
+    if (auto event = protocol::eventFromLine(line))
       reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
     else
       refuse(fmt::format("wrote a line that is no event: '{}' ({})", files::excerpt(line),
@@ -45,8 +45,8 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
   return reports;
 }
 
-void describe(plan::JsonRecord& io, TrialRequest& request) {
-  io.object("spec", request.spec, plan::kDescribed);
+void describe(base::JsonRecord& io, TrialRequest& request) {
+  io.object("spec", request.spec, base::kDescribed);
   io.field("environment", request.environment);
   io.field("log_prefix", request.log_prefix);
   io.field("first_rank", request.first_rank, 0, kMostRanks);
@@ -58,7 +58,7 @@ void describe(plan::JsonRecord& io, TrialRequest& request) {
     io.fail("its ranks do not agree with each other");
 }
 
-void describe(plan::JsonRecord& io, RankReport& report) {
+void describe(base::JsonRecord& io, RankReport& report) {
   io.word("what", report.what, kWhats);
   io.field("trial", report.trial);
   io.field("rank", report.rank, 0, kMostRanks);
@@ -70,10 +70,10 @@ void describe(plan::JsonRecord& io, RankReport& report) {
   io.optional("stuck", report.stuck);
   // The event travels as the line that the rank wrote, so that event.cpp alone knows its form.
   if (report.what == RankReport::What::Said) {
-    std::string line = io.reads() ? "" : plan::toLine(report.event);
+    std::string line = io.reads() ? "" : protocol::toLine(report.event);
     io.field("event", line);
     if (!io.reads() || io.failed()) return;
-    if (auto event = plan::eventFromLine(line))
+    if (auto event = protocol::eventFromLine(line))
       report.event = std::move(*event);
     else
       io.fail("event", llvm::toString(event.takeError()));
@@ -81,7 +81,7 @@ void describe(plan::JsonRecord& io, RankReport& report) {
   }
   if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))
     return io.fail("readings", "are missing");
-  io.optionalObject("readings", report.readings, plan::kDescribed);
+  io.optionalObject("readings", report.readings, base::kDescribed);
 }
 
 }  // namespace expc::engine::launch

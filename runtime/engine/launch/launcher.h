@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/base/json_record.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::engine::launch {
@@ -27,7 +27,7 @@ using Say = std::function<void(std::string)>;
 
 /// The processes to start for a trial, on one node or several.
 struct TrialRequest {
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   std::vector<std::vector<std::string>> environment;  // by rank: "NAME=value"
   std::string log_prefix;                             // rank r logs to PREFIX.r.log
   double timeout_seconds = 0;                         // TrialWatch enforces it; a launcher ends no trial by itself
@@ -41,7 +41,7 @@ struct TrialRequest {
   std::string log(unsigned rank) const { return log_prefix + "." + std::to_string(rank) + ".log"; }
 };
 /// The fields as JSON, for an agent; without those that only the engine needs.
-void describe(plan::JsonRecord& io, TrialRequest& request);
+void describe(base::JsonRecord& io, TrialRequest& request);
 
 /// An observation of a launcher about a rank, or about the whole trial.
 struct RankReport {
@@ -57,7 +57,7 @@ struct RankReport {
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
   int pid = 0;
-  plan::Event event = {};
+  protocol::Event event = {};
   std::string text = {};
   int status = 0;  // as from waitpid
   /// For Exited: the evidence that the kernel killed a process of this rank for lack of memory; "": it did not.
@@ -68,7 +68,7 @@ struct RankReport {
   bool with_node = false;  // Lost: the node was lost, too, which says nothing about the trial
 };
 /// The fields as JSON, for an agent's reports.
-void describe(plan::JsonRecord& io, RankReport& report);
+void describe(base::JsonRecord& io, RankReport& report);
 
 /// Name and size of a launcher.
 struct LauncherDescription {

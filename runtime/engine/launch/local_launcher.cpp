@@ -24,12 +24,12 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/channel/packet.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/protocol/packet.h"
 #include "runtime/validity/monitor.h"
 
 namespace expc::engine::launch {
@@ -208,7 +208,7 @@ class LocalLauncher final : public Launcher {
     if (pipe.read < 0) return failed("no pipe for a rank", errno);
     // Non-blocking on our side only: ranks write as usual, and readPipe() never waits.
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);
-    plan::LaunchRequest launch;
+    protocol::LaunchRequest launch;
     launch.rank = number;
     launch.environment = request.environment[number];
     launch.spec = request.spec;
@@ -234,18 +234,19 @@ class LocalLauncher final : public Launcher {
 
   /// Launches the rank in a waiting process that is bound to the same place: no fork, and no way through the server.
   /// Nothing if there is none; a process that died meanwhile is dropped.
-  std::optional<RankProcess> launchAgain(plan::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
+  std::optional<RankProcess> launchAgain(protocol::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
                                          int log_fd) {
     while (auto process = waiting_.take(place)) {
       launch.id = process->launch;
-      if (channel::sendPacket(process->channel, plan::canonicalJson(plan::written(launch)), {event_fd, log_fd}))
+      if (protocol::sendPacket(process->channel, base::canonicalJson(base::written(launch)), {event_fd, log_fd}))
         return process;
     }
     return std::nullopt;
   }
 
   /// Lets the server fork a process for the rank. False and errno if the request cannot be sent.
-  static bool launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd, int log_fd) {
+  static bool launchNew(protocol::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd,
+                        int log_fd) {
     static uint64_t next_launch = 1;  // unique over every server of this process
     launch.id = process.launch = next_launch++;
     int ends[2] = {-1, -1};
@@ -286,14 +287,14 @@ class LocalLauncher final : public Launcher {
   /// another rank. If the trial was killed, the server may kill the process at any moment, so it is not used again.
   void readProcesses() {
     // Collected first, since takeReply() removes trials from the map that is walked here.
-    std::vector<std::pair<plan::LaunchReply, RankProcess>> ended;
+    std::vector<std::pair<protocol::LaunchReply, RankProcess>> ended;
     for (auto& [id, trial] : trials_) {
       for (Rank& rank : trial.ranks) {
         bool closed = false;
         if (rank.process.channel < 0) continue;
         auto reply = receiveReply(rank.process.channel, closed);
         // Only a good end counts here. For any other the server knows more, such as the signal or lack of memory.
-        const bool is_end = reply && *reply && (*reply)->type == plan::LaunchReply::Type::Exited &&
+        const bool is_end = reply && *reply && (*reply)->type == protocol::LaunchReply::Type::Exited &&
                             (*reply)->id == rank.process.launch && (*reply)->status == 0;
         if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
           rank.process.channel.close();  // its server will tell how it ended
@@ -310,7 +311,7 @@ class LocalLauncher final : public Launcher {
 
   /// Takes a message about a launch: its rank has started or ended. The trial ends with its last rank; its readings are
   /// reported before that exit.
-  void takeReply(const plan::LaunchReply& reply) {
+  void takeReply(const protocol::LaunchReply& reply) {
     for (auto found = trials_.begin(); found != trials_.end(); ++found) {
       auto& [id, trial] = *found;
       const auto rank =
@@ -318,7 +319,7 @@ class LocalLauncher final : public Launcher {
       if (rank == trial.ranks.end()) continue;
       RankReport report;
       report.pid = rank->process.pid = reply.pid;
-      if (reply.type == plan::LaunchReply::Type::Exited) {
+      if (reply.type == protocol::LaunchReply::Type::Exited) {
         readPipe(id, *rank, /*last=*/true);  // its whole group is dead, so nothing more can come
         rank->exited = true;
         report.what = RankReport::What::Exited;
@@ -334,7 +335,7 @@ class LocalLauncher final : public Launcher {
       if (over) trials_.erase(found);
       return;
     }
-    if (reply.type == plan::LaunchReply::Type::Exited) waiting_.drop(reply.id);
+    if (reply.type == protocol::LaunchReply::Type::Exited) waiting_.drop(reply.id);
   }
 
   /// Gives up on ranks that are still there kKillGrace seconds after they were killed. If their processes exist, they

@@ -1,7 +1,8 @@
 #pragma once
 
 // Processes of ranks. A process that ran a rank of a command waits for another rank with the same place, over a channel
-// of its own (runtime/plan/trial.h), which saves a fork for each trial. And: whether a killed process is really gone.
+// of its own (runtime/protocol/trial.h), which saves a fork for each trial. And: whether a killed process is really
+// gone.
 
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>

@@ -7,8 +7,8 @@
 #include <csignal>
 #include <memory>
 
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/local_launcher.h"
-#include "runtime/files/files.h"
 
 using namespace expc;
 using namespace expc::engine::launch;

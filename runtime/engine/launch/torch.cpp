@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::launch {
 namespace {

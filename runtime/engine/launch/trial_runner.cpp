@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/files/words.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
-#include "runtime/files/words.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::launch {
@@ -108,7 +108,7 @@ llvm::Error TrialRunner::listen() {
     if (found == trials_.end()) continue;
     const bool told = report.what == RankReport::What::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
-    if (told && report.event.type == plan::Event::Type::Progress && progress) progress(report.event);
+    if (told && report.event.type == protocol::Event::Type::Progress && progress) progress(report.event);
     found->second.watch.take(std::move(report));
   }
   // Trials that are over leave the map before their callbacks run, since a callback may start another trial.
@@ -137,7 +137,7 @@ llvm::Error TrialRunner::listen() {
 }
 
 llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
-                                          std::function<void(const plan::Event&)> progress) {
+                                          std::function<void(const protocol::Event&)> progress) {
   std::optional<TrialEnd> over;
   const auto ended = [&](TrialEnd end) {
     over = std::move(end);

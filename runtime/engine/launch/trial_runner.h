@@ -23,7 +23,7 @@ namespace expc::engine::launch {
 /// progress events of rank 0 and may be null.
 struct TrialHooks {
   std::function<llvm::Error(TrialEnd)> ended;
-  std::function<void(const plan::Event&)> progress = nullptr;
+  std::function<void(const protocol::Event&)> progress = nullptr;
 };
 
 /// The trials under way on one launcher. Not thread-safe.
@@ -42,7 +42,8 @@ class TrialRunner {
   /// the tick or a callback; all trials are killed then. Whatever a worker does wrong is in TrialEnd.
   llvm::Error attend();
   /// Runs one trial, with none beside it, from start to end. Also an error if a process of it does not die.
-  llvm::Expected<TrialEnd> run(const TrialRequest& request, std::function<void(const plan::Event&)> progress = nullptr);
+  llvm::Expected<TrialEnd> run(const TrialRequest& request,
+                               std::function<void(const protocol::Event&)> progress = nullptr);
 
  private:
   struct Trial {

@@ -13,8 +13,8 @@
 #include <cmath>
 #include <csignal>
 
+#include "runtime/base/json.h"
 #include "runtime/engine/launch/worker_client.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine::launch {
 namespace {
@@ -81,13 +81,13 @@ void TrialWatch::take(RankReport report) {
 }
 
 void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
-  plan::Event& event = report.event;
+  protocol::Event& event = report.event;
   switch (event.type) {
-    case plan::Event::Type::Failed:
+    case protocol::Event::Type::Failed:
       return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true);
-    case plan::Event::Type::Infeasible:
+    case protocol::Event::Type::Infeasible:
       return complain(rank, Weight::OutOfMemory, event.reason, true);
-    case plan::Event::Type::Result:
+    case protocol::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
       rank.had_result = true;
       // Only rank 0's result counts, and only its first.
@@ -135,7 +135,7 @@ void TrialWatch::interrupt() {
 
 void TrialWatch::flooded(unsigned rank) {
   stop(TrialStatus::Failed,
-       fmt::format("{} logged more than {}", nameOf(rank), plan::logLimitText(request_.spec.log_limit)), rank);
+       fmt::format("{} logged more than {}", nameOf(rank), protocol::logLimitText(request_.spec.log_limit)), rank);
 }
 
 TrialWatch::Next TrialWatch::judge(double now) {
@@ -240,14 +240,14 @@ void TrialWatch::takeResult() {
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
     // NaN and infinity are values: a training that diverged is a result. Null means that this device has no such
     // metric.
-    if (auto number = plan::measuredNumber(*value)) {
+    if (auto number = base::measuredNumber(*value)) {
       end_.metrics[name] = *number;
       if (!std::isfinite(*number)) notes_.push_back(fmt::format("{} diverged: it is {:f}", name, *number));
     } else {
       end_.not_on_device.push_back(name);
     }
   }
-  for (const auto& [name, value] : result_->series) end_.series[name.str()] = plan::measuredNumbers(value);
+  for (const auto& [name, value] : result_->series) end_.series[name.str()] = base::measuredNumbers(value);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
                 "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");

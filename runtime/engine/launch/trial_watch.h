@@ -21,9 +21,9 @@ namespace expc::engine::launch {
 struct TrialEnd : store::TrialResult {
   TrialEnd() { status = store::TrialStatus::Failed; }
   llvm::json::Object environment;
-  std::optional<plan::Rehearsed> rehearsed;    // set for a rehearsal that is valid
-  std::optional<validity::Readings> readings;  // of all nodes together; absent: the launcher has none
-  std::vector<int> stuck;                      // processes of the trial that do not die
+  std::optional<protocol::Rehearsed> rehearsed;  // set for a rehearsal that is valid
+  std::optional<validity::Readings> readings;    // of all nodes together; absent: the launcher has none
+  std::vector<int> stuck;                        // processes of the trial that do not die
 };
 
 /// The state of one trial under way. Call take() with each report, judge() after each wait, and end() once.
@@ -102,7 +102,7 @@ class TrialWatch {
   const TrialRequest& request_;
   const double started_;
   std::vector<Rank> ranks_;
-  std::optional<plan::Event> result_;
+  std::optional<protocol::Event> result_;
   std::vector<std::string> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;

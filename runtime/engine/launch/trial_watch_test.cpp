@@ -26,7 +26,7 @@ TrialRequest requestOf(unsigned ranks, double timeout) {
 struct Watched {
   explicit Watched(unsigned ranks = 1, double timeout = 10) : request(requestOf(ranks, timeout)), watch(request, 100) {}
 
-  void said(plan::Event event, double at, unsigned rank = 0) {
+  void said(protocol::Event event, double at, unsigned rank = 0) {
     RankReport report;
     report.what = What::Said;
     report.rank = rank;
@@ -35,14 +35,14 @@ struct Watched {
     watch.take(std::move(report));
   }
   void result(double at) {
-    plan::Event event;
-    event.type = plan::Event::Type::Result;
+    protocol::Event event;
+    event.type = protocol::Event::Type::Result;
     event.metrics["wall"] = 2.5;
     said(std::move(event), at);
   }
   void failed(const char* reason, double at, unsigned rank = 0, bool lost = false) {
-    plan::Event event;
-    event.type = plan::Event::Type::Failed;
+    protocol::Event event;
+    event.type = protocol::Event::Type::Failed;
     event.reason = reason;
     event.lost_others = lost;
     said(std::move(event), at, rank);

@@ -18,12 +18,12 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
-#include "runtime/channel/packet.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/torch.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/protocol/packet.h"
 
 extern char** environ;
 
@@ -180,11 +180,11 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
     return base::failure(
         "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why);
   };
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (!value) return bad(llvm::toString(value.takeError()));
   const llvm::json::Object* object = value->getAsObject();
-  if (!object || object->getInteger("v").value_or(-1) != plan::kTrialVersion) {
-    return bad(fmt::format("version {} was expected", plan::kTrialVersion));
+  if (!object || object->getInteger("v").value_or(-1) != protocol::kTrialVersion) {
+    return bad(fmt::format("version {} was expected", protocol::kTrialVersion));
   }
   WorkerDescription description;
   description.build = object->getString("build").value_or("").str();
@@ -232,8 +232,8 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
                          const std::vector<std::string>& metrics) {
-  llvm::json::Object question{{"command", plan::written(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
-  auto answer = ask(path, {"--check", plan::canonicalJson(std::move(question))});
+  llvm::json::Object question{{"command", base::written(*workload.command)}, {"metrics", base::jsonTexts(metrics)}};
+  auto answer = ask(path, {"--check", base::canonicalJson(std::move(question))});
   if (!answer) return answer.takeError();
   if (answer->status == 0) return llvm::Error::success();
   const std::string why = llvm::StringRef(answer->text).trim().str();
@@ -244,7 +244,7 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                        llvm::json::Object question) {
   const std::string file = folder + "/extract.question.json";
-  if (auto error = files::write(file, plan::canonicalJson(std::move(question)), files::Links::Refused)) return error;
+  if (auto error = files::write(file, base::canonicalJson(std::move(question)), files::Links::Refused)) return error;
   auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
   unlink(file.c_str());
   if (!answer) return answer.takeError();
@@ -295,7 +295,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
     if (waiting[1].revents) return base::failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
     auto reply = server.receive();
-    if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
+    if (reply && reply->type == protocol::LaunchReply::Type::Ready) return server;
   }
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
@@ -303,29 +303,29 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                        log, files::lastWords(log));
 }
 
-bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
+bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
   std::vector<int> descriptors{event_fd, log_fd};
   if (next_fd >= 0) descriptors.push_back(next_fd);
-  return channel::sendPacket(fd_, plan::canonicalJson(plan::written(request)), descriptors);
+  return protocol::sendPacket(fd_, base::canonicalJson(base::written(request)), descriptors);
 }
 
 bool WorkerServer::kill(uint64_t launch) {
-  return channel::sendPacket(fd_,
-                             plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
+  return protocol::sendPacket(
+      fd_, base::canonicalJson(llvm::json::Object{{"v", protocol::kTrialVersion}, {"kill", launch}}));
 }
 
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed) {
-  const auto packet = channel::receivePacket(socket, /*waits=*/false);
+llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {
+  const auto packet = protocol::receivePacket(socket, /*waits=*/false);
   closed = !packet && errno != EAGAIN;
   if (!packet) return std::nullopt;
-  auto value = plan::parseJson(packet->text);
-  auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
-                     : llvm::Expected<plan::LaunchReply>(value.takeError());
+  auto value = base::parseJson(packet->text);
+  auto reply = value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
+                     : llvm::Expected<protocol::LaunchReply>(value.takeError());
   if (!reply) return reply.takeError();
   return std::move(*reply);
 }
 
-std::optional<plan::LaunchReply> WorkerServer::receive() {
+std::optional<protocol::LaunchReply> WorkerServer::receive() {
   if (fd_ < 0) return std::nullopt;
   bool closed = false;
   auto reply = receiveReply(fd_, closed);

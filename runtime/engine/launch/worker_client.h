@@ -1,6 +1,7 @@
 #pragma once
 
-// The engine's end of the launch channel (runtime/plan/trial.h): questions to a worker program (--describe, --check,
+// The engine's end of the launch channel (runtime/protocol/trial.h): questions to a worker program (--describe,
+// --check,
 // --extract) and its launch server (--serve). The other end is runtime/worker/serve. Workers are started by path, never
 // linked, so expc itself needs no torch.
 
@@ -18,7 +19,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine::launch {
 
@@ -57,7 +58,7 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
 
 /// Receives a message of the launch channel without waiting. Nothing if none has come or the other end is closed;
 /// `closed` tells these apart. Error: what came is no message.
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed);
+llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed);
 
 /// A launch server: one process that forks the ranks of many trials. A default-constructed one is not alive.
 class WorkerServer {
@@ -74,11 +75,11 @@ class WorkerServer {
 
   /// Asks the server to fork a rank with these descriptors; the caller keeps its copies. `next_fd` is the channel for
   /// further ranks, -1 for none. False if the server is gone.
-  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
+  bool launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
   /// Asks the server to kill a rank with its process group. False if the server is gone.
   bool kill(uint64_t launch);
   /// The next message, if there is one; does not wait. After an end of file or nonsense the server is not alive.
-  std::optional<plan::LaunchReply> receive();
+  std::optional<protocol::LaunchReply> receive();
 
   int fd() const { return fd_; }
   bool alive() const { return fd_ >= 0; }

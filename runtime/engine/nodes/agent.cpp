@@ -23,10 +23,12 @@
 #include <memory>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/launch/heat_up.h"
-#include "runtime/files/files.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine::nodes {
 namespace {
@@ -98,7 +100,7 @@ class Agent {
   Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
 
   void serve() {
-    lines_.send(Object{{"here", plan::written(introduction(machine_))}});
+    lines_.send(Object{{"here", base::written(introduction(machine_))}});
     llvm::Error end = llvm::Error::success();
     while (!end) end = turn();
     lines_.send(Object{{"error", llvm::toString(std::move(end))}});
@@ -136,7 +138,7 @@ class Agent {
       // The launcher here has numbers of its own; the engine knows the trial by the number that it sent.
       keepStuck(one);
       one.trial = known->second;
-      all.push_back(plan::written(one));
+      all.push_back(base::written(one));
     }
     lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
     return llvm::Error::success();
@@ -180,7 +182,7 @@ class Agent {
 
   /// Copies data to this node's scratch disk.
   llvm::Error copy(const Value& value) {
-    auto task = plan::readRecord<CopyTask>(value, "what is to be copied");
+    auto task = base::readRecord<CopyTask>(value, "what is to be copied");
     if (!task) return task.takeError();
     for (const inputs::ScratchCopy& one : task->copies)
       if (auto error = inputs::makeCopy(one, [this] { return wanted(); })) return error;
@@ -190,7 +192,7 @@ class Agent {
 
   /// Leases the devices and makes the launcher.
   llvm::Error begin(const Value& value) {
-    auto task = plan::readRecord<AgentTask>(value, "what the engine asks");
+    auto task = base::readRecord<AgentTask>(value, "what the engine asks");
     if (!task) return task.takeError();
     auto slots = machine::slots(machine_, task->devices);
     if (!slots) return slots.takeError();
@@ -220,7 +222,7 @@ class Agent {
 
   /// Starts this node's ranks of the trial that the engine calls `number`.
   llvm::Error start(const Value& value, int64_t number) {
-    auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
+    auto request = base::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
     if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
     auto own = launcher_->start(*request);
@@ -269,7 +271,7 @@ bool Lines::hasPeer() const {
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) finish();
+  if (files::writeAll(out_, kMark.str() + base::canonicalJson(Object(message)) + "\n") != 0) finish();
   return out_ >= 0;
 }
 
@@ -281,7 +283,7 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
     noise_ += line.size() + 1;
     return;
   }
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
@@ -316,22 +318,22 @@ std::vector<Object> Lines::receive(size_t longest) {
   return messages;
 }
 
-void describe(plan::JsonRecord& io, Introduction& node) {
+void describe(base::JsonRecord& io, Introduction& node) {
   io.field("name", node.name);
   io.field("address", node.address);
   io.field("interface", node.interface);
-  io.object("machine", node.machine, plan::kDescribed);
+  io.object("machine", node.machine, base::kDescribed);
 }
 
-void describe(plan::JsonRecord& io, CopyTask& task) {
-  io.list("copies", task.copies, [](plan::JsonRecord& one, inputs::ScratchCopy& copy) {
+void describe(base::JsonRecord& io, CopyTask& task) {
+  io.list("copies", task.copies, [](base::JsonRecord& one, inputs::ScratchCopy& copy) {
     one.field("from", copy.from);
     one.field("to", copy.to);
     one.field("digest", copy.digest);
   });
 }
 
-void describe(plan::JsonRecord& io, AgentTask& task) {
+void describe(base::JsonRecord& io, AgentTask& task) {
   io.field("built_in", task.workers.built_in);
   io.field("command", task.workers.command);
   io.field("environment", task.workers.environment);

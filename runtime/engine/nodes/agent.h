@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::engine::nodes {
 
@@ -67,13 +67,13 @@ struct Introduction {
   std::string interface;  // network interface with this address; "": not known
   machine::Machine machine;
 };
-void describe(plan::JsonRecord& io, Introduction& node);
+void describe(base::JsonRecord& io, Introduction& node);
 
 /// Data to be copied to the node's scratch disk.
 struct CopyTask {
   std::vector<inputs::ScratchCopy> copies;
 };
-void describe(plan::JsonRecord& io, CopyTask& task);
+void describe(base::JsonRecord& io, CopyTask& task);
 
 /// The parts that an agent needs to begin: workers, lanes and leases.
 struct AgentTask {
@@ -84,6 +84,6 @@ struct AgentTask {
   std::string owner;    // text that others are shown of the leases
 };
 
-void describe(plan::JsonRecord& io, AgentTask& task);
+void describe(base::JsonRecord& io, AgentTask& task);
 
 }  // namespace expc::engine::nodes

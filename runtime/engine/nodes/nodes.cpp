@@ -25,8 +25,8 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/files/files.h"
 
 namespace expc::engine::nodes {
 namespace {
@@ -81,7 +81,7 @@ class NodeLauncher final : public launch::Launcher {
     for (const unsigned node : request.nodes) {
       trial.left[node] = each;
       Node& own = nodes_.all()[node];
-      if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(own, "");
+      if (own.lost.empty() && !own.lines.send(Object{{"start", base::written(part)}, {"trial", id}})) lose(own, "");
       // A lost node is no error of start(): the trial is reported as lost, like one that was under way.
       if (!own.lost.empty()) end(id, trial, lostWith(own.lost));
       part.first_rank += each;
@@ -145,7 +145,7 @@ class NodeLauncher final : public launch::Launcher {
     own.ahead = own.has_told ? std::max(own.ahead - kDrift * launch::kLongestWait, ahead) : ahead;
     own.has_told = true;
     for (const Value& one : *all) {
-      auto report = plan::readRecord<RankReport>(one, "a report");
+      auto report = base::readRecord<RankReport>(one, "a report");
       if (!report) return lose(own, llvm::toString(report.takeError()));
       // No event can be later than now, whatever the error of the offset.
       report->at = std::min(report->at - own.ahead, now);
@@ -269,7 +269,7 @@ llvm::Error Nodes::meet() {
   if (!met) return met.takeError();
   std::set<std::string> names;
   for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    auto here = plan::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
+    auto here = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
     if (!here) return here.takeError();
     static_cast<Introduction&>(node) = std::move(*here);
     // Two agents on one host are two nodes, so the second is called NAME#2.
