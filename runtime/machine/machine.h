@@ -1,10 +1,8 @@
 #pragma once
 
-// The description of the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on.
-// probe.h finds it out, slots.h divides it. Machines travel as JSON:
-// into the store with each session, and from agents to the engine.
-//
-// machine.cpp probes, gpus.cpp asks NVML, slots.cpp makes slots and environment classes.
+// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. These are
+// plain values: probe.h finds them out, gpus.h asks NVML, slots.h divides a machine into slots and computes environment
+// classes. Machines travel as JSON: into the store with each session, and from agents to the engine.
 
 #include <llvm/Support/JSON.h>
 
