@@ -27,7 +27,7 @@ llvm::Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, 
     if (auto error = keep(into.addRun(one), runs[old])) return error;
     return into.endRun(runs[old], one.ended, one.outcome, one.judged);
   };
-  const std::string plan_json = plan::canonicalJson(plan::toJson(plan));
+  const std::string plan_json = base::canonicalJson(plan::toJson(plan));
   for (const store::PastLook& look : results.looks) {
     if (look.run >= run.id) break;
     store::Run before = run;

@@ -191,6 +191,8 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
+  // Everything that describes the session's machine and software goes into its environment, so that a result can be
+  // traced to it later.
   session.environment_json =
       base::canonicalJson(llvm::json::Object{{"machine", base::written(machine)},
                                              {"launcher", launcher.name},
@@ -221,6 +223,7 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
     return false;
   lanes_[lane].session = session.id;
   index_.add(session);
+  // A run that continues at once needs no message.
   if (gap > 1) env_.listener.say("session {} goes on (last seen {} ago)", session.id, durationText(gap));
   if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
   return true;
@@ -235,8 +238,10 @@ void Campaign::resumeBlock(unsigned lane) {
   const plan::TrialKind kind = block->block.kind;
   if (block->settings != store::settingsText(plan_, kind)) return;
   const std::vector<store::Trial> trials = env_.store.contents().trialsOf(block->block.id);
+  // A trial that no longer counts (another program, other data) would make the rest of the block incomparable with it.
   for (const store::Trial& trial : trials)
     if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return;
+  // A block with nothing left to run was complete.
   if (!scheduler_.isOpen(*block, trials)) return;
   env_.listener.blockStarted(kind, block->block.number, block->places.size());
   scheduler_.begin(lane, *block, trials);
@@ -278,6 +283,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   request.spec.workload = protocol::kHeatUp;
   request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
   request.log_prefix = logFolder(options_.results) + "/heat-up";
+  // A hanging GPU must not keep the run from starting, so the heat-up has a limit.
   request.timeout_seconds = options_.heat_up_seconds + kCudaStarts;
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -302,6 +308,7 @@ llvm::Error Campaign::mindGap(unsigned lane) {
 
 bool Campaign::endsInTime(const Step& step) const {
   if (!options_.ends_at) return true;
+  // Retries are not counted, and kBeforeEnd leaves a margin for them.
   double seconds = 0;
   for (const plan::Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
   return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
@@ -312,7 +319,8 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
   plan.block.number = env_.store.contents().nextBlockNumber(plan_.study, step.kind);
-  // Order and trial seeds depend on the study, the kind and the number alone, so a repeated study draws the same ones.
+  // Order and trial seeds depend on the design's seed, the study, the kind and the number alone, so a repeated study
+  // draws the same ones.
   const uint64_t seed = blockSeed(plan_.design.seed, plan_.study, step.kind, plan.block.number);
   plan.block.seed = trialSeed(plan_, seed);
   plan.block.session = lanes_[lane].session;
@@ -332,6 +340,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
+  // The user sees the newest reason: earlier ones may have been mended meanwhile.
   const analysis::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
   for (unsigned number = 0; number < index_.places(); ++number)
     if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
@@ -353,6 +362,7 @@ bool Campaign::stopping() const {
 void Campaign::sayWidths(plan::TrialKind kind) {
   if (!analysis::looksAtWidths(index_, kind)) return;
   for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
+    // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);

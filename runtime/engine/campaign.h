@@ -6,7 +6,7 @@
 // A Campaign carries out what others decide: the Scheduler says what a lane runs next, analysis::nextBlock which trials
 // are missing, launch::TrialWatch how a trial ended, validity::judge whether a disturbance spoils it. Two files
 // implement it: campaign.cpp sessions, blocks and the end of the run, campaign_flights.cpp the trials under way.
-// Everything runs in one thread, so no state needs a lock.
+// Everything but the heat-up of cores runs in one thread, so no state needs a lock.
 
 #include <map>
 #include <memory>

@@ -80,6 +80,7 @@ llvm::Error Campaign::advance(unsigned lane) {
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
+        // startTrial() resets the count.
         if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
       case Step::What::Block:
@@ -119,6 +120,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
   flight->parts = partsOf(setup_, setup_.lane(lane), flight->block, *flight->point);
+  // The devices of the trial as the store keeps them: the slots of the point on each node.
   for (const NodePart& part : flight->parts) {
     std::vector<unsigned> slots = part.own;
     // A command without the parameter `gpus` may use the cores of all CPU slots (see completeForCommand).
@@ -148,6 +150,8 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
 llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   launch::TrialRequest start = flight->request;
   protocol::TrialSpec& spec = start.spec;
+  // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of
+  // these.
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder like the first one did
       auto error = files_.whileLinking([&] {
@@ -295,6 +299,7 @@ llvm::Error Campaign::closeLostLanes() {
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
+  // One process is named; the others are in the leases.
   const std::string who = launch::stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
@@ -340,6 +345,7 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
 /// --keep-trials. An interrupted trial leaves none.
 void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
+  // An invalid trial is repeated and tells nothing about the program, so its folder is not kept either.
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
   if (wanted) {

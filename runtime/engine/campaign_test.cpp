@@ -1,4 +1,4 @@
-// Runs on a launcher that starts no process and a clock that tests move.
+// Runs of a Campaign on a launcher that starts no process, and with a clock that tests move.
 
 #include "runtime/engine/campaign.h"
 
@@ -17,7 +17,7 @@ using namespace expc::engine;
 
 namespace {
 
-/// Stands still until it is moved.
+/// A clock that stands still until a test moves it.
 class MovedClock final : public launch::Clock {
  public:
   double boot() const override { return boot_seconds; }
@@ -26,8 +26,8 @@ class MovedClock final : public launch::Clock {
   double boot_seconds = 1000, wall_seconds = 1.7e9;
 };
 
-/// Every trial takes a second of its clock and ends as `judge` says; trials of several lanes end in the order of their
-/// start.
+/// A launcher whose trials take one second of its clock each and end as `judge` says. Trials of several lanes end in
+/// the order in which they started.
 class PretendedLauncher final : public launch::Launcher {
  public:
   explicit PretendedLauncher(unsigned lanes = 1) : lanes_(lanes) {}
@@ -175,7 +175,7 @@ TEST_CASE("the control of a design that shares runs while all other lanes stand 
   plan.design.share = 3;
   plan.controls = {{plan::kAlone, plan.points[1].id}};
   EngineOptions options = optionsOn(folder, launcher);
-  // A control that fails is tried again, alone too.
+  // A control that fails is tried again, alone as before.
   launcher.judge = [&](const protocol::TrialSpec& spec) { return spec.trial == "9" ? "the tape tore" : ""; };
   const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));

@@ -34,6 +34,7 @@ void sayChoices(const Setup& setup, ProgressListener& listener) {
   std::set<unsigned> wanted;
   for (const plan::Point& point : setup.plan.points)
     if (point.startable() && setup.lane(0).nodesFor(point) == 1) wanted.insert(plan::devicesOf(point));
+  // Only sizes that some point has, and each once.
   for (const unsigned count : wanted)
     if (const std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) listener.message(text);
 }
@@ -108,8 +109,9 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& list
   return llvm::Error::success();
 }
 
-/// Does everything that can refuse a run without touching the results folder. Each step needs those before it: slots
-/// need the nodes, workers need slots and environment, and the lanes on nodes need the workers.
+/// Does everything that can refuse a run without touching the store; only agents of other nodes write logs to the
+/// results folder. Each step needs those before it: slots need the nodes, workers need slots and environment, and the
+/// lanes on nodes need the workers.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
@@ -144,6 +146,7 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
   setup.files = inputs::FileWatch(setup.plan, setup.command_files);
   auto digests = inputs::digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
+  // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
       return base::failure(
@@ -152,6 +155,7 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
           path, digest, locked->second);
   if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
+  // Variables that commands get count like data: trials with other values of them are others.
   if (setup.match.command)
     for (const auto& [name, value] : setup.command_environment.recorded)
       setup.match.data_digests[store::partKey(store::kVariable, name.str())] = value.getAsString().value_or("").str();
@@ -222,6 +226,7 @@ llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::D
                     analysis::Index& index) {
   auto changed = prepareCommands(env, launcher);
   if (!changed) return stopped(env, changed.takeError());
+  // The index that was loaded before the preparations still holds.
   if (!*changed) return Campaign(env, launcher, leases, index).run();
   analysis::Index anew(env.setup.plan, analysis::Index::Keep::ForRun);
   load(env, anew);
@@ -306,12 +311,14 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     outcome.ending = Ending::Interrupted;
     return outcome;
   };
+  // Before the store: a run that is refused leaves no journal.
   auto setup = prepare(plan, absolute, listener);
   if (!setup) return stopped(setup.takeError());
   std::vector<std::string> messages;
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
+  // News are messages of the store during the run, such as a journal that was removed.
   store->onNews([&listener](const std::string& news) { listener.message(news); });
   auto error = digestAll(*setup, options, tickOf(*store));
   if (!error) error = digestPrepared(*setup, absolute.results, store->contents(), tickOf(*store));
@@ -319,6 +326,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   error = execute({*setup, absolute, *store, listener, traces, outcome});
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
+  // The first error is the one to report; a failure to close usually follows from it.
   llvm::Error closing = store->close();
   if (error) {
     llvm::consumeError(std::move(closing));
@@ -352,6 +360,7 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   std::vector<std::string> untold;
   auto store = store::Store::openForReading(options.results, untold);
   if (!store) return store.takeError();
+  // The tick ends the reading after `seconds`. `over` tells that apart from a real error.
   bool over = false;
   const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> llvm::Error {
     over = launch::Interrupts::requested() || options.clock->boot() > end;

@@ -46,7 +46,7 @@ std::optional<double> energyIn(const std::string& environment) {
 /// Trials of one workload that lack the same metrics, so that one question serves them.
 struct Batch {
   unsigned workload = 0;
-  std::vector<std::string> metrics;  // to read
+  std::vector<std::string> metrics;  // names of the metrics to read
   std::vector<std::pair<Trial, store::TrialKey>> trials;
 };
 
@@ -74,6 +74,7 @@ class Extraction {
     store::Match match;
     match.command = store::Worker{trial.key->worker_build, trial.key->environment_class};
     store::TrialKey key = *trial.key;
+    // Readings are replaced, not the whole key: worker build, data and settings are those of the measurement.
     for (auto& [name, reading] : store::keyOf(plan_, trial.place(), key.kind, match).readings)
       key.readings[name] = reading;
     return key;
@@ -158,6 +159,7 @@ class Extraction {
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
+    // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     trial.supply(plan::kEnergy, energyIn(trial.environment_json));
     for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));

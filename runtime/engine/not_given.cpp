@@ -90,9 +90,11 @@ std::string notGivenText(const std::string& reason, const plan::Command& command
     std::string module = parts[1].str();
     std::error_code failed;
     if (fs::exists(fs::path(folder) / module, failed)) module += parts[2].str();  // only a part of it is missing
+    // A module may be a file or a package, so both names are tried.
     std::ranges::replace(module, '.', '/');
     for (const char* form : {".py", "/"}) names.insert(module + form);
   }
+  // A result that the program failed to write may exist beside the study from an earlier run by hand.
   const auto isResult = [&](const std::string& path) {
     return std::ranges::any_of(command.metrics, [&](const auto& metric) { return metric.file == path; }) ||
            std::ranges::any_of(command.expectations, [&](const auto& one) { return one.read.file == path; });

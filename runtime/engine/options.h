@@ -27,9 +27,9 @@ struct Resources {
   std::string command_worker;                  // path of expc-worker-command; "": beside `worker`
   std::string devices;                         // as `--devices`; see machine::slots
   std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
-  uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
+  uint64_t memory_limit = 0;                   // bytes of host memory that a trial may take; 0: no limit
   std::string scratch;                         // folder on a disk of each machine, for copies of data; "": none
-  std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
+  std::string device_locks;                    // folder of device leases (machine::leaseFolder); "": take none
   std::optional<nodes::NodesAsked> nodes;      // trials run on these; absent: on this machine
 };
 
@@ -37,13 +37,13 @@ struct Resources {
 struct EngineOptions : Resources, analysis::RunPolicy {
   llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing
-  bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
+  bool keep_trial_folders = false;                 // also those of commands' valid trials; failed ones stay anyway
   uint64_t log_limit = protocol::kLogLimit;        // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
   bool fail_fast = false;                          // end the run at the first place without attempts left
   double heat_up_seconds = 2;                      // untimed load at the start of a session; 0: none
   std::map<std::string, std::string> locked_data;  // data path -> digest in the lock; other data is not checked
-  std::vector<std::string> pass_env;               // variables that commands get besides; see CommandEnvironment
+  std::vector<std::string> pass_env;               // further variables that commands get; see CommandEnvironment
   std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
   launch::Launcher* launcher = nullptr;            // where trials run; null: on this machine

@@ -76,6 +76,7 @@ class Rehearser {
         if (auto error = rehearse(point)) return error;
       }
     }
+    // Ends the workers before the last message, so that nothing of theirs is printed behind it.
     launcher_.reset();
     listener_.finished();
     outcome_.interrupted = launch::Interrupts::requested();
@@ -116,8 +117,11 @@ class Rehearser {
     shown.point_label = seen.label;
     shown.done = outcome_.rehearsed;
     shown.expected = expected_;
+    // The mean time of the points so far is the forecast for the others.
     if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
     listener_.trialStarted(shown);
+    // Missing data does not keep the point from being rehearsed: the worker makes data up, and the rest may show more
+    // to mend.
     const std::string missing = missingData(point);
     auto end = runner_.run(request(point), [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
@@ -222,6 +226,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   const std::string folder = rehearsal::folderOf(absolute.results);
   if (auto error = store::makeFolder(folder + "/logs")) return error;
   std::vector<std::string> messages;
+  // The lease is of the folder of rehearsals, not of the store.
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
   for (const std::string& message : messages) listener.message(message);
   if (!lease) return lease.takeError();

@@ -51,6 +51,7 @@ std::string endsText(const analysis::Tally& tally) {
 /// "timed n=3 has 0 of 6 (no licence server)".
 std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, unsigned repeat) {
   const analysis::PlaceOutcomes& outcomes = index.of(kind, number);
+  // Reasons may have many lines, such as the end of a log.
   const std::string reason = firstLine(outcomes.last_reason);
   return fmt::format("{} {} has {} of {}{}", toString(kind), analysis::placeLabel(index, index.place(number)),
                      outcomes.ended, repeat, reason.empty() ? "" : " (" + reason + ")");
@@ -104,6 +105,7 @@ std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
                                                  const std::vector<store::Trial>& before) const {
   std::vector<Tried> tried(block.places.size());
   for (const store::Trial& trial : before)
+    // The store may be of a stranger, so positions are checked.
     if (trial.position < tried.size()) count(tried[trial.position], trial);
   return tried;
 }

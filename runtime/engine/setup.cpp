@@ -101,6 +101,7 @@ std::string lackOf(const Setup& setup, const plan::Point& point) {
   const unsigned have = setup.nodes ? setup.nodes->all().size() : 1, each = setup.slots.size();
   const unsigned devices = plan::devicesOf(point), nodes = plan::nodesOf(point, each);
   if (plan::nodesOf(point) > have) return fmt::format("needs {} nodes, there {}", nodes, isOrAre(have));
+  // The devices must divide evenly among the nodes, since each node of a trial has equally many ranks.
   if (nodes <= have && devices % nodes == 0 && devices / nodes <= each) return "";
   if (plan::nodesOf(point) > 1 && devices % nodes != 0)
     return fmt::format("needs {} devices on {} nodes, which are not as many on each", devices, nodes);
@@ -177,6 +178,7 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   CommandEnvironment environment;
   llvm::json::Object agreed;
   for (const auto& [name, value] : set) {
+    // A variable that was asked for by name is one that the result may depend on.
     const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
     if (!agrees && !isAmong(kPassed, name)) {
       if (!isAmong(kSet, name)) environment.withheld.push_back(name);

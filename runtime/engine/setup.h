@@ -70,7 +70,7 @@ struct Setup {
   std::vector<LaneDevices> lanes;                   // disjoint and alike; one with all slots if nothing is shared
   std::optional<WorkerProgram> built_in, command;   // absent if no workload of the plan needs it
   std::string heater;                               // a worker that heats GPUs if there is no `built_in`; "": none
-  std::vector<inputs::CommandFiles> command_files;  // of each workload
+  std::vector<inputs::CommandFiles> command_files;  // by workload
   CommandEnvironment command_environment;
   inputs::FileWatch files;  // stamps from before the digests were taken
   store::Match match;

@@ -106,6 +106,7 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
         if (setup.slots[i].index == own.index) lane.slots.push_back((*slots)[i]);
     lane.sets = machine::AlikeSets(machine, lane.slots);
     lane.node = node;
+    // Libraries are left out: checkWorkers() has compared them.
     if (machine::environmentClass(machine, lane.slots, nullptr, first.size()) ==
         machine::environmentClass(setup.machine, like.slots, nullptr, first.size()))
       continue;
@@ -164,6 +165,7 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
   for (plan::Point& point : setup.plan.points) {
     const unsigned wanted = setup.lane(0).nodesFor(point);
     if (!point.startable() || wanted == 1) continue;
+    // A point that one process drives cannot span nodes, so it is left out here instead of failing in every trial.
     if (isOneProcess(setup, point))
       point.unavailable = setup.workloadOf(point).command
                               ? "no node has so many devices; a parameter 'nodes' says on how many a command runs"
@@ -182,6 +184,7 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
       auto lanes = lanesOn(setup, node + more, resources.devices, first);
       if (!lanes) return lanes.takeError();
       if (more == 0) setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+      // Lane i of a further node extends lane i of the group's first node; these are the last lanes so far.
       for (size_t i = 0; more > 0 && i < lanes->size(); ++i)
         setup.lanes[setup.lanes.size() - lanes->size() + i].beyond.push_back((*lanes)[i]);
     }

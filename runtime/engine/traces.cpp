@@ -1,3 +1,5 @@
+// Traces: names of trace files, which trials write them, and the message at the end of a run.
+
 #include "runtime/engine/traces.h"
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ std::string fileName(std::string_view label) {
   std::string name(label.substr(0, kMaxName));
   const auto harmless = [](unsigned char c) { return std::isalnum(c) || c == '=' || c == '.' || c == '-' || c == '_'; };
   std::ranges::replace_if(name, [&](unsigned char c) { return !harmless(c); }, '_');
+  // A leading dot hides a file, and a leading dash looks like an option.
   if (name.empty() || name[0] == '.' || name[0] == '-') name = "_" + name;
   return name;
 }
@@ -66,6 +69,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
 std::string Traces::summary(const plan::Plan& plan) const {
   if (folder_.empty()) return "";
   const auto points = [](size_t count) { return fmt::format("{} point{}", count, count == 1 ? "" : "s"); };
+  // The message explains the most likely reason if nothing was traced, in the order in which things can go wrong.
   const std::string lacking =
       fmt::format("{} left no trace: the notes in the report say why", points(untraced_.size()));
   if (!traced_.empty())

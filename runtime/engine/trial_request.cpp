@@ -130,6 +130,7 @@ void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, c
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
+  // Without a parameter `nodes` a program may start ranks of its own; variables of ours would confuse it.
   const bool meet = plan::nodesOf(point) != 0;
   const int port = meet ? protocol::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
@@ -168,6 +169,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
   protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
+  // Paths change only in the request; the trial's key keeps the plan's, so copies do not change what counts.
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);
   // Derived metrics are computed from others later; the worker does not know them.
   for (const plan::Metric& metric : plan.metrics)

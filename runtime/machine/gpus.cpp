@@ -42,6 +42,7 @@ constexpr unsigned kToGpu = 0, kToSwitch = 2;
 /// "0000:17:00.0": the form that hwloc reads.
 std::string busOf(const PciInfo& pci) { return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device); }
 
+/// One GPU, without cores and paths; fields that NVML refuses stay empty.
 Gpu describe(const Nvml& nvml, unsigned index) {
   Gpu gpu;
   gpu.index = index;
@@ -120,12 +121,13 @@ bool isDivided(const Nvml& nvml, unsigned index) {
 void askNvml(Machine& machine, const std::string& library) {
   const Nvml nvml(library);
   if (!nvml.isThere()) return;  // no NVIDIA driver: nothing to tell
+  // This happens in containers without devices, and after a driver update without a restart.
   if (!nvml.works()) {
     machine.notes.emplace_back(
         "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used");
     return;
   }
-  // The path of the library that was really loaded, so that the monitor and workers load the same one.
+  // The path of the library that was really loaded, so that the monitor of trials loads the same one.
   machine.nvml_library = std::filesystem::absolute(nvml.path()).string();
   char text[kTextSize] = {};
   if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) machine.gpu_driver = text;
@@ -142,6 +144,7 @@ void askNvml(Machine& machine, const std::string& library) {
     else
       machine.gpus.push_back(describe(nvml, i));
   }
+  // After all cards are known, since each needs the bus ids of the others.
   joinGpus(nvml, machine.gpus);
 }
 

@@ -18,14 +18,14 @@ using expc::base::written;
 
 namespace {
 
-/// A variable of the process while it lives.
+/// Sets an environment variable of this process for its lifetime.
 struct Variable {
   Variable(const char* name, const char* value) : name(name) { setenv(name, value, 1); }
   ~Variable() { unsetenv(name); }
   const char* name;
 };
 
-/// A folder that looks like that of the null libraries.
+/// A folder with the names of the null libraries.
 struct Libraries : expc::test::TestFolder {
   explicit Libraries(bool with_preload = true) {
     std::filesystem::copy(EXPC_FAKE_NVML, path + "/libnvidia-ml.so.1");

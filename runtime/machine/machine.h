@@ -1,10 +1,8 @@
 #pragma once
 
-// The description of the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on.
-// probe.h finds it out, slots.h divides it. Machines travel as JSON:
-// into the store with each session, and from agents to the engine.
-//
-// machine.cpp probes, gpus.cpp asks NVML, slots.cpp makes slots and environment classes.
+// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. These are
+// plain values: probe.h finds them out, gpus.h asks NVML, slots.h divides a machine into slots and computes environment
+// classes. Machines travel as JSON: into the store with each session, and from agents to the engine.
 
 #include <llvm/Support/JSON.h>
 
@@ -61,15 +59,15 @@ struct Machine {
   unsigned sockets = 0, cores = 0, threads = 0;  // of the whole machine; threads are what the kernel calls CPUs
   std::vector<int> allowed;       // one CPU number for each physical core that the affinity mask allows, ascending
   std::vector<Package> packages;  // those with an allowed core
-  std::vector<NumaNode> nodes;    // with memory
+  std::vector<NumaNode> nodes;    // those with memory and an allowed core
   double cpu_quota = 0;           // CPUs that the control groups grant; 0: no limit
-  uint64_t memory_bytes = 0;      // that a process can have: of the machine, or as `memory_limit` says
+  uint64_t memory_bytes = 0;      // bytes that a process can have: the machine's, or memory_limit
   uint64_t memory_limit = 0;      // bytes that the control groups grant; 0: no limit below the machine's memory
   std::string governor;           // "" when the kernel does not say (virtual machines)
   std::string gpu_driver;         // "" without an NVIDIA driver
   int cuda_driver = 0;            // the newest CUDA that the driver runs, 13000 for 13.0; 0: not known
   std::string nvml_library;       // path of the NVML that answered; "" without one
-  std::vector<Gpu> gpus;          // that CUDA_VISIBLE_DEVICES leaves; null ones only where they were asked for
+  std::vector<Gpu> gpus;          // those that CUDA_VISIBLE_DEVICES leaves; null cards only if asked for
   std::optional<NullGpus> null_gpus;
   std::vector<std::string> notes;  // messages about what could not be found out
 };

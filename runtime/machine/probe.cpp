@@ -73,6 +73,7 @@ std::vector<int> allowedIn(const Machine& machine, hwloc_const_cpuset_t set) {
 
 /// Reads sockets and NUMA nodes; those without an allowed core are left out.
 void readPlaces(Machine& machine, hwloc_topology_t topology) {
+  // Positions in these lists are used as numbers of sockets and nodes, so the order of hwloc is kept.
   for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, at));) {
     std::vector<int> cores = allowedIn(machine, at->cpuset);
     if (!cores.empty()) machine.packages.push_back({std::move(cores)});
@@ -152,6 +153,7 @@ void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
   llvm::json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
   io.field("ways", texts);
+  // Texts from another machine or from a store are checked.
   if (!io.reads()) return;
   for (const auto& [other, text] : texts) {
     unsigned number = 0;
@@ -161,6 +163,7 @@ void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
   }
 }
 
+/// The fields of a GPU as JSON.
 void describeGpu(base::JsonRecord& io, Gpu& gpu) {
   io.field("index", gpu.index);
   io.field("name", gpu.name);
@@ -187,14 +190,17 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
   machine.memory_bytes = memoryBytes();
   machine.cpu_quota = base::cpuLimit();
+  // A control group's limit above the machine's memory limits nothing; unlimited groups report huge numbers.
   if (const uint64_t limit = base::memoryLimit(); limit > 0 && limit < machine.memory_bytes)
     machine.memory_bytes = machine.memory_limit = limit;
+  // The first core stands for all here; the doctor looks at each.
   machine.governor = base::readText("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
 
   // GPUs come first: readTopology() finds the cores next to them.
   readGpus(machine);
   readTopology(machine);
   if (machine.threads > 0 && machine.cpu_quota >= machine.threads) machine.cpu_quota = 0;  // as good as no limit
+  // hwloc knows no model on some ARM machines; the architecture is better than nothing.
   if (machine.cpu_model.empty()) machine.cpu_model = names.machine;
   // Trials need a core, even if hwloc knows none.
   if (machine.allowed.empty()) machine.allowed = {0};

@@ -1,23 +1,24 @@
 #pragma once
 
-// Finds out what hardware this host has. No torch, no CUDA runtime; a machine without a GPU or without NVML is
+// Probes the hardware of this host. There is no torch and no CUDA runtime here; a machine without GPU or NVML is
 // described just the same.
 
 #include <optional>
 
 #include "runtime/machine/machine.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
 namespace expc::machine {
 
-/// Looks; never fails: what cannot be read stays empty and is noted. With `null_gpus` the GPUs are null cards alone,
-/// without it never.
+/// Probes this machine. It never fails: what cannot be read stays empty and is noted. With `null_gpus` the GPUs are
+/// null cards only, without it never. For moments with one thread, since it may set environment variables.
 Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
 
-/// For the report, the store and the engine of another node: all but `null_gpus`, which is what was asked for.
-void describe(plan::JsonRecord& io, Machine& machine);
+/// The fields as JSON, for report, store, and the engine of an agent; without `null_gpus`, which is a request and no
+/// property.
+void describe(base::JsonRecord& io, Machine& machine);
 
 }  // namespace expc::machine

@@ -48,6 +48,7 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
   std::vector<AlikeSets::Set> all;
   AlikeSets::Set set(wanted);
   if (count > kMostCombined) {
+    // Runs that begin at multiples of `wanted` come first and are disjoint; later ones wrap around.
     for (unsigned first = 0; first < count; ++first) {
       for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
       std::ranges::sort(set);
@@ -72,6 +73,7 @@ std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t coun
   std::vector<AlikeSets::Set> result;
   std::vector<unsigned> used(count, 0);
   while (!sets.empty() && result.size() < kMostSets) {
+    // Sum of the uses so far. Among equal sets min_element takes the first, so the order is always the same.
     const auto uses = [&](const AlikeSets::Set& set) {
       return std::accumulate(set.begin(), set.end(), 0u, [&](unsigned sum, unsigned slot) { return sum + used[slot]; });
     };
@@ -147,6 +149,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
     for (const unsigned other : set) {
       if (other == slot) continue;
       ways.push_back(wayText(ways_[slot][other]));
+      // Each pair counts twice, once from either side, which changes no order.
       kind.distance += distanceOf(ways_[slot][other]);
     }
     std::ranges::sort(ways);
@@ -201,6 +204,7 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
       taken.insert(set.begin(), set.end());
       found.push_back(set);
     }
+    // Kinds are in order of distance, so a further kind wins only with more sets.
     if (found.size() > best.size()) best = std::move(found);
     if (best.size() == parts) break;
   }
@@ -208,6 +212,7 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
 }
 
 std::string AlikeSets::choiceText(unsigned wanted) const {
+  // With one kind all sets are alike, and the choice needs no explanation.
   if (kinds(wanted).size() < 2) return "";
   const Kind& kind = kinds(wanted).front();
   std::vector<std::string> sets;

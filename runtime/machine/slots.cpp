@@ -26,6 +26,7 @@ constexpr unsigned kDefaultCpuSlots = 4;
 // Upper bound on the slots that `cpu:N` puts on one core, against a mistyped number.
 constexpr unsigned kMostOnACore = 16;
 
+/// The error of a value of `--devices`.
 llvm::Error bad(std::string_view devices, std::string_view why) {
   return base::failure("--devices {}: {}", devices, why);
 }
@@ -60,6 +61,7 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
   return !slots.empty() && !slots.front().gpu && slots.size() > usableCores(machine);
 }
 
+/// The error if null cards were asked for and there are none: the machine shows none, or the build lacks them.
 llvm::Error noNullGpus(const NullGpus& asked) {
   if (asked.cards == 0)
     return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
@@ -125,6 +127,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   bool use_gpus = !machine.gpus.empty();
   if (machine.null_gpus && !use_gpus) return noNullGpus(*machine.null_gpus);
   if (devices.empty()) {
+    // Without --devices: all GPUs, else a few CPU slots.
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
   llvm::StringRef number = devices;
@@ -162,6 +165,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place
   if (place == Place::Far) {
     const std::vector<size_t> home = placesOf(machine.packages, slot.cores);
     if (machine.packages.size() < 2 || home.size() != 1) return std::nullopt;
+    // The next socket, cyclically, so that the ranks of different sockets do not all move to the first.
     const auto& other = machine.packages[(home.front() + 1) % machine.packages.size()].cores;
     if (other.empty()) return std::nullopt;
     result.cores = mirrored(slot.cores, machine.packages[home.front()].cores, other);
@@ -185,7 +189,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                         : slot.gpu ? "cuda"
                                    : "cpu",
                         slot.name, slot.cores.size());
-    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // a real card's name says it
+    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // the name of a real card implies it
   }
   if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
   // Each line from here on is added only where it applies, so that the classes of all other machines stay what they

@@ -1,4 +1,4 @@
-// Describes the file once for reading and writing (plan::JsonRecord), and computes the least time of a step from
+// Describes the file once for reading and writing (base::JsonRecord), and computes the least time of a step from
 // what a rehearsal counted (a roofline: each resource alone, the largest wins).
 
 #include "runtime/rehearsal/rehearsal.h"

@@ -1,4 +1,4 @@
-// Describes the fields of each entry once, for reading and writing (plan::JsonRecord), and the line around them:
+// Describes the fields of each entry once, for reading and writing (base::JsonRecord), and the line around them:
 // canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
 // crashes. New fields are optional, since older journals lack them.
 

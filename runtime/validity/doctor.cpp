@@ -44,6 +44,7 @@ void governor(const machine::Machine& machine, const std::string& root, Findings
   for (const int core : machine.allowed)
     if (const auto text = readText(fmt::format("{}{}/cpu{}/cpufreq/scaling_governor", root, kCpu, core)))
       ++found[*text];
+  // Virtual machines and containers often hide the frequency of cores.
   if (found.empty())
     return findings.push_back({Weight::Note, "governor", "this machine does not say how its cores are clocked",
                                "clocks that change with the load cannot be seen here"});
@@ -59,6 +60,7 @@ void governor(const machine::Machine& machine, const std::string& root, Findings
 
 /// Turbo clocks. Intel's driver and the others have different files for it, one of them inverted.
 void turbo(const machine::Machine& machine, const std::string& root, Findings& findings) {
+  // no_turbo is 1 where turbo is off; boost is 1 where it is on.
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
   if (!intel && !others) return;
@@ -98,6 +100,7 @@ void clockSource(const machine::Machine& machine, const std::string& root, Findi
 /// Swap space, and how much of it is in use.
 void swapSpace(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const std::string text = readText(root + "/proc/meminfo").value_or("");
+  // Lines such as "SwapTotal:  2097148 kB" (proc(5)); 0 for a line that is not there.
   const auto kib = [&](StringRef name) {
     StringRef rest = StringRef(text).split((name + ":").str()).second.ltrim();
     uint64_t value = 0;
@@ -157,6 +160,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
                                     who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
                         "trials wait for cores, caches and memory that others use",
                         "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
+  // Pressure is a total in seconds, so its growth over the watch is compared with a share of the watch.
   if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
     findings.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
                         "end what takes the memory"});
@@ -165,6 +169,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
 /// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
 void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const base::ControlGroup own = base::controlGroup("memory", root);
+  // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
     return findings.push_back({Weight::Fine, "control groups", "can be made here"});
   findings.push_back({Weight::Note, "control groups", "none can be made here",
@@ -190,6 +195,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
     add(Weight::Spoils, fmt::format("is used by {}", fmt::join(names, ", ")),
         "they share its cores and its memory with every trial", "end them, or choose other cards with --devices");
   }
+  // With nothing running a card should not be held down; if it is, its cooling or supply is at fault.
   if (state->reasons & kThrottles)
     add(Weight::Spoils, fmt::format("is slowed down ({}, {} °C)", throttleText(state->reasons), state->celsius),
         "it works at a lower clock, for as long as the reason lasts", "mend its cooling or its power supply");
@@ -200,6 +206,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
     add(Weight::Note, "leaves the driver's state when nobody uses it (persistence is off)",
         "each first program wakes it up, and settings such as locked clocks are lost",
         fmt::format("sudo nvidia-smi -i {} -pm 1", gpu.index));
+  // Only a limit below the default is worth a word: the default is what others measure with.
   if (settings.power_limit && settings.power_default && *settings.power_limit < *settings.power_default)
     add(Weight::Note,
         fmt::format("may draw {:.0f} W, and could {:.0f} W", *settings.power_limit, *settings.power_default),

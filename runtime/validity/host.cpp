@@ -33,6 +33,7 @@ std::optional<double> numberIn(StringRef text) {
   return !text.empty() && llvm::to_float(text, value) ? std::optional(value) : std::nullopt;
 }
 
+/// A whole number with spaces around it; absent for anything else.
 std::optional<uint64_t> wholeIn(StringRef text) {
   uint64_t value = 0;
   return llvm::to_integer(text.trim(), value, 10) ? std::optional(value) : std::nullopt;
@@ -46,6 +47,7 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
 
 /// Adds a process and its descendants. False if the kernel does not tell a process's children.
 bool addFamily(int pid, const std::string& root, Family& family) {
+  // A process that was met before ends the recursion, so a changing tree cannot make it run forever.
   if (!family.pids.insert(pid).second) return true;
   const base::Process process = base::processOf(pid, root + "/proc");
   if (process.state == '\0') return true;  // it has ended meanwhile
@@ -103,6 +105,7 @@ MemoryCounts readMemory(const std::string& root) {
     const auto [name, value] = line.split(' ');
     const std::optional<uint64_t> count = wholeIn(value);
     if (!count) continue;
+    // Pages read from swap and written to it (proc(5), vmstat).
     if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
     if (name == "pgmajfault") counts.page_faults = *count;
   }

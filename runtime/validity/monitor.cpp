@@ -21,6 +21,7 @@ constexpr double kLeastBetween = 0.1;
 // Share of others above which their names are looked up.
 constexpr double kNoticeable = 0.05;
 
+/// Adds a process that is not in the list yet.
 void addOnce(std::vector<int>& pids, int pid) {
   if (std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
 }
@@ -37,19 +38,22 @@ Monitor::Monitor(Cards cards, int pid, std::string root)
     : cards_(std::move(cards)), pid_(pid), root_(std::move(root)) {}
 
 void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now) {
-  // What happened until now belongs to the trials that are under way already.
+  // Time until now belongs to the trials that are under way already.
   look(now);
+  // The memory counts of the trial that ended just before serve as the beginning of this one.
   if (counted_ < 0 || now - counted_ >= kLeastBetween) count(now);
   Trial trial;
   trial.cores = std::move(cores);
   trial.began = now;
   trial.before = memory_;
   trial.joules_before = readEnergy(root_);
+  // The load is that before the trial, since its own processes raise it.
   trial.readings.load = load_;
   for (const unsigned index : cards) {
     Card card;
     card.readings.index = index;
     const auto state = cards_.look(index);
+    // A card that does not answer now gives no readings; the doctor names it.
     if (!state) continue;
     card.before = *state;
     // Before the start no process of ours is on the card. So all that are there are others, even if NVML reports
@@ -68,6 +72,7 @@ void Monitor::look(double now) {
   looked_ = true;
   std::map<int, double> busy = readBusy(root_);
   Family family = familyOf(pid_, root_);
+  // Without a trial under way nobody needs the share, but the counts must be renewed all the same.
   if (!trials_.empty()) account(busy, family, now - at_);
   busy_ = std::move(busy);
   load_ = readLoad(root_);
@@ -89,6 +94,7 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
   double sum = 0;
   bool known = family.cpu_seconds && family_.cpu_seconds && !cores.empty();
   for (const int core : cores) {
+    // A core that went offline in between makes the share unknown.
     const auto before = std::as_const(busy_).find(core);
     const auto after = busy.find(core);
     known = known && before != std::as_const(busy_).end() && after != busy.end();
@@ -151,6 +157,7 @@ Readings Monitor::end(uint64_t number, double now) {
   const auto found = trials_.find(number);
   if (found == trials_.end()) return {};
   Trial trial = std::move(found->second);
+  // The last look counted for this trial, too; from here on it no longer shares the cores.
   trials_.erase(found);
   trial.readings.seconds = now - trial.began;
   settle(trial);

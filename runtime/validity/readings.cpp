@@ -19,6 +19,7 @@ void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
   io.optional("throttled", gpu.throttled);
   io.optional("reasons", gpu.reasons);
   std::vector<unsigned> mhz;
+  // JSON keeps the clocks as one pair, least first.
   if (gpu.clock_most > 0) mhz = {gpu.clock_least, gpu.clock_most};
   io.optional("mhz", mhz);
   // JSON has the clocks as one pair [least, most]; absent if none was seen.
@@ -39,6 +40,7 @@ void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
     one = other;
 }
 
+/// An optional count as a number.
 std::optional<double> number(const auto& value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
@@ -56,6 +58,7 @@ std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
   return limit == "clock_drop" ? drop(gpu.clock_least, gpu.clock_most) : std::nullopt;
 }
 
+/// ": a, b" behind a sentence; "" for no names.
 std::string listed(const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", "));
 }
@@ -70,6 +73,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
     return fmt::format("others took {} of its cores ({} allowed){}", percent(value), percent(most),
                        listed(readings.busy_others));
   for (const GpuReadings& gpu : readings.gpus) {
+    // Exact comparison is right: `value` was taken from one of these cards.
     if (ofGpu(gpu, limit) != value) continue;
     if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
     if (limit == "throttled")
@@ -89,6 +93,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 
 void describe(base::JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
+  // Absent values are left out, so a reader tells "not known" from 0.
   io.optional("other_cpu", readings.other_cpu);
   io.optional("busy_others", readings.busy_others);
   io.optional("load", readings.load);

@@ -16,7 +16,7 @@ using namespace expc::validity;
 
 namespace {
 
-/// A folder with the files of /proc and /sys that are looked at, for a machine with two cores.
+/// A folder with the files of /proc and /sys that are read, for a machine with two cores.
 class FakeMachine : public expc::test::TestFolder {
  public:
   FakeMachine() {
@@ -31,7 +31,7 @@ class FakeMachine : public expc::test::TestFolder {
     std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
     std::ofstream(path + file) << text;
   }
-  /// Seconds that each core was busy since the machine was started.
+  /// Sets how many seconds each core has been busy since boot.
   void cores(const std::vector<int>& seconds) const {
     std::string text = "cpu  1 2 3 4 5 6 7 8 0 0\n";
     for (size_t core = 0; core < seconds.size(); ++core)
@@ -147,7 +147,7 @@ TEST_CASE("a card that is slowed down, that others use, or whose memory errs dis
 
 namespace {
 
-/// What the fake NVML says of every card, while it lives.
+/// Sets the state that the fake NVML reports for every card, for its lifetime.
 struct FakeCard {
   explicit FakeCard(const std::string& state) { set(state); }
   ~FakeCard() { unsetenv("EXPC_FAKE_CARD"); }

@@ -147,6 +147,7 @@ class Finder {
   /// that is inactive at a point, it is left out there, as in a trial; the compiler has refused other unknown names.
   llvm::Error programs(const std::vector<std::string>& templates) {
     if (templates.empty()) return llvm::Error::success();
+    // A fixed program is looked up once, one with parameters at every point.
     const bool fixed = templates.front().find('$') == std::string::npos;
     if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not made yet
     std::set<std::string> seen;
@@ -177,8 +178,10 @@ class Finder {
   llvm::Error inputsMatching(const std::string& pattern, bool copy) {
     auto found = filesMatching(plan_.root, pattern, results_);
     if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
+    // Only a wildcard can mean our files by accident.
     if (pattern.find_first_of("*?[") != std::string::npos)
       std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
+    // A pattern without a match is a mistake: the command would run without the file and fail, or worse, not fail.
     if (found->empty())
       return fail(
           "the input '{}' matches no file in {}: put the file there, or write its name in `inputs` as it is there",
@@ -296,9 +299,10 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
     if (parts) (*parts)[part] = llvm::toHex(alone.final<16>(), /*LowerCase=*/true);
     return llvm::Error::success();
   };
+  // The name of a program is left out of the command's digest, so that equal programs in other places agree.
   for (const std::string& program : files.programs)
     if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
-  // The digest tells copies from links: a program may write to its copy, but not to a link.
+  // The digest tells copies from links, since some programs treat a link differently from a file of their own.
   for (const InputFile& input : files.inputs)
     if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
                          input.name.empty() ? input.path : input.name))

@@ -112,6 +112,7 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   if (error) return unreadable(path, error.message());
+  // Name and size in front of each content make the concatenation unambiguous.
   hasher.update(fmt::format("{}\n{}\n", name, size));
   if (alone) alone->update(fmt::format("\n{}\n", size));
   return files::readPieces(path, [&](llvm::StringRef piece) {
@@ -161,6 +162,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
     const std::string& digest = digests.at(path);
     // The file's name stays, since some programs derive the format from it.
     const std::string name = from.has_filename() ? from.filename().string() : "data";
+    // The user's number keeps users apart on a shared scratch disk, the digest the versions of data.
     const fs::path to = fs::path(scratch) / fmt::format("expc-data-{}", getuid()) / digest / name;
     copies[path] = {from.string(), to.string(), digest};
   }
@@ -194,6 +196,7 @@ llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
     auto digest = digestPath(where.string(), tick);
     return digest ? llvm::Expected<bool>(*digest == copy.digest) : digest.takeError();
   };
+  // A copy of an earlier run is digested again: that costs one reading, finds damage, and fills the page cache.
   auto there = holds(to);
   if (!there) return there.takeError();
   if (*there) return llvm::Error::success();

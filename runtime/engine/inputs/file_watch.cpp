@@ -68,6 +68,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     const auto differs =
         std::ranges::find_if(now, [&](const auto& one) { return watched_[key].at(one.first) != one.second; });
     if (differs == now.end()) continue;
+    // No stamp: the file is gone, whatever its digest was.
     if (!differs->second) return changed(differs->first, /*gone=*/true);
     // A command has one digest over all its files; data and prepared files have one each.
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
@@ -81,6 +82,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
 }
 
 llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+  // Only ctime is taken over afterwards, so that a change of size or mtime in between still shows.
   std::vector<std::pair<std::string, FileStamp*>> unchanged;
   for (auto& [key, stamps] : watched_)
     for (auto& [path, stamp] : stamps)

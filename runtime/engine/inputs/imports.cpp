@@ -1,3 +1,6 @@
+// A line scanner for Python's import statements. It knows the two forms at the beginning of a line and looks for
+// modules beside the scripts; it understands neither strings nor continued lines, which is enough for a hint.
+
 #include "runtime/engine/inputs/imports.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -71,7 +74,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
     if (folders.empty() || !StringRef(input).ends_with(".py")) continue;
     auto source = files::map((fs::path(root) / input).string(), kMostSource);
     if (!source) {
-      llvm::consumeError(source.takeError());  // who reads all of it says so
+      llvm::consumeError(source.takeError());  // taking the digest reports it
       continue;
     }
     // Text in a string that looks like an import costs a needless hint at most.

@@ -55,6 +55,7 @@ llvm::Error fill(const std::string& folder, const CommandFiles& files) {
   for (const InputFile& input : files.inputs) {
     if (failed || input.name.empty()) continue;
     const fs::path link = fs::path(folder) / input.name;
+    // Inputs are sorted by path, so most follow one of the same folder.
     if (link.parent_path() != last) {
       last = link.parent_path();
       fs::create_directories(last, failed);
@@ -67,6 +68,7 @@ llvm::Error fill(const std::string& folder, const CommandFiles& files) {
 }  // namespace
 
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs) {
+  // An old folder with this number may be left from a store that was moved or cut.
   if (const std::string stays = files::removeTree(folder); !stays.empty()) return failedToMake(folder, stays);
   std::error_code failed;
   fs::create_directories(folder, failed);

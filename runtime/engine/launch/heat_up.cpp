@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kBetweenAsks{100};
 void spin(int core, const std::atomic<bool>& ended) {
   cpu_set_t set;
   CPU_ZERO(&set);
+  // One thread for each core, bound to it, or the scheduler would move several to one core.
   if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // if it fails, the core is still warmed, more or less
   volatile double sink = 1;

@@ -29,6 +29,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
   };
   // A line may come in many pieces, and a piece may hold many lines.
   while (!over_ && !bytes.empty()) {
+    // The size is checked before the end of the line is known: a line without one must not fill the memory.
     const size_t end = bytes.find('\n');
     rest_.append(bytes.substr(0, end));
     if (rest_.size() > kMaxLine) refuse("wrote an event line without an end");

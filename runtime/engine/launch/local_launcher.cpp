@@ -60,6 +60,7 @@ class LocalLauncher final : public Launcher {
   LauncherDescription describe() const override { return {"local", lanes_}; }
 
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+    // Each kind of workload has a worker of its own, and so a server.
     Server& server = request.spec.command ? command_ : built_in_;
     // events() notices a dead server while a trial waits for it. One that died idle is noticed here.
     const bool idle = std::ranges::none_of(trials_, [&](auto& one) { return one.second.server == &server; });
@@ -158,7 +159,7 @@ class LocalLauncher final : public Launcher {
       say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
                        kMaxRestarts));
     }
-    // A worker that was rebuilt during the run would measure something else under the same build name.
+    // A worker that was rebuilt during the run would measure something else than before.
     const std::optional<inputs::FileStamp> program = inputs::stampOf(server.path);
     if (server.program && program && server.program != program) {
       return base::failure(
@@ -205,6 +206,7 @@ class LocalLauncher final : public Launcher {
     if (log_fd < 0) return failed(log, errno);
     base::Pipe pipe;
     if (pipe.read < 0) return failed("no pipe for a rank", errno);
+    // Non-blocking on our side only: ranks write as usual, and readPipe() never waits.
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);
     protocol::LaunchRequest launch;
     launch.rank = number;
@@ -291,6 +293,7 @@ class LocalLauncher final : public Launcher {
         bool closed = false;
         if (rank.process.channel < 0) continue;
         auto reply = receiveReply(rank.process.channel, closed);
+        // Only a good end counts here. For any other the server knows more, such as the signal or lack of memory.
         const bool is_end = reply && *reply && (*reply)->type == protocol::LaunchReply::Type::Exited &&
                             (*reply)->id == rank.process.launch && (*reply)->status == 0;
         if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)

@@ -23,6 +23,7 @@ constexpr useconds_t kBetween = 10'000;  // 5 s in all
 }  // namespace
 
 void WaitingProcesses::add(RankProcess process) {
+  // Dropping the process closes its channel, which ends it.
   if (process.channel < 0 || process.launches >= kMostLaunches) return;
   processes_.push_back(std::move(process));
   if (processes_.size() > kMostWaiting) processes_.pop_front();
@@ -43,6 +44,7 @@ void WaitingProcesses::drop(uint64_t launch) {
 }
 
 char processState(pid_t pid, const std::string& proc) {
+  // A zombie counts as gone: it holds no device any more.
   const base::Process process = pid > 0 ? base::processOf(pid, proc) : base::Process();
   return process.runs() ? process.state : '\0';
 }

@@ -50,6 +50,7 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   const std::string named = valueOf("EXPC_TORCH", added);
   const fs::path torch = named.empty() ? (program.parent_path() / "../../torch").lexically_normal() : fs::path(named);
   std::error_code unknown;
+  // The library is looked for, not the folder: a removed wheel often leaves folders behind.
   const bool there = fs::exists(torch / "lib/libtorch_cpu.so", unknown);
   if (!there && named.empty()) return added;  // a build: the worker finds torch by its run path
   const std::string version = versionOf(torch), wanted = torchWanted();

@@ -92,6 +92,7 @@ llvm::Error TrialRunner::listen() {
     for (auto& [id, trial] : trials_) watchLogs(trial.request, trial.watch);
     if (auto error = tick_()) return error;
   }
+  // The wait ends at the earliest moment at which some trial's watch must decide.
   double until = next_look_;
   bool all_stop = true;
   for (const auto& [id, trial] : trials_) {
@@ -103,6 +104,7 @@ llvm::Error TrialRunner::listen() {
   if (!reports) return reports.takeError();
   for (RankReport& report : *reports) {
     const auto found = trials_.find(report.trial);
+    // Reports of trials that have ended, for example of killed ranks, are dropped.
     if (found == trials_.end()) continue;
     const bool told = report.what == RankReport::What::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
@@ -126,6 +128,7 @@ llvm::Error TrialRunner::listen() {
     if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
         end.status == TrialStatus::Infeasible)
       end.log_tail = lastWords(request, watch.blamed());
+    // The error line in the log is the best guess at what the process would have said.
     if (watch.endedSilently())
       if (const std::string why = files::errorLine(end.log_tail); !why.empty()) end.reason += ": " + why;
     if (auto error = hooks.ended(std::move(end))) return error;
@@ -143,6 +146,7 @@ llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
   if (auto error = start(request, {ended, std::move(progress)})) return error;
   while (!over)
     if (auto error = attend()) return error;
+  // Heat-ups, preparations and rehearsals come through here; nothing can be measured beside such a process.
   if (!over->stuck.empty()) return besideStuck(stuckText(over->stuck.front()));
   removeEmptyLogs(request);
   return std::move(*over);

@@ -54,6 +54,7 @@ void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool sa
 }
 
 void TrialWatch::take(RankReport report) {
+  // Each node sends its own readings of the trial.
   std::optional<validity::Readings>& seen = end_.readings;
   if (report.readings) seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
   end_.stuck.insert(end_.stuck.end(), report.stuck.begin(), report.stuck.end());
@@ -64,6 +65,7 @@ void TrialWatch::take(RankReport report) {
     lost_ = std::move(report.text);
     return;
   }
+  // Ranks come from other machines, too, so they are checked.
   if (report.rank >= ranks_.size()) return;
   Rank& rank = ranks_[report.rank];
   switch (report.what) {
@@ -88,6 +90,7 @@ void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
     case protocol::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
       rank.had_result = true;
+      // Only rank 0's result counts, and only its first.
       if (report.rank != 0 || result_) return;
       result_ = std::move(event);
       teardown_until_ = report.at + teardownSeconds();
@@ -149,6 +152,7 @@ TrialWatch::Next TrialWatch::judge(double now) {
   }
   if (!stopping_) judgeTime(now);
   last_look_ = now;
+  // Killing is asked for once; the launcher reports the exits.
   if (!stopping_ || kill_said_) return Next::Wait;
   kill_said_ = true;
   return Next::Kill;
@@ -159,6 +163,7 @@ void TrialWatch::judgeTime(double now) {
     deadline_ = std::max(deadline_, now + kAfterAway);
     if (teardown_until_) teardown_until_ = std::max(*teardown_until_, now + kAfterAway);
   }
+  // A complaint is weighed before the limits, because it says more than "not finished".
   const unsigned rank = worst();
   if (ranks_[rank].weight != Weight::None) {
     if (!trouble_since_) trouble_since_ = now;
@@ -255,6 +260,7 @@ void TrialWatch::takeResult() {
 }
 
 TrialEnd TrialWatch::end() {
+  // All ranks have exited: what was not decided by time is decided now.
   if (!stopping_ && ranks_[worst()].weight != Weight::None) settleFailure();
   if (!stopping_) takeResult();
   end_.seconds = std::max(0.0, last_exit_ - started_);

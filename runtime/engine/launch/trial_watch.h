@@ -80,7 +80,7 @@ class TrialWatch {
     std::string reason;
     bool said = false;  // the reason is in the rank's own words
     bool exited = false;
-    bool killed = false;  // by SIGKILL
+    bool killed = false;  // ended by SIGKILL
     bool had_result = false;
   };
 

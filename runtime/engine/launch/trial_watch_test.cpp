@@ -1,4 +1,4 @@
-// How a trial ends, by reports and a clock that is moved.
+// Tests of TrialWatch: how a trial ends, from reports and from times that the tests choose.
 
 #include "runtime/engine/launch/trial_watch.h"
 
@@ -57,7 +57,7 @@ struct Watched {
     watch.take(std::move(report));
   }
   TrialEnd endAt(double now) {
-    // One that failed waits for a moment, whether the engine is told to end as well.
+    // A failed trial waits a moment, in case the engine is interrupted, too.
     if (watch.judge(now) == Next::Wait) now = watch.wakeAt();
     REQUIRE((watch.judge(now) == Next::Ended));
     return watch.end();
@@ -72,7 +72,7 @@ struct Watched {
 TEST_CASE("a trial that finished before it was looked at is valid, however late that is") {
   Watched trial;
   CHECK((trial.watch.judge(100.5) == Next::Wait));
-  // Hours later all that happened is read at once.
+  // The engine looks hours later and reads everything at once.
   trial.result(9000);
   trial.exited(0, 104);
   const TrialEnd end = trial.endAt(9000);

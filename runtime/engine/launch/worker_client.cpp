@@ -154,6 +154,7 @@ struct Answer {
 /// Runs `path arguments...` and collects what it prints, at most `most` bytes. Its stderr is the user's.
 llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
                            const Environment& environment = {}, size_t most = kMaxDescription) {
+  // Checked before, since posix_spawn may report a missing program only as exit code 127.
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   base::Pipe pipe;
   if (pipe.read < 0) return missing(path, errno);
@@ -287,6 +288,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   theirs.close();
   if (server.pid_ < 0) return missing(path, errno);
   auto end = Steady::now() + kStartPatience;
+  // Ready comes once the libraries are loaded. A server that dies meanwhile closes its channel.
   while (server.alive() && Steady::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;

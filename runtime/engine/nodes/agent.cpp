@@ -203,6 +203,7 @@ class Agent {
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
+    // The engine's path of NVML need not exist here.
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
     auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
     if (!launcher) return launcher.takeError();
@@ -275,6 +276,7 @@ bool Lines::send(const Object& message) {
 }
 
 void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>& messages) {
+  // Text before the mark belongs to another program that wrote without a newline.
   const auto [before, text] = line.split(kMark);
   if (!before.empty()) others += before.str() + "\n";
   if (!line.contains(kMark)) {
@@ -282,7 +284,6 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
     return;
   }
   auto value = base::parseJson(text);
-  // Text before the mark belongs to another program that wrote without a newline.
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
@@ -291,7 +292,7 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
 
 std::vector<Object> Lines::receive(size_t longest) {
   std::vector<Object> messages;
-  std::string others;  // what is no message
+  std::string others;  // noise of other programs
   char piece[65536];
   pollfd more{in_, POLLIN, 0};
   // The number of reads is bounded, so a node that writes without pause does not keep the others waiting.
@@ -303,12 +304,14 @@ std::vector<Object> Lines::receive(size_t longest) {
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
       take(llvm::StringRef(rest_).slice(begin, end), others, messages);
     rest_.erase(0, begin);
+    // Reached at the end of the stream, at an error, or with a line that is too long: the conversation is over.
     if (size > 0 && rest_.size() <= longest) continue;
     if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
   const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, others);
+  // Noise is bounded over the whole conversation, so a program that prints without end does not go unnoticed.
   if (noise_ <= longest || !isOpen()) return messages;
   messages.push_back(Object{{"error", fmt::format("it wrote more than {} MiB that no agent writes", longest >> 20)}});
   in_.close();

@@ -5,8 +5,8 @@
 //
 // The agent begins with a description of its machine (`here`). Then the engine asks, one thing at a time: to describe
 // the workers (`describe`), to copy data (`copy`), to begin (`begin`, once the run has its results folder), to heat
-// cores (`heat`). From then on it sends `start` and `kill`, and the agent sends `reports`. Either side may send
-// `error`. The agent ends when its standard input does, and all that it runs ends with it.
+// cores (`heat`). From then on it sends `start` and `kill`, and the agent sends `reports`. The agent may send `say` for
+// the user, and `error` as its last message. It ends when its standard input does, and all that it runs ends with it.
 
 #include <llvm/Support/JSON.h>
 

@@ -55,6 +55,7 @@ bool hasEnded(Node& node) {
 
 /// The error of a node without an agent, with the end of its log.
 llvm::Error missing(const Node& node, const std::string& why) {
+  // srun and ssh say on their standard error why an agent did not start, which goes to the log.
   const std::string said = files::lastWords(node.log);
   return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
 }
@@ -75,6 +76,7 @@ class NodeLauncher final : public launch::Launcher {
     // Consecutive ranks go to one node, in the order of the nodes.
     const unsigned each = trial.ranks / request.nodes.size();
     launch::TrialRequest part = request;
+    // Each node gets the whole specification with the numbers of its own ranks.
     part.ranks = each;
     for (const unsigned node : request.nodes) {
       trial.left[node] = each;

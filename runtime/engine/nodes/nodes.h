@@ -23,7 +23,7 @@ namespace expc::engine::nodes {
 /// The nodes that the user asked for.
 struct NodesAsked {
   struct One {
-    std::string name;  // until its agent has said its own
+    std::string name;  // for messages, until its agent has said its own
     /// A command line for sh that starts an agent on the node, passes its standard streams on, and runs as long as it
     /// does. $EXPC_AGENT stands for the agent's command line, $EXPC_NODE for the number of the node, counted from 1.
     std::string line;
