@@ -27,7 +27,7 @@ std::vector<Source> example(std::string study = "precision") {
   valid.metrics = {{"step_time", 0.1}, {"host_memory_peak", 1024}};
   valid.series = {{"loss", {2.5, 1.25}}};
   source.results.trials = {valid};
-  store::Trial other = valid;  // of another build
+  store::Trial other = valid;  // from another build of the worker
   other.id = 5;
   other.metrics = {{"step_time", 0.2}};
   source.history.trials = {valid, example.results.trials[1], other};
@@ -66,7 +66,7 @@ TEST_CASE("a row for each trial and metric, and one for a trial without values")
                       "node07,3,earlier,2,0x00000000000000ff,0,1,2025-11-21T04:40:00.250000Z,"));
   CHECK(has(text, ",5,false,step_time,s,lower,false,0.2,"));
   CHECK(has(text, ",2,false,,,,,,,failed,"));
-  CHECK(has(text, ",fp64,1\n"));  // a factor of numbers stays one
+  CHECK(has(text, ",fp64,1\n"));  // a factor of numbers stays a number
 }
 
 TEST_CASE("series are a long table") {
@@ -84,7 +84,7 @@ TEST_CASE("a metric that is derived is computed from the trial's own values") {
                                      {plan::metricTerm("host_memory_peak", ""), plan::metricTerm("step_time", "")}}});
   sources[0].plan.metrics.push_back(derived);
   CHECK(has(csv(sources), ",1,true,per_kib,,lower,true,10240.0,"));
-  CHECK_FALSE(has(csv(sources), ",5,false,per_kib"));  // it has no memory
+  CHECK_FALSE(has(csv(sources), ",5,false,per_kib"));  // the trial has no memory metric
 }
 
 TEST_CASE("reals have a point, and texts that a spreadsheet would compute may be made harmless") {
@@ -131,7 +131,7 @@ TEST_CASE("JSON holds the tables with their columns, and what report prints") {
   CHECK(row.getNumber("value") == 0.1);
   CHECK(row.getInteger("factor_gpus") == 1);
   CHECK_FALSE(row.get("reason"));
-  CHECK(object.getArray("series")->size() == 4);  // of two trials
+  CHECK(object.getArray("series")->size() == 4);  // from two trials
   CHECK((*object.getArray("reports"))[0].getAsObject()->getString("schema") == "expc.report/1");
 }
 

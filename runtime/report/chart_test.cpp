@@ -20,12 +20,12 @@ std::vector<Chart> drawn(const Example& example, const Grid& grid) {
   return charts(example.plan, grid, left_out);
 }
 
-/// What all layers share of a channel.
+/// Returns the encoding of a channel that all layers share.
 const Object& encodingOf(const Chart& chart, const char* channel) {
   return *chart.specification.getObject("encoding")->getObject(channel);
 }
 
-/// The layer that draws this field upwards.
+/// Returns the layer with this field on its y axis; null if there is none.
 const Object* layerOf(const Chart& chart, llvm::StringRef field) {
   for (const auto& layer : *chart.specification.getArray("layer"))
     if (const Object* encoding = layer.getAsObject()->getObject("encoding"))
@@ -37,7 +37,7 @@ const llvm::json::Array& cellsOf(const Chart& chart) {
   return *chart.specification.getObject("datasets")->getArray("cells");
 }
 
-/// The cells that have the field.
+/// Returns the cells that have the field.
 std::vector<const Object*> cellsWith(const Chart& chart, llvm::StringRef field) {
   std::vector<const Object*> found;
   for (const auto& cell : cellsOf(chart))
@@ -45,7 +45,8 @@ std::vector<const Object*> cellsWith(const Chart& chart, llvm::StringRef field) 
   return found;
 }
 
-/// What no study leaves out: an axis, a legend, a column and a line of a tooltip have a title, a scale has a domain.
+/// Checks members that a chart has for every study: an axis, a legend, a column and a line of a tooltip have a title, a
+/// scale has a domain.
 void checkWhole(const llvm::json::Value& part) {
   if (const llvm::json::Array* elements = part.getAsArray())
     for (const auto& element : *elements) {
@@ -88,7 +89,7 @@ TEST_CASE("a hole has the study's value, and what has none is left out") {
   CHECK(filledIn(R"j({"a": "${x}", "b": "${y.z} of ${x}", "c": ["${x}", "${none}", 1], "d": {"e": "${y.none}"}})j",
                  R"j({"x": 2.5, "y": {"z": "part"}})j") ==
         *llvm::cantFail(base::parseJson(R"j({"a": 2.5, "b": "part of 2.5", "c": [2.5, 1], "d": {}})j")).getAsObject());
-  // What a study is called fills nothing.
+  // A text of the study that looks like a hole stays as it is.
   CHECK(filledIn(R"j({"a": "${x}", "b": "<${x}>"})j", R"j({"x": "${x}"})j").getString("b") == "<${x}>");
 }
 
@@ -202,7 +203,7 @@ TEST_CASE("an axis says what it is, and a logarithmic one names round numbers") 
   const ValueAxis ratios = valueAxis("smaller", "x", "", extent, 1.0);
   CHECK(ratios.settings.getString("title") == "smaller (×, log)");
   const llvm::json::Array& named = *ratios.settings.getArray("ticks");
-  REQUIRE(named.size() == 7);  // of 0.885 to 1.035
+  REQUIRE(named.size() == 7);  // the points from 0.885 to 1.035
   CHECK(*named[0].getAsNumber() == doctest::Approx(0.9));
   CHECK(*named[6].getAsNumber() == doctest::Approx(1.02));
   extent.add(100);
@@ -268,11 +269,11 @@ TEST_CASE("what scaling would ideally be is a line, and belongs to the axis") {
   checkWhole(charts);
   REQUIRE(layerOf(charts[0], "i"));
   CHECK(cellsWith(charts[0], "i").size() == 3);
-  // One at each x, not for each column.
+  // The ideal is the same for all columns, so there is one at each x.
   const Object& once = *(*layerOf(charts[0], "i")->getArray("transform"))[1].getAsObject();
   CHECK(*once.getArray("groupby") == llvm::json::Array{"x", "xp"});
   CHECK(*(*encodingOf(charts[0], "y").getObject("scale")->getArray("domain"))[1].getAsNumber() > 8);
-  // Over another factor it is no line.
+  // With another factor on x the ideals make no line.
   const auto other = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"precision", "gpus"}));
   CHECK_FALSE(layerOf(other[0], "i"));
   CHECK(cellsWith(other[0], "i").empty());
@@ -338,7 +339,7 @@ TEST_CASE("more columns than colours make a map of the grid") {
   const Object& layer = *(*wide[0].specification.getArray("layer"))[0].getAsObject();
   CHECK(layer.getString("mark") == "rect");
   CHECK(cellsOf(wide[0]).size() == 36);
-  // All colours are for what is shown: one run that took long does not make the rest look alike.
+  // Colours span the estimates alone: one run that took long does not make the rest look alike.
   const Object& scale = *layer.getObject("encoding")->getObject("color")->getObject("scale");
   CHECK(*(*scale.getArray("domain"))[1].getAsNumber() == 4);
   grid.rows.resize(2);
@@ -410,7 +411,7 @@ TEST_CASE("one metric over another: every point with both, and the front") {
   const Object& line = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
   CHECK(line.getObject("mark")->getString("type") == "line");
   CHECK(cellsWith(charts[0], "xl").size() == 5);
-  CHECK(cellsWith(charts[0], "yl").empty());  // of one run there is none
+  CHECK(cellsWith(charts[0], "yl").empty());  // one run has no interval
   CHECK_FALSE(layerOf(charts[0], "yl"));
   const Object& datum = *cellsOf(charts[0])[0].getAsObject();
   CHECK(*datum.getNumber("x") == doctest::Approx(41.2));

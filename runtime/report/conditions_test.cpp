@@ -1,4 +1,4 @@
-// Every condition beside every outcome: whole sentences.
+// Checks whole sentences for every condition together with every outcome.
 
 #include <doctest/doctest.h>
 
@@ -23,8 +23,8 @@ using analysis::Verdict;
 
 struct Conditions {
   std::vector<Condition> conditions;
-  const char* pairs;   // what a claim on pairs adds to its error rate
-  const char* trials;  // and one on single points
+  const char* pairs;   // added to the error rate of a claim about pairs
+  const char* trials;  // and of a claim about single points
 };
 const std::vector<Conditions> kConditions = {
     {{}, "", ""},

@@ -1,5 +1,5 @@
-// What larger studies add to plans and reports: inactive factors, derived metrics, references, controls, adaptive
-// repetition, points that are expected infeasible; in text, JSON and the page.
+// Plans and reports of larger studies, in text, JSON and the page: inactive factors, derived metrics, references,
+// controls, adaptive repetition, points that are expected infeasible; in text, JSON and the page.
 
 #include <doctest/doctest.h>
 
@@ -124,7 +124,7 @@ TEST_CASE("the plan's text can be made from counts") {
   plan::Plan plan = largerPlan();
   PlanCounts counts = PlanCounts::of(plan);
   CHECK(counts.available == 5);
-  CHECK(counts.expected_infeasible == 0);  // a criterion claims it of the one
+  CHECK(counts.expected_infeasible == 0);  // a criterion claims it for the only such point
   counts.points = counts.available = 1000000;
   counts.expected_infeasible = 3;
   counts.criterion_cells[1] = 500000;
@@ -189,7 +189,7 @@ TEST_CASE("a published comparison needs all its parts") {
   CHECK(
       referencesTexts(plan) ==
       std::vector<std::string>{"published values are of table2 (table2.csv); absolute ones are shown and not judged"});
-  plan::Criterion like;  // of a metric, and not of a comparison
+  plan::Criterion like;  // about a metric, not about a comparison
   like.cells.resize(1);
   like.cells[0].points = {plan.points[0].id};
   like.cells[0].bound = plan::Bound{plan::Relation::Within, 0.036, 0.044, "within 0.036s..0.044s (table2: 0.04s)"};

@@ -1,4 +1,4 @@
-// The same blocks in a terminal and on the page.
+// Checks how equal blocks look in a terminal and on the page.
 
 #include "runtime/report/document.h"
 
@@ -35,7 +35,7 @@ Table example() {
 
 std::string text(Block block, unsigned width = 100) { return documentText({std::move(block)}, width, false); }
 
-/// A table of these columns, each with what its rows say.
+/// Returns a table of these columns, each with the texts of its rows.
 std::string tableText(const std::vector<std::pair<Column, std::vector<std::string>>>& columns, unsigned width) {
   Table table;
   for (const auto& [column, cells] : columns) {
@@ -79,7 +79,7 @@ TEST_CASE("a table that is too wide is cut between columns, with its labels in e
         "1     cccccccc\n");
   CHECK(tableText(columns, 23).starts_with("gpus      fp64\n"));
   CHECK(tableText(columns, 24).starts_with("gpus      fp64      fp32\n"));
-  // Narrower than any column: one each, and it ends.
+  // A terminal narrower than any column gets one column in each part, and rendering ends.
   CHECK(has(tableText(columns, 1), "cccccccc"));
 }
 

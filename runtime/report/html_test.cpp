@@ -106,7 +106,7 @@ TEST_CASE("nothing that a study or a worker says becomes markup") {
   const std::string text = page(example, false);
   CHECK(text.find("<img") == std::string::npos);
   CHECK(text.find("<script>alert") == std::string::npos);
-  // Opened as often as closed: the data and the page's own.
+  // Two script elements, the data and the page's script, each opened and closed once.
   CHECK(count(text, "<script") == 2);
   CHECK(count(text, "</script") == 2);
 }
@@ -118,13 +118,13 @@ TEST_CASE("each value knows its column, for screens on which a row is a card") {
   CHECK(count(text, "data-label=\"bound\">&gt;= 1.2x</td>") == 2);
   CHECK(count(text, "<th scope=\"row\" data-label=\"gpus\">") > 0);
   CHECK(count(text, "<th scope=\"col\"></th>") == 0);
-  // What stands above several columns is said of each.
+  // On a narrow screen each cell names the factor that heads several columns.
   CHECK(count(text, "data-label=\"precision=fp32\"") > 0);
 }
 
 TEST_CASE("the page asks nothing of a network") {
   std::string text = page(exampleResults(), false);
-  // The name of the language in which a chart is saved is no address to ask.
+  // The schema's name in a saved chart is an identifier; no browser loads it.
   const std::string schema = "https://vega.github.io/schema/";
   text.erase(text.find(schema), schema.size());
   for (const char* word : {" src=", "@import", "url(", "<link", "http://", "https://"}) {
@@ -167,7 +167,7 @@ TEST_CASE("writing is whole or not at all") {
   CHECK(contents(path) == htmlPage({example.plan, example.judgement, example.results}, options));
   CHECK(std::distance(std::filesystem::directory_iterator(place + "/deep/er"), {}) == 1);
 
-  // A folder in the page's place: an error that names it, and no temporary file left.
+  // A folder in the place of the page gives an error that names it, and leaves no temporary file.
   std::filesystem::create_directories(place + "/taken.html/x");
   const std::string message =
       llvm::toString(writeHtml(place + "/taken.html", {example.plan, example.judgement, example.results}, options));
@@ -176,7 +176,7 @@ TEST_CASE("writing is whole or not at all") {
 }
 
 TEST_CASE("a full disk is named, with the way out") {
-  // What is no regular file is written to as it is, and stays.
+  // A device is written to directly and not replaced by a renamed file.
   const expc::test::TestFolder folder;
   const std::string& place = folder.path;
   const std::string path = place + "/page.html";
@@ -225,7 +225,7 @@ TEST_CASE("each selection of a study has a page of its own name") {
   CHECK(pageName(plan) == "precision.quick.html");
   plan.overrides = {"gpus=1,2", "size=64px"};
   CHECK(pageName(plan) == "precision.quick.gpus=1,2.size=64px.html");
-  // What a shell or a file system does not like is left out, and a digest keeps two of them apart.
+  // Characters that a shell or file system may not accept are left out; a digest keeps such names apart.
   plan.overrides = {"data=mnist(\"a/../b\")"};
   const std::string one = pageName(plan);
   CHECK(one.starts_with("precision.quick.data=mnista..b-"));

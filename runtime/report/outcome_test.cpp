@@ -87,7 +87,7 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
         "expc compare experiments/precision.exp --study precision 'my results' 'my results-again' --claims");
   example.plan.presets = {"quick"};
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
-  // What presets and -D change may be more of the study as well as less.
+  // A selection may make a study larger or smaller, so the text promises neither.
   CHECK(nextCommands(example.plan, example.judgement, "results")[1].what_for ==
         "to see what the study takes as it is written");
 }
@@ -107,14 +107,14 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
   open(1, intervals);
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for.starts_with(
       "to add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to "));
-  intervals.further_look = false;  // with fewer values than any interval needs nothing was seen
+  intervals.further_look = false;  // too few values for an interval, so nothing was judged before
   const std::string second = open(1, intervals);
   auto next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));
   CHECK(next[0].what_for == "to add 2 more blocks (30 s), which give intervals to " + second);
   CHECK(next[1].command.ends_with("-D design.timed.repeat=16"));
-  // The same command is said once.
+  // Two criteria with one command share a line.
   open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
   next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 1);
@@ -138,7 +138,7 @@ TEST_CASE("no command is named that is not known to help") {
   const auto again = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(again.size() == 1);
   CHECK(again[0].command.ends_with(" --retry-failed"));
-  // More blocks are no way round what failed, and may have been mended.
+  // Failed trials are tried again first, even if more blocks would help, too.
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::Intervals, 2, 9, 30};
   const auto still = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(still.size() == 1);

@@ -34,7 +34,7 @@ TEST_CASE("trials take what a reference publishes of an epoch, of a step or of i
   REQUIRE(time);
   CHECK(time->seconds == doctest::Approx(10 * 100 * 0.1 + 3 * 5 * 20 + 10 * 100 * 0.5));
   CHECK(time->device_seconds == doctest::Approx(100 + 300 + 4 * 500));
-  CHECK(time->known == 3);  // of an epoch on four nothing is published
+  CHECK(time->known == 3);  // no time is published for an epoch on four GPUs
   CHECK(time->of == 4);
   plan.points[1].unavailable = "one card";
   CHECK(publishedTime(plan)->of == 2);

@@ -1,4 +1,4 @@
-// What was rehearsed: in the terminal, in a plan, on the page, for programs.
+// Checks how rehearsals are shown: in the terminal, in a plan, on the page and as JSON.
 
 #include "runtime/rehearsal/rehearsal.h"
 

@@ -396,7 +396,7 @@ TEST_CASE("results of null cards say so first and last, and in JSON") {
 TEST_CASE("where a comparison fails, the report says how to see where the time went") {
   Example example = exampleResults();
   const auto why = [&] { return withoutAttribution({example.plan, example.judgement, example.results}); };
-  CHECK(why().empty());  // what fails compares nothing
+  CHECK(why().empty());  // the failing criterion compares no two points
   example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
   shows(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
@@ -405,7 +405,7 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   CHECK(why().empty());
   example.plan.workloads[0].command.reset();
   example.plan.design.kinds.push_back({plan::TrialKind::Profile, 1, 1, {}, {}});
-  CHECK(why().empty());  // they will come
+  CHECK(why().empty());  // profile trials are designed and will come
   example = withProfiles(std::move(example));
   example.results.trials.pop_back();
   shows(why(), "no block has profiles of both levels");

@@ -37,7 +37,7 @@ plan::Criterion claimOnPairs() {
 analysis::CriterionResult judged(Verdict verdict) {
   analysis::CriterionResult result;
   result.verdict = verdict;
-  result.why = exampleWhy("");  // what is said of its cells is of why_test.cpp
+  result.why = exampleWhy("");  // reasons of cells are tested in why_test.cpp
   result.scope = {7, 7, 0, 1, 1};
   result.cells.resize(2);
   for (unsigned i = 0; i < 2; ++i) {
@@ -148,7 +148,7 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
   const auto trials = [&](size_t first, size_t second) {
     result.cells[0].values.assign(first, 0.9);
     result.cells[1].values.assign(second, 0.9);
-    // From six values on there is an interval, of which the claim says nothing.
+    // With six values there is an interval, but a claim without confidence does not use it.
     for (analysis::CellEstimate& cell : result.cells)
       cell.interval = cell.values.size() < 6 ? std::nullopt : std::optional(stats::Interval{0.9, 0.91, 0.97});
     return said(claim, result, "how sure");
@@ -282,7 +282,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
         "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +
             plan.label(plan.points[0]) +
             " | step_time: the first block is 1.20x the median of the others, apart from all of them, as a warm-up is");
-  // So is what its trials note, without the remedy that stands with all notes.
+  // Notes of the criterion's trials are counted, too.
   store::Results results;
   store::Trial trial;
   trial.key = exampleKey(plan::Place(plan.points[0].id));
@@ -291,7 +291,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   results.trials[1].notes = {"others took its cores; wait for them"};
   claim.cells[0].kind = trial.key->kind;
   CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores; wait for them");
-  // Pairs do not see what blocks have in common, and other points have no value apart.
+  // A claim about pairs gets no note about drift, and no note about outliers of other points.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
   claim.cells[0].term = read(1);
   CHECK(said(claim, result, "note", seen, plan).empty());

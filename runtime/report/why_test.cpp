@@ -63,7 +63,7 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
 TEST_CASE("the cell that is called the smallest is that of the smallest estimate, whatever its interval") {
   Records records;
   for (int64_t block = 1; block <= 7; ++block) {
-    // No two readings are the same, as they are of a fine clock.
+    // All readings differ, as those of a fine clock do.
     for (const int gpus : {1, 2}) records.timed(id("fp64", gpus), block, 0.1 + 1e-7 * double(block));
     records.timed(id("fp32", 1), block, 0.1 / (1.3 + 0.001 * double(block * 3 % 7 - 3)));
     records.timed(id("fp32", 2), block, 0.1 / (1.45 + 0.07 * double(block * 3 % 7 - 3)));
@@ -96,7 +96,7 @@ TEST_CASE("an exists says where it holds") {
       lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
       "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.48x, 1.52x] (97.5 % "
       "interval) is >= 1.2x");
-  // Parts of several cells are named by what these have in common.
+  // A part of several cells is named by the labels that these share.
   Records both;
   both.pairs(8, 1.5);
   both.pairs(8, 0.8, 0.01, "bf16");

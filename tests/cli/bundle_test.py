@@ -123,7 +123,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
         (out / "table.bin").write_bytes((self.folder / "table.bin").read_bytes())
         self.expc(*command, folder=out)
         self.assertIn("2 trials", self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--results", "mine", "--to", "again.tar.zst", folder=out).stdout)
-        # What changed since is not what was measured.
+        # An input that has changed since the run is left out.
         self.write("rows.txt", "8")
         self.assertIn("not in it: rows.txt has changed since it was measured",
                       self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--to", "later.tar.zst").stdout)
@@ -169,7 +169,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
         self.refuse(lambda out: (out / "nothing.exp").write_text(STUDY + "\n"), "nothing.exp", "changed")
         self.refuse(lambda out: (out / "more.txt").write_text("x"), "more.txt", "not in the manifest")
         self.refuse(lambda out: (out / "plan.json").unlink(), "plan.json", "missing")
-        # Leases of others are not even looked at.
+        # Leases of other engines are not packed.
         self.refuse(lambda out: (out / "results/expc.sqlite").write_text("x"), "results/expc.sqlite")
         self.refuse(lambda out: (out / "results/expc.lease").write_text("{}"), "results/expc.lease")
         self.refuse(lambda out: (out / "link").symlink_to("/etc/passwd"), "link", "no plain file")

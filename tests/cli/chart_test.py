@@ -86,7 +86,7 @@ class Charts(unittest.TestCase):
         drawn = charts("s.html")
         self.assertEqual([(2, 1.0), (4, 1.0)], having("i", drawn["scaling over gpus by method"]))
         self.assertEqual([(2, 2), (4, 4)], having("i", drawn["faster over gpus by method"]))
-        # Of the rate itself from what was measured at the baseline.
+        # The rate's own ideal is the measured baseline times the ideal ratio.
         self.assertEqual([(1, 1), (2, 2), (4, 4)], having("i", drawn["rate over gpus by method"]))
         self.assertEqual([], having("i", drawn["job_time over gpus by method"]))
 
@@ -109,7 +109,7 @@ class Charts(unittest.TestCase):
             self.assertNotRegex(done.stdout, r"\(published \d")
             self.assertEqual([], having("r", charts(page)["job_time over gpus by method"]))
         self.assertTrue((FOLDER / "results/s.html").exists())  # what another selection left as it was
-        # Selecting levels is no other setting.
+        # A selection of levels does not change the setting.
         study("report", "-D", "gpus=1", code=0)
         self.assertEqual(2, sum("r" in one for one in charts("s.gpus=1.html")["job_time over gpus by method"]["datasets"]["cells"]))
 

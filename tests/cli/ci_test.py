@@ -67,7 +67,7 @@ class Gate(Command):
         self.assertGreater(int(counts["errors"]), 0)
         self.assertIn("| ❌ | **no&#95;regression**<br>", summary)
         self.assertIn("exited with code 1", summary)
-        # What it was to be held against is not measured beside nothing.
+        # The old program alone would compare with nothing, so it ran no more often than needed.
         points = self.document("report", "gate.exp", "--results", "gate-results", code=None)["points"]
         self.assertEqual({point["levels"]["program"]: point["trials"][0]["valid"] for point in points}, {'"./old"': 2, '"./new"': 0})
 

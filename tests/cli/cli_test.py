@@ -134,7 +134,7 @@ class Surroundings(Tiny):
         self.assertIn("no point can run on 1 node with 1 GPU:",
                       self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", one, "--dry-run", code=5).stderr)
         self.assertIn("nope", self.expc("run", "tuned.exp", "-D", "nope=4", "--on", "slurm", "--dry-run", code=(1, 2)).stderr)
-        # What the site does not say is known on the nodes alone.
+        # The site file does not say how many GPUs there are, so only the nodes can tell.
         unknown = self.write("unknown", "option = --gres=gpu:1\n")
         self.expc("run", "tuned.exp", "-D", "gpus=4", "--on", "slurm", "--site", unknown, "--dry-run")
 

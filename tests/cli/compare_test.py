@@ -9,7 +9,7 @@ import shutil
 
 from command import Command, expc, main, new_folder
 
-# What the files beside it hold is not part of what must agree for two trials to be compared: they stand for another machine. The noise is
+# The contents of these files do not count for whether two trials are comparable, so they can stand for another machine. The noise is
 # a counter's, so that it is the same in every run of the test.
 STUDY = """workload tool command ["bash", "-c", "cd %s; n=$$(($$(cat n) + 1)); echo $$n >n; echo t $$(($$(cat speed) + n * 5 %% 8 + ${size})) ms; echo b $$(cat bytes)"] {
   param size : int

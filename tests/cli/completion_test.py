@@ -234,7 +234,7 @@ class Shell:
         return re.findall("<([^>]*)>", self.terminal.read("GOT(.*?)END")[1])
 
 
-# The same lines in every shell.
+# Lines that every shell must complete alike.
 LINES = {"expc expl\tE0203": ["explain", "E0203"],
          "expc explain unknown-un\t": ["explain", "unknown-unit"],
          "expc check stu\t--fi\t": ["check", "study.exp", "--fix"],
@@ -253,7 +253,7 @@ SHELLS = {"bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(expc comple
 class Shells(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # All at the same time: they mostly wait for silence.
+        # All run at once, since they mostly wait for silence.
         with concurrent.futures.ThreadPoolExecutor() as pool:
             cls.typed = {name: pool.submit(Shell, *how) for name, how in SHELLS.items() if shutil.which(name)}
 

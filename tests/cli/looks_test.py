@@ -85,13 +85,13 @@ class Looks(Command):
         self.expc("run", code=0)
         whole = self.expc("report", "--all", code=0).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"look 2 \(before: after 8; 12 of 12 repetitions now\): its intervals have 99")
-        # Once more the same is no further look, and other bounds are looked at as often.
+        # Running the study once more adds no look; a criterion with other bounds has as many.
         self.expc("run", code=0)
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
         self.study("12", bound="1.1x")
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
 
-        # On another machine it is the second look too.
+        # A run on another machine counts as the second look, too.
         self.expc("bundle", "--devices", "cpu:1", code=0)
         super().expc("bundle", "s.bundle.tar.zst", "--to", "elsewhere", timeout=120)
         report = super().expc("report", "s.exp", "--format", "json", folder=self.folder / "elsewhere", code=None, timeout=120)
@@ -156,7 +156,7 @@ class Looks(Command):
         self.study("8")
         fixed = self.criterion(code=0)
         self.assertEqual(fixed["cells"][0]["interval"], adaptive["cells"][0]["interval"])
-        # The same eight, of which no width was asked, have a narrower one.
+        # Eight repetitions without a rule on the width have a narrower interval.
         self.expc("run", "--results", "other", code=0)
         other, = self.document("report", "--results", "other", code=0)["criteria"]
         width = lambda found: found["cells"][0]["interval"]["high"] - found["cells"][0]["interval"]["low"]

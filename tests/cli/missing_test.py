@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 from command import Command, main
 
-# What the program does lies outside of what must agree for two trials to be compared, so that it stands for another commit.
+# The program's behaviour does not count for whether two trials are comparable, so a change of it can stand for another commit.
 STUDY = """unit req
 workload bench command ["bash", "-c", ". %s/mode; run $$0", "${case}"] {
   param case : string = "small"
@@ -35,7 +35,7 @@ FORMS = {
     "of the other": 'criterion c: forall case where case == "small": rate >= 1req/s with confidence 95%',
 }
 FINE = "run() { echo rate $((100 + (EXPC_TRIAL * 7919 + 13) % 17)); }"
-# What is missing of "big", and whether that is broken.
+# How "big" loses its value, and whether that makes the study broken.
 MODES = {
     "it crashes": ('run() { [ $1 = small ] || { echo assertion failed >&2; exit 1; }; echo rate 100; }', True),
     "it prints nothing": ('run() { [ $1 = small ] && echo rate 100; true; }', True),

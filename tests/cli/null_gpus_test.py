@@ -74,7 +74,7 @@ class NullGpus(NullCards):
     def test_a_rehearsal_and_a_measurement_in_one_folder_are_never_mixed(self):
         real = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
         self.run_study("--null-gpus", "2", code=4)
-        # What null cards took says nothing about how long a measurement takes.
+        # Times on null cards say nothing about how long a measurement takes.
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", "--null-gpus", "2").stdout)
         self.assertNotIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
         done = self.run_study(code=0, **real)

@@ -53,7 +53,7 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
         self.assertIn("4 sessions on 1 node", re.sub(r"\s+", " ", whole))
 
     def test_the_control_says_that_trials_disturb_each_other(self):
-        # Takes as much longer as there are others.
+        # Takes longer in proportion to the number of other blocks.
         script = f"""
 touch {self.folder}/here.$$
 sleep 0.1
