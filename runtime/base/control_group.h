@@ -1,7 +1,7 @@
 #pragma once
 
 // Finds the control groups of this process, of version 1 or 2, and the limits of each group and of those above it:
-// inside a container the machine's own numbers say nothing. Creating groups is left to worker/serve/memory_group.h.
+// in a container the machine's own numbers do not apply. Creating groups is left to worker/serve/memory_group.h.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Estimates with exact, distribution-free intervals. Values may be infinite: a timeout is worse than every value, in
-// the ranks.
+// Medians and Hodges-Lehmann estimates with exact, distribution-free intervals. Only ranks of values matter, so
+// values may be infinite: a timeout ranks as worse than every value.
 
 #include <span>
 

@@ -43,7 +43,7 @@ std::optional<uint64_t> epochOf(llvm::StringRef name) {
   return epoch < kMost && nameOf(epoch) == name ? std::optional(epoch) : std::nullopt;
 }
 
-/// The journals of a folder by their epochs.
+/// The names of a folder's journals, by epoch.
 std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_code& error) {
   std::map<uint64_t, std::string> names;
   for (std::filesystem::directory_iterator at(pathOf(folder, ""), error), end; !error && at != end;
@@ -311,7 +311,7 @@ llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
 }
 
 llvm::Error JournalWriter::add(llvm::StringRef lines) {
-  // A part of a line would make the next one unreadable.
+  // A part of a line would make the next line unreadable, so it is cut off.
   if (const int error = files::writeAll(fd_, lines)) return cutTo(file_, error);
   // A hidden journal needs only its first line in memory: it is lost with its writer anyway.
   if (!hidden_ || text_.empty()) text_ += lines;

@@ -250,7 +250,7 @@ Sign signOf(const LeaseHolder& holder, const std::string& folder) {
 llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpose,
                                      std::vector<std::string>& messages, LeasePatience patience) {
   const std::string path = folder + "/" + std::string(kLeaseName), text = LeaseHolder::self(purpose).toText();
-  std::optional<Found> silent;  // one that did not move while we looked
+  std::optional<Found> silent;  // a lease that stood still while we watched
   while (true) {
     std::optional<Found> found;
     double now = 0;

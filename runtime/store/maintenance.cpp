@@ -89,7 +89,7 @@ namespace {
 /// Copies the records of one store into another under new numbers.
 class Merger {
  public:
-  /// `live`: a run is at work in the other folder.
+  /// `live`: a run is at work in the other folder, so its open runs are not dead.
   Merger(Store& into, const Contents& from, std::string other, bool live)
       : into_(into), from_(from), other_(std::move(other)) {
     for (const auto& [id, run] : from.runs)

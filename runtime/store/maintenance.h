@@ -20,7 +20,8 @@ struct Verified {
 /// Reads every line of the journals. Writes nothing. Error: there is no store, or it cannot be read.
 llvm::Expected<Verified> verify(const std::string& folder);
 
-/// Writes what the store holds now as an SQLite file (docs/export.md), which must not exist. Beside a live run too.
+/// Writes everything that the store holds now as an SQLite file (docs/export.md), which must not exist yet. Safe
+/// beside a live run.
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
 
 struct Compacted {

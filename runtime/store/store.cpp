@@ -27,7 +27,7 @@
 namespace expc::store {
 namespace {
 
-/// The last expc that read results of before 23 November 2026, which had no journals.
+/// The last commit whose expc could read results of before 23 November 2026, which had no journals.
 constexpr const char* kLastWithDatabases = "cff9634a";
 
 /// A folder that is being removed loses its files one after another: wait up to 1 s for the journal's turn.
@@ -205,7 +205,7 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
   if (entries.empty()) return llvm::Error::success();
   unsigned late = 0;
-  std::erase_if(entries, [&](const Entry& entry) {  // one that was killed may have taken it, and not come to drop it
+  std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
     const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
     if (trial == contents_.trials.end()) return true;
@@ -315,7 +315,7 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
   if (!key) return key.takeError();
   TrialBegan began{trial, *key};
   began.trial.id = nextOf(contents_.trials);
-  unlink(keptOutput(folder_, began.trial.id).c_str());  // of a trial of this number that never came to be
+  unlink(keptOutput(folder_, began.trial.id).c_str());  // left by a trial of this number whose line was lost
   if (auto error = append(began)) return error;
   return began.trial.id;
 }
@@ -341,7 +341,7 @@ llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
   // If the lease is lost, the value belongs to nobody. Otherwise only the disk is in the way, and the spool may
   // take it.
   if (auto lost = heartbeat()) {
-    llvm::consumeError(std::move(error));  // it says the same, or what comes of it
+    llvm::consumeError(std::move(error));  // it says the same, or is a consequence
     return lost;
   }
   return llvm::joinErrors(std::move(error), spool(name_, end));
@@ -407,7 +407,7 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
 
 llvm::Error Store::close() {
   llvm::Error error = settle();
-  if (!error) error = heartbeat();  // also looks whether the journal is still there
+  if (!error) error = heartbeat();  // also checks that the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
   journal_.reset();
   lease_.reset();

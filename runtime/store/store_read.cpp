@@ -39,7 +39,7 @@ bool saysAll(const JudgedPtr& judged) {
          std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
 }
 
-/// A run's judgement, completed by what only its plan says.
+/// A run's judgement, completed by its plan in what older versions did not record.
 JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
   if (!judged || !of_plan) return judged ? judged : of_plan;
   Judged all = *judged;
@@ -75,7 +75,7 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   // Ids differ between versions, so points are matched by workload and label.
   std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
   for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
-  std::map<std::string, std::string> ids;  // of then, by those of now
+  std::map<std::string, std::string> ids;  // ids in `then`, by ids in `now`
   std::set<std::string> other;
   for (const plan::Point& point : now.points) {
     const plan::Workload& workload = now.workloads[point.workload];
@@ -205,7 +205,7 @@ class Loader {
   }
 
  private:
-  /// Ended trials of a study of this name, at points that the plan does not have.
+  /// The number of ended trials of a study of this name at points that the plan does not have.
   uint64_t ofStudyElsewhere() const {
     return static_cast<uint64_t>(std::ranges::count_if(contents_.trials | std::views::values, [&](const Trial& trial) {
       return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study &&
@@ -394,7 +394,7 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
   PartResults found{{}, planOf(*run, contents), std::nullopt};
   if (found.plan) found.share = found.plan->design.share;
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
-  int64_t last = 0;  // run
+  int64_t last = 0;  // the newest run that measured a trial of the part
   const auto load = [&](const Loader::Keep& keep) { return Loader(contents, plan, &run->match, keep).take(); };
   found.results = load([&](const Trial& trial) { return where.has(trial.session) && part.has(trial); });
   for (const Trial& trial : found.results.trials) last = std::max(last, trial.run);
