@@ -33,6 +33,7 @@ class Nvml {
     return name && *name ? name : "libnvidia-ml.so.1";
   }
 
+  /// Whether the library could be loaded.
   bool isThere() const { return handle_ != nullptr; }
   /// Whether the library started. It does not without a device, or if driver and library have different versions.
   bool works() const { return works_; }

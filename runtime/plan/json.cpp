@@ -60,6 +60,7 @@ std::string canonicalNumber(const llvm::json::Value& value) {
 void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
   const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
   if (const llvm::json::Object* object = value.getAsObject()) {
+    // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
     std::vector<llvm::StringRef> keys;
     for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
     std::sort(keys.begin(), keys.end());
@@ -102,6 +103,7 @@ std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
 /// another character. Such pairs are replaced by UTF-8 before it sees them. Nothing if there are none.
 std::optional<std::string> withoutHighPairs(std::string_view text) {
   std::optional<std::string> result;
+  // Only pairs from U+20000 on are affected: their high half is from D840 to DBFF.
   size_t copied = 0;
   for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
     const auto high = unitAt(text, at), low = unitAt(text, at + 6);

@@ -51,12 +51,14 @@ struct JsonPath {
   const JsonPath* parent = nullptr;
   llvm::StringRef key;          // a member, unless empty
   std::optional<size_t> index;  // an element of an array
+  /// "$.points[3].levels[0]".
   std::string text() const;
 };
 
 /// Keeps the first error of a document; later ones are mostly its consequences.
 class JsonErrors {
  public:
+  /// Notes an error at a place, unless there is one already.
   void add(const JsonPath& at, const llvm::Twine& message);
   bool any() const { return !first_.empty(); }
   /// Success, or the first error, with `what` in front ("the plan").

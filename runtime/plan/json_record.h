@@ -38,6 +38,7 @@ class JsonRecord {
   /// Writes; `out` has the result.
   JsonRecord() = default;
 
+  /// Whether this object reads; otherwise it writes.
   bool reads() const { return errors_ != nullptr; }
   /// The value of a field that is read, for fields with a form of their own; null if the field is not there. The
   /// field counts as known (refuseOthers).
@@ -49,6 +50,7 @@ class JsonRecord {
   /// Whether there was an error so far.
   bool failed() const { return errors_ && errors_->any(); }
 
+  // Required fields, by type.
   void field(Key key, std::string& text);
   void field(Key key, bool& truth);
   void field(Key key, double& number);

@@ -24,6 +24,7 @@ namespace expc::plan {
 
 class JsonRecord;  // json_record.h
 
+/// Raised when the meaning of a field changes; plans of other versions are refused.
 inline constexpr int kPlanVersion = 2;
 
 /// Kinds of trial. Their blocks, values and metrics are never mixed.
@@ -92,6 +93,7 @@ struct RemovedGroup {
   std::vector<std::vector<std::string>> examples;
 };
 
+/// The better end of a metric.
 enum class Direction { Lower, Higher };
 
 /// A metric: measured in trials of one kind, or derived from such metrics.
@@ -109,6 +111,7 @@ struct Metric {
   std::string text = "";  // of a derived metric, as written: "launch_time / wall"
 };
 
+/// The relations that a bound can demand; Within takes a band.
 enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
 
 /// A bound that values are held to.
@@ -122,6 +125,7 @@ struct Bound {
 /// A closed term: it has no variables, and is evaluated inside one block (evaluate.h).
 struct Term;
 using TermPtr = std::shared_ptr<const Term>;
+/// A number.
 struct ConstantTerm {
   double value;
 };
@@ -156,6 +160,7 @@ struct ScaleTerm {
 struct ParameterTerm {
   std::string parameter;
 };
+/// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, ParameterTerm> node;
 };
@@ -265,6 +270,7 @@ struct Table {
   enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;
   std::string other = "";  // of a Front: its second metric
 };
+/// The x-axis of a plot: levels of a factor, positions in a series, or values of a second metric.
 enum class PlotKind { Factor, Series, Metrics };
 /// A plot of the report.
 struct Plot {
@@ -272,6 +278,7 @@ struct Plot {
   std::string over;  // a factor, another metric, or the position in a series ("epoch", "step")
   std::vector<std::string> by;
 
+  /// The kind, by what `over` names in the plan.
   PlotKind kind(const struct Plan& plan) const;
 };
 
@@ -338,6 +345,7 @@ inline constexpr char kAlone[] = "run.alone";
 struct Reference {
   std::string name;
   std::string source;  // the file, as the study names it
+  /// The published value of one metric at one point.
   struct Value {
     std::string point;
     std::string metric;
@@ -385,7 +393,9 @@ struct Plan {
   /// The point with this id, or null. Code that has filled `points` calls indexPoints(), so that a search does not
   /// look at each; points that were changed since are still found.
   const Point* findPoint(std::string_view id) const;
+  /// Orders the ids for findPoint().
   void indexPoints();
+  /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
   /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
   /// that are not active at the point are left out.

@@ -84,6 +84,7 @@ struct Reason {
   Why because = nullptr;
 };
 
+/// A shared reason, to be passed along with a missing value.
 inline Why because(Reason reason) { return std::make_shared<const Reason>(std::move(reason)); }
 
 /// The innermost reason behind this one.

@@ -18,6 +18,7 @@
 
 namespace expc::plan {
 
+/// The version of all messages between engine and workers.
 inline constexpr int kTrialVersion = 1;
 
 /// The workload of a launch that is not a trial: each rank keeps its own device busy for the setting "seconds". The
@@ -132,6 +133,7 @@ struct LaunchRequest {
   std::vector<std::string> environment;  // "NAME=value", added to the server's; for a command these are all
   TrialSpec spec;
 };
+/// The server's answer to a launch: first `started`, later `exited`. `ready` comes once, before the first launch.
 struct LaunchReply {
   enum class Type { Ready, Started, Exited } type = Type::Ready;
   uint64_t id = 0;

@@ -40,6 +40,7 @@ class NormalStream {
   explicit NormalStream(uint64_t seed) : state_(seed) {}
   /// Uniform in (0, 1).
   double uniform();
+  /// The next standard normal value.
   double next();
 
  private:

@@ -31,6 +31,7 @@ class NestedIntervals {
   /// A value without uncertainty: one interval that is the value itself and never misses.
   static NestedIntervals exactly(double value);
 
+  /// The estimate that all intervals belong to; absent if infinities leave it undefined.
   std::optional<double> estimate() const { return estimate_; }
 
   /// The narrowest interval with at least `confidence`; it carries the confidence that it attains. Absent if there

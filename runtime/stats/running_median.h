@@ -14,6 +14,7 @@ namespace expc::stats {
 /// two heaps: adding a value costs the logarithm of their number, the median nothing.
 class RunningMedian {
  public:
+  /// Takes a value, which must not be NaN.
   void add(double value) {
     if (upper_.empty() || value >= upper_.top())
       upper_.push(value);

@@ -42,6 +42,7 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
 /// The smallest number of sessions, from 3 to kMostSessions, at which Student's interval reaches at most `reach` to
 /// each side, if session means scatter by `between`.
 unsigned sessionsFor(double between, double reach, double alpha);
+/// More sessions than anybody measures: sessionsFor stops there.
 inline constexpr unsigned kMostSessions = 1000;
 
 /// The shift between the mean of session means of `baseline` and that of `treated`, by Student's two-sample t on

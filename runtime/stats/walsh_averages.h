@@ -23,6 +23,7 @@ class WalshAverages {
   /// most `stored` averages are kept in memory.
   WalshAverages(std::span<const double> values, double undefined, size_t stored = 5000);
 
+  /// The number of averages: n (n + 1) / 2.
   size_t size() const { return values_.size() * (values_.size() + 1) / 2; }
   /// The k-th smallest, from 0; below size().
   double at(size_t k) const;

@@ -19,6 +19,7 @@
 
 namespace expc::store {
 
+/// The folder of journals, below a results folder.
 inline constexpr std::string_view kJournalFolder = "journal";
 
 /// One journal as it is on disk.

@@ -22,6 +22,7 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
   std::vector<DamagedLine> damaged;
+  // Reading builds the records too, so references between lines are checked as well.
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
   Verified found{journals->files.size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
@@ -242,6 +243,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
   tellDamaged(other, damaged, messages);
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
+  // Copies share the name and number their new records alike, so equal numbers would mean different trials.
   if (theirs->name == into->name()) {
     return base::failure(
         "'{}' is a copy of '{}', or this is a copy of it: what one of them measured since cannot be told "

@@ -23,6 +23,7 @@ std::string commandKey(const plan::Workload& workload);
 /// kVariable, one variable that commands get, with its recorded value. Parts only explain why an aggregate differs;
 /// they need not agree themselves.
 std::string partKey(const std::string& of, const std::string& name);
+/// Whether a key of Match::data_digests is such a part.
 bool isPartKey(const std::string& key);
 inline constexpr char kVariable[] = "variable";
 

@@ -20,6 +20,7 @@
 
 namespace expc::store {
 
+/// How a trial ended. Only Valid, Timeout and Infeasible are results; the others are repeated.
 enum class TrialStatus {
   Running,  // started, no end seen: what a killed engine leaves behind
   Valid,
@@ -37,6 +38,7 @@ inline std::string_view toString(TrialStatus status) { return kStatuses[static_c
 /// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
 /// a real card begins with it, so trials of the two are never paired.
 inline constexpr std::string_view kNullClass = "null-";
+/// Whether trials with this environment class ran on null cards.
 inline bool isNullClass(std::string_view environment_class) {
   return environment_class.substr(0, kNullClass.size()) == kNullClass;
 }
@@ -174,6 +176,7 @@ struct TrialResult : TrialValues {
 struct Trial : TrialStart, TrialResult {
   Key key;  // never null in a trial that was read from a store
 
+  /// The point or control that the trial measured.
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
   /// The number of nodes that it ran on, according to `devices`; at least 1.
@@ -205,6 +208,7 @@ struct Match {
 /// The claims that a run's verdicts are about, and how much was planned for them. Later verdicts need this to count
 /// looks. The entry of the run's end holds it.
 struct Judged {
+  /// The plan for one kind of trial.
   struct Planned {
     unsigned repeat = 0;
     std::vector<unsigned> looks;

@@ -57,6 +57,7 @@ std::string spoolPath(const std::string& store) {
 
 /// No descriptor, and errno, if the file cannot be opened or is not a regular file of this user.
 base::Descriptor openSpool(const std::string& path, int flags) {
+  // Created for this user alone. A link, a pipe or somebody else's file is refused.
   base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat state{};
   if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
@@ -216,6 +217,7 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
     messages.push_back(fmt::format("{} trial{} in {} came too late: another user or machine closed {} as interrupted",
                                    late, late == 1 ? "" : "s", spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
+    // One wait at the end suffices: a sync covers all that was written before.
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   unlink(spoolPath(name_).c_str());
   if (entries.empty()) return llvm::Error::success();
@@ -284,6 +286,7 @@ llvm::Expected<int64_t> Store::numberOf(const Key& key) {
 
 llvm::Expected<int64_t> Store::addSession(Session session) {
   session.id = nextOf(contents_.sessions);
+  // Durable at once, because runs, blocks and trials refer to it.
   if (auto error = append(session, OnDisk::Now)) return error;
   return session.id;
 }
@@ -296,6 +299,7 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
   if (plans_.insert(plan.hash).second)
     if (auto error = append(plan)) return error;
+  // A run is durable before its first trial starts: trials of an unknown run do not count.
   if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
   return run.id;
 }
@@ -305,6 +309,8 @@ llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, Judg
 }
 
 llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
+  // Not waited for: the block stands in the journal before its trials, so whenever one of these is durable, so is
+  // it.
   plan.block.id = nextOf(contents_.blocks);
   if (auto error = append(plan)) return error;
   return plan.block.id;
@@ -350,6 +356,7 @@ llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
 llvm::Error Store::reread(const Trial& trial) {
   auto key = numberOf(trial.key);
   if (!key) return key.takeError();
+  // The old values are replaced for good, so the new ones must not be lost.
   return append(Reread{trial, *key}, OnDisk::Now);
 }
 
@@ -406,6 +413,7 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
 }
 
 llvm::Error Store::close() {
+  // In this order: results durable, journal visible, lease free. So the next writer sees everything.
   llvm::Error error = settle();
   if (!error) error = heartbeat();  // also checks that the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
